@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::newsroom_liar::{Swallowed, newsroom_liar};
+use super::newsroom_liar::{Lie, newsroom_liar};
 use super::*;
 
 const KINDS: [&str; 13] = [
@@ -75,16 +75,36 @@ fn a_server_that_swallows_changes_is_found_out_in_every_family() {
         ("PUT", "/topicitem/", "plan"),
         ("PUT", "/content", "write"),
         ("POST", "/correlate", "correlate"),
+        ("POST", "/uncorrelate", "correlate"),
+        ("POST", "/item/", "drawer"),
         ("DELETE", "/item/", "drawer"),
+        ("PUT", "/post/", "post"),
         ("POST", "/approve", "moderate"),
         ("DELETE", "/destroy", "copy"),
         ("POST", "/change/fields", "publish"),
+        ("POST", "/sendmail", "message"),
         ("DELETE", "/v3/message/", "message"),
         ("DELETE", "/destroy", "tidy"),
     ] {
-        let (liar, _) = newsroom_liar(&server, Some(Swallowed { method, part }));
+        let (liar, _) = newsroom_liar(&server, Lie::Swallow(method, part));
         let said = load(&liar.base, &["--count", "60", "--clients", "2", "--mix", &format!("{kind}=1")]).ends(4);
         assert!(liar.has_lied() && said.contains("NOT AS ACKNOWLEDGED"), "{method} {part}: {said}");
+    }
+}
+
+/// What is shown while it works, and the copies that nobody looks at before the end.
+#[test]
+fn a_server_that_shows_other_texts_is_found_out() {
+    let server = Server::start();
+    for (part, mix, says) in [
+        ("/content", "read=3,write=1", "A read has shown: Text of client"),
+        (".xml%2F", "write=1,copy=1", "The copy for"),
+    ] {
+        let (liar, _) = newsroom_liar(&server, Lie::Alter(part));
+        let mut load = load(&liar.base, &["--count", "60", "--clients", "2", "--mix", mix]);
+        let said = load.ends(4);
+        let problems = load.json()["verdict"]["problems"].to_string();
+        assert!(liar.has_lied() && problems.contains(says), "{part}: {said}");
     }
 }
 
@@ -93,12 +113,12 @@ fn a_server_that_swallows_changes_is_found_out_in_every_family() {
 fn a_day_with_kills_is_verified() {
     let seconds = setting("STET_DAY_SECONDS");
     let mut server = Server::start();
-    let (relay, passed) = newsroom_liar(&server, None);
+    let (relay, passed) = newsroom_liar(&server, Lie::None);
     let passed = || passed.load(Ordering::Relaxed);
     let duration = format!("{}s", seconds.unwrap_or_default());
     let options = match seconds {
         Some(_) => ["--duration", &duration, "--clients", "50", "--timeout", "60s"],
-        None => ["--count", "1200", "--clients", "8", "--timeout", "60s"],
+        None => ["--count", "2400", "--clients", "8", "--timeout", "60s"],
     };
     let mut load = load(&relay.base, &options);
     let directory = std::env::var_os("STET_DAY_REPORT").map(PathBuf::from);
@@ -112,26 +132,33 @@ fn a_day_with_kills_is_verified() {
             && passed() > 150
             && !client.get("/v3/message/outbox").ok()["items"].as_array().is_none_or(Vec::is_empty)
     });
-    let mut kills = 0;
-    let goes_on = |kills: usize| match seconds {
+    let is_at_work = || child.borrow_mut().try_wait().expect("it can be asked").is_none();
+    let (mut kills, mut next) = (0, (passed(), begun.elapsed()));
+    loop {
         // It is not killed while it verifies: what can't be read then is told as such.
-        Some(seconds) => begun.elapsed() + Duration::from_secs(20) < Duration::from_secs(seconds),
-        None => kills < 3,
-    };
-    while goes_on(kills) {
-        let next = passed() + if seconds.is_some() { 10_000 } else { 200 };
-        wait_patiently_until("it gets on", || {
-            passed() >= next || !goes_on(kills) || child.borrow_mut().try_wait().expect("it can be asked").is_some()
-        });
+        let is_over = || match seconds {
+            Some(seconds) => begun.elapsed() + Duration::from_secs(20) > Duration::from_secs(seconds),
+            None => kills == 3,
+        };
+        let is_due = || match seconds {
+            Some(_) => begun.elapsed() > next.1,
+            None => passed() >= next.0,
+        };
+        wait_patiently_until("it gets on", || is_due() || is_over());
+        if is_over() {
+            break;
+        }
+        assert!(is_at_work(), "it ended after {kills} kills");
         server = relay.restart(server);
         kills += 1;
+        next = (passed() + 300, begun.elapsed() + Duration::from_secs(25));
         println!("killed {kills} times, {} answers, {:?}", passed(), begun.elapsed());
     }
     let said = said(&child.into_inner().wait_with_output().expect("it ends"), 0);
     let report = load.json();
     println!("{kills} kills\n{said}\n{}", report["verdict"]["details"]);
     assert_eq!(report["verdict"]["finding"], "verified", "{said}");
-    assert!(report["all"]["done"].as_u64() > Some(600) && kills > 2, "{said}");
+    assert!(report["all"]["done"].as_u64() > Some(1200) && kills > 2, "{said}");
     assert_eq!(left(&server), json!([]));
     if let Some(directory) = directory {
         for file in ["report.html", "report.json"] {

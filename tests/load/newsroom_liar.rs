@@ -10,11 +10,15 @@ use parking_lot::Mutex;
 use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
-/// Calls that get the answer to an earlier one of their kind, and are not passed on: by method and how the path ends or what is in it.
+/// What is not as it should be.
 #[derive(Debug, Clone, Copy)]
-pub struct Swallowed {
-    pub method: &'static str,
-    pub part: &'static str,
+pub enum Lie {
+    /// Nothing.
+    None,
+    /// Calls of this method with this in their path get the answer to an earlier one, and are not passed on.
+    Swallow(&'static str, &'static str),
+    /// Texts that are read under a path with this in it are of another step.
+    Alter(&'static str),
 }
 
 /// So many are passed on before the first is swallowed.
@@ -24,7 +28,7 @@ const HONEST: usize = 4;
 type Reply = (String, Vec<u8>);
 
 struct NewsroomLiar {
-    swallowed: Option<Swallowed>,
+    lie: Lie,
     /// How many of those were passed on, and the answer to the last.
     seen: Mutex<(usize, Option<Reply>)>,
     passed: Arc<AtomicUsize>,
@@ -32,10 +36,10 @@ struct NewsroomLiar {
 }
 
 /// See the module's head. The number is that of the answers that have passed.
-pub fn newsroom_liar(server: &Server, swallowed: Option<Swallowed>) -> (Proxy, Arc<AtomicUsize>) {
+pub fn newsroom_liar(server: &Server, lie: Lie) -> (Proxy, Arc<AtomicUsize>) {
     let passed = Arc::new(AtomicUsize::new(0));
     let counted = passed.clone();
-    let mind = |lies| NewsroomLiar { swallowed, seen: Mutex::default(), passed: counted, lies };
+    let mind = |lies| NewsroomLiar { lie, seen: Mutex::default(), passed: counted, lies };
     (Proxy::before(server, mind), passed)
 }
 
@@ -43,9 +47,22 @@ impl NewsroomLiar {
     fn answer(&self, server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<Reply> {
         let call = head.lines().next().unwrap_or_default();
         let path = call.split(['?', ' ']).nth(1).unwrap_or_default();
-        let is_it = |of: &Swallowed| call.starts_with(of.method) && path.contains(of.part);
-        if !self.swallowed.as_ref().is_some_and(is_it) {
+        let (method, part) = match self.lie {
+            Lie::None => return ask(server, head, body),
+            Lie::Swallow(method, part) => (method, part),
+            Lie::Alter(part) => ("GET", part),
+        };
+        if !call.starts_with(method) || !path.contains(part) {
             return ask(server, head, body);
+        }
+        if let Lie::Alter(_) = self.lie {
+            let (answer, content) = ask(server, head, body)?;
+            self.lies.lied();
+            let content = String::from_utf8_lossy(&content).replace(" step='", " step='9").into_bytes();
+            // The length grows along.
+            let fields =
+                answer.split_inclusive("\r\n").filter(|line| !line.to_ascii_lowercase().starts_with("content-length"));
+            return Ok((fields.collect::<String>() + &format!("content-length: {}\r\n", content.len()), content));
         }
         let mut seen = self.seen.lock();
         if let (HONEST.., Some(answer)) = &*seen {

@@ -1,5 +1,6 @@
 //! The one who logs in, makes what a load works on, looks at it afterwards, and cleans up.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,6 +9,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Call, Connection, File, Target};
+
+/// Messages that one call reads: as many as a box has.
+const MOST_MESSAGES: usize = 1000;
+
+/// Of a reply that can't be read.
+pub const ODD: &str = "a reply has another shape than the interface says";
 
 /// All but what RFC 3986 leaves alone.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -27,6 +34,8 @@ pub struct Desk {
     /// Path of the folder that is this run's own.
     pub folder: String,
     folder_id: Option<String>,
+    /// Whether messages have been sent, each with a subject that begins with the folder.
+    sends: bool,
 }
 
 impl Desk {
@@ -57,7 +66,7 @@ impl Desk {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let folder = format!("{}/{now}-{}", folder.trim_end_matches('/'), std::process::id());
         let connection = Connection::new(target.clone(), Some(token.clone()));
-        Ok(Desk { target, connection, token, entry, folder, folder_id: None })
+        Ok(Desk { target, connection, token, entry, folder, folder_id: None, sends: false })
     }
 
     /// A connection for another client of the same session.
@@ -101,6 +110,76 @@ impl Desk {
         send(&mut self.connection, call).await
     }
 
+    /// Notes that messages are going to be sent, which lie in no folder: [`Desk::subject`] begins their subjects.
+    pub fn sends_messages(&mut self) {
+        self.sends = true;
+    }
+
+    /// What the subjects of this run's messages begin with.
+    pub fn subject(&self) -> String {
+        format!("{} ", self.folder)
+    }
+
+    /// All entries of a listing, each once, as what is made of them.
+    ///
+    /// # Errors
+    /// A sentence with what the server said.
+    pub async fn pages<T>(&mut self, path: &str, mut entry: impl FnMut(&Value) -> Option<T>) -> Result<Vec<T>, String> {
+        const PAGE: usize = 500;
+        let (mut all, mut known, mut offset) = (Vec::new(), HashSet::new(), 0);
+        loop {
+            let page = format!("{path}?limit={PAGE}&offset={offset}");
+            let (reply, _) = self.call(&Call::new(Method::GET, page)).await?;
+            let items = reply["items"].as_array().ok_or(ODD)?;
+            // A server may have smaller pages than it is asked for.
+            if items.is_empty() {
+                return Ok(all);
+            }
+            offset += items.len();
+            let before = known.len();
+            let new = items.iter().filter(|item| known.insert(item["id"].as_str().unwrap_or_default().to_owned()));
+            all.extend(new.filter_map(&mut entry));
+            // Nothing but what it has shown already: it is over, whatever the place that was asked for.
+            if known.len() == before {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The messages of a box, as what is made of each; there is no more than one page of them.
+    ///
+    /// # Errors
+    /// A sentence with what the server said.
+    pub async fn messages<T>(
+        &mut self,
+        side: &str,
+        message: impl FnMut(&Value) -> Option<T>,
+    ) -> Result<Vec<T>, String> {
+        let path = format!("/v3/message/{side}?limit={MOST_MESSAGES}");
+        let (reply, _) = self.call(&Call::new(Method::GET, path)).await?;
+        Ok(reply["items"].as_array().ok_or(ODD)?.iter().filter_map(message).collect())
+    }
+
+    /// Removes this run's messages from the user's boxes.
+    async fn remove_messages(&mut self) -> Result<(), String> {
+        let subject = self.subject();
+        for side in ["inbox", "outbox"] {
+            let own = |message: &Value| {
+                let is_own = message["subject"].as_str().is_some_and(|text| text.starts_with(&subject));
+                message["id"].as_str().filter(|_| is_own).map(str::to_owned)
+            };
+            for id in self.messages(side, own).await? {
+                let removed = Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&id)));
+                let answer = self.connection.send(&removed).await.map_err(|trouble| trouble.to_string())?;
+                // It may be gone by now.
+                if !answer.is_success() && answer.status != 404 {
+                    return Err(answer.message());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the run's own folder.
     ///
     /// # Errors
@@ -125,8 +204,7 @@ impl Desk {
                 let mut made = Vec::new();
                 for number in (maker..count).step_by(AT_ONCE) {
                     let (reply, _) = send(&mut connection, &story(folder, number)).await?;
-                    let id = reply["id"].as_str().ok_or("a new story has no `id` in the reply")?;
-                    made.push((number, id.to_owned()));
+                    made.push((number, id(&reply, "story")?));
                 }
                 Ok::<_, String>(made)
             }
@@ -144,6 +222,12 @@ impl Desk {
     /// # Errors
     /// A sentence that says what is left.
     pub async fn clean_up(&mut self) -> Result<(), String> {
+        let messages = if std::mem::take(&mut self.sends) { self.remove_messages().await } else { Ok(()) };
+        self.remove_folder().await?;
+        messages.map_err(|why| format!("messages are left in the boxes: {why}"))
+    }
+
+    async fn remove_folder(&mut self) -> Result<(), String> {
         let Some(folder) = self.folder_id.take() else { return Ok(()) };
         let path = |what: &str| format!("/v3/object/{}/{what}", encoded(&folder));
         let left = |why: String| format!("{} is left behind: {why}", self.folder);
@@ -158,6 +242,15 @@ impl Desk {
         // It ends by itself soon enough.
         let _ = self.connection.send(&Call::new(Method::GET, "/v3/auth/logout".to_owned())).await;
     }
+}
+
+/// The id in the reply to a creation, of an object or of a container.
+///
+/// # Errors
+/// A sentence: there is none.
+pub fn id(reply: &Value, what: &str) -> Result<String, String> {
+    let id = reply["info"]["id"].as_str().or_else(|| reply["id"].as_str());
+    Ok(id.ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
 }
 
 /// The call that makes an object with a text.

@@ -13,6 +13,8 @@ use super::model::{Change, Look, PostId, Status};
 use crate::client::{Answer, Call, File};
 use crate::desk::encoded;
 
+/// What texts of the load are made of.
+pub const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
 /// Posts that `list` reads.
 pub const NEWEST: usize = 50;
 
@@ -72,9 +74,13 @@ impl Forms {
         Call::new(Method::GET, format!("{}?offset={offset}&limit={limit}", self.liveblog))
     }
 
+    /// Reads these posts.
+    pub fn these(ids: &[String]) -> Call {
+        Call::json(Method::POST, "/v3/container/liveblog/posts", &json!({ "sources": ids }))
+    }
+
     /// The text that a post has after that step.
     fn text(&self, post: PostId, step: u32) -> String {
-        const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
         let mut text = format!("<post id='{}' step='{step}'><p>", title(post));
         let room = self.text.saturating_sub(text.len() + "</p></post>".len());
         text.extend(WORDS.chars().cycle().skip(step as usize % WORDS.len()).take(room));
@@ -172,6 +178,7 @@ pub struct Removed<'a> {
 /// Posts of a liveblog.
 #[derive(Debug, Deserialize)]
 pub struct Posts<'a> {
+    #[serde(default)]
     info: Counted,
     /// Those asked for.
     #[serde(borrow)]
@@ -186,7 +193,7 @@ pub struct Posts<'a> {
     pub removed: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Counted {
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! What is known of the things of clients: what each was told last, and what may have been done to it without an answer.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use super::plan::{Key, Thing};
 
@@ -9,7 +10,7 @@ use super::plan::{Key, Thing};
 pub struct Register {
     /// What the last answer made of it.
     value: u32,
-    /// What calls without a certain outcome may have made of it. They stay possible: such a call may be late.
+    /// What calls without a certain outcome may have made of it, one for each call. They stay possible: such a call may be late.
     doubts: Vec<u32>,
 }
 
@@ -53,17 +54,37 @@ impl Book {
 
     /// Nobody knows whether it has become so.
     pub fn may_be(&mut self, key: Key, value: u32) {
-        let doubts = &mut self.register(key).doubts;
-        if !doubts.contains(&value) {
-            doubts.push(value);
+        self.register(key).doubts.push(value);
+    }
+
+    /// Its client has seen that it is so. If that is not what it was told last, a call without an outcome has made it so: that one has
+    /// run, and is not late any more.
+    pub fn seen(&mut self, key: Key, value: u32) {
+        let Some(register) = self.registers.get_mut(&key) else { return };
+        if register.value != value
+            && let Some(place) = register.doubts.iter().position(|doubt| *doubt == value)
+        {
+            register.doubts.swap_remove(place);
+            register.value = value;
+            self.forget_what_is_gone(key);
         }
+    }
+
+    /// Things that are known and not among those that are held.
+    pub fn missing(&self, held: &HashMap<Key, u32>, of: impl Fn(Key) -> bool) -> Vec<Key> {
+        self.registers.keys().copied().filter(|key| of(*key) && !held.contains_key(key)).collect()
+    }
+
+    /// What was made once has been taken away: the call that made it has run, and no other makes it.
+    pub fn is_gone(&mut self, key: Key) {
+        self.register(key).doubts.clear();
+        self.is(key, 0);
     }
 
     /// What was made once and taken away, all of it certain, is as if it had never been: memory stays bounded.
     fn forget_what_is_gone(&mut self, key: Key) {
-        let comes_once = matches!(key.thing, Thing::Message(_) | Thing::Scrap(_));
         let gone = |register: &Register| register.value == 0 && register.doubts.is_empty();
-        if comes_once && self.registers.get(&key).is_some_and(gone) {
+        if key.thing.comes_once() && self.registers.get(&key).is_some_and(gone) {
             self.registers.remove(&key);
         }
     }
@@ -104,13 +125,21 @@ impl Book {
         self.registers.values().filter(|register| register.doubts.is_empty()).count()
     }
 
-    /// Compares what is held of these things with what is known, a sentence for each difference. A thing that is not held is what
-    /// it is at first.
-    pub fn differences(&self, held: &HashMap<Key, u32>, of: impl Fn(Key) -> bool) -> Vec<String> {
-        let keys: BTreeSet<_> = self.registers.keys().chain(held.keys()).copied().filter(|key| of(*key)).collect();
+    /// Compares what is held of these things with what is known, a sentence for each difference. What lasts must be there for each of
+    /// these clients.
+    pub fn differences(&self, held: &HashMap<Key, u32>, clients: Range<u32>, of: impl Fn(Key) -> bool) -> Vec<String> {
+        let lasting = clients.flat_map(|client| Thing::lasting().map(move |thing| Key { client, thing }));
+        let keys = self.registers.keys().chain(held.keys()).copied().chain(lasting);
+        let keys: BTreeSet<_> = keys.filter(|key| of(*key)).collect();
+        let lasts: HashSet<_> = Thing::lasting().collect();
         let told = |key: Key| self.registers.get(&key).map_or(key.thing.initial(), |register| register.value);
         let difference = |key: Key| {
-            let value = held.get(&key).copied().unwrap_or(key.thing.initial());
+            let value = match held.get(&key) {
+                Some(value) => *value,
+                None if lasts.contains(&key.thing) => return Some(format!("{key} is missing.")),
+                // It is not there.
+                None => 0,
+            };
             (!self.is_possible(key, value)).then(|| format!("{key} is {value}, and was told to be {}.", told(key)))
         };
         keys.into_iter().filter_map(difference).collect()
@@ -136,11 +165,26 @@ mod tests {
         book.is(text, 3);
         assert!(book.is_possible(text, 2), "a call that was lost may be late");
         assert!(!book.is_possible(text, 1), "what was overwritten does not come back");
-        // It has been done once, and may be done again after what comes next.
-        book.may_be(text, 3);
-        book.is(text, 4);
-        assert!(book.is_possible(text, 3));
         assert_eq!((book.len(), book.certain()), (1, 0));
+        // Once its client has seen what it did, it has run.
+        book.seen(text, 2);
+        assert!(book.is_possible(text, 2) && !book.is_possible(text, 3));
+        assert_eq!(book.certain(), 1);
+        // Of two that do the same, one may be late.
+        let wire = key(Thing::Wire(0));
+        book.may_be(wire, 1);
+        book.may_be(wire, 1);
+        book.seen(wire, 0);
+        book.seen(wire, 1);
+        book.is(wire, 0);
+        assert!(book.is_possible(wire, 1));
+        book.seen(wire, 1);
+        book.is(wire, 0);
+        assert!(!book.is_possible(wire, 1));
+        let scrap = key(Thing::Scrap(7));
+        book.may_be(scrap, 1);
+        book.is_gone(scrap);
+        assert!(!book.is_possible(scrap, 1) && book.is_possible(scrap, 0));
     }
 
     #[test]
@@ -153,19 +197,26 @@ mod tests {
             book.is(scrap, value);
         }
         assert_eq!(book.len(), 2, "what came and went takes no room");
-        let right = HashMap::from([(text, 2), (there, 1), (state, state.thing.initial())]);
-        assert_eq!(book.differences(&right, |_| true), [""; 0]);
+        let lasting = Thing::lasting().map(|thing| (key(thing), thing.initial()));
+        let right: HashMap<Key, u32> = lasting.chain([(text, 2), (there, 1)]).collect();
+        let differences = |held: &HashMap<Key, u32>| book.differences(held, 1..2, |_| true);
+        assert_eq!(differences(&right), [""; 0]);
         for (what, odd) in
             [((text, 1), "Text"), ((gone, 1), "Scrap(0)"), ((there, 0), "Scrap(1)"), ((state, 3), "State")]
         {
             let mut held = right.clone();
             held.insert(what.0, what.1);
-            let found = book.differences(&held, |_| true);
+            let found = differences(&held);
             assert!(found.len() == 1 && found[0].starts_with(odd), "{found:?}");
-            assert_eq!(book.differences(&held, |key| key.client != 1), [""; 0], "others are not looked at");
+            assert_eq!(book.differences(&held, 1..2, |key| key.client != 1), [""; 0], "others are not looked at");
         }
-        let mut lost = right;
-        lost.remove(&text);
-        assert_eq!(book.differences(&lost, |_| true), ["Text of client 1 is 0, and was told to be 2."]);
+        for (what, said) in [(text, "Text of client 1 is missing."), (state, "State(0) of client 1 is missing.")] {
+            let mut lost = right.clone();
+            lost.remove(&what);
+            assert_eq!(differences(&lost), [said], "also what nobody has changed");
+        }
+        let mut lost = right.clone();
+        lost.remove(&there);
+        assert_eq!(differences(&lost), ["Scrap(1) of client 1 is 0, and was told to be 1."]);
     }
 }

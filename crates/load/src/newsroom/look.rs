@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::office::{Office, Place, link_of, step_of};
 use super::plan::{Key, Thing};
 use crate::client::Answer;
+use crate::topic::wire::result;
 use crate::{drawer, liveblog, topic};
 
 /// What is held: the value of each thing that is there, and what can't be, a sentence each.
@@ -31,7 +31,8 @@ impl Held {
         }
     }
 
-    fn foreign(&mut self, what: &str, name: &str) {
+    /// Notes what is nobody's.
+    pub fn foreign(&mut self, what: &str, name: &str) {
         self.odd.push(format!("{what} `{name}` is there, which is nobody's."));
     }
 
@@ -42,15 +43,6 @@ impl Held {
         }
         self.odd.extend(other.odd);
     }
-}
-
-#[derive(Deserialize)]
-struct Envelope {
-    result: Value,
-}
-
-fn result(answer: &Answer) -> Option<Value> {
-    serde_json::from_slice::<Envelope>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
 /// A number that is shown as a text or as a number; 0 for nothing.
@@ -77,7 +69,7 @@ impl Office {
                 }
             }
             Place::Topic => {
-                let whole: topic::wire::Whole<'_> = topic::wire::result(answer)?;
+                let whole: topic::wire::Whole<'_> = result(answer)?;
                 let Some(lines) = whole.lines(&self.topics) else {
                     held.odd.push("The positions of a topic's items are not dense.".to_owned());
                     return Some(held);
@@ -91,24 +83,12 @@ impl Office {
                     }
                 }
             }
-            Place::Liveblog => {
-                for shown in &liveblog::wire::posts(answer)?.items {
-                    let Some(post) = shown.post() else {
-                        held.foreign("In a liveblog, the post", shown.id());
-                        continue;
-                    };
-                    let look = self.liveblogs[usize::from(self.desk_of(client))].look(post, shown);
-                    let step = look.and_then(|look| look.step).unwrap_or(UNKNOWN);
-                    held.is(post.client, Thing::Post(post.number), step);
-                    let state = look.map_or(UNKNOWN, |look| look.status as u32);
-                    held.is(post.client, Thing::State(post.number), state);
-                }
-            }
+            Place::Posts => held.add(self.posts(client, answer)?),
             Place::Bundle => {
-                let bundle = result(answer)?;
+                let bundle = result::<Value>(answer)?;
                 held.is(client, Thing::Headline, number(&bundle["info"]["attributes"]["story"]["headline"]));
                 for copy in bundle["items"].as_array()? {
-                    let channel = copy["channelCopy"]["channel"].as_str().unwrap_or_default();
+                    let channel = copy["name"].as_str().unwrap_or_default();
                     match (0..).zip(&self.channels).find(|(_, name)| *name == channel) {
                         Some((slot, _)) => held.is(client, Thing::Copy(slot), 1),
                         None => held.foreign("In a story, the copy for the channel", channel),
@@ -116,7 +96,7 @@ impl Office {
                 }
             }
             Place::Links => {
-                for link in result(answer)?["items"].as_array()? {
+                for link in result::<Value>(answer)?["items"].as_array()? {
                     let name = link["linkName"].as_str().unwrap_or_default();
                     match link_of(name) {
                         Some(slot) => held.is(client, Thing::Link(slot), 1),
@@ -128,25 +108,53 @@ impl Office {
         Some(held)
     }
 
+    /// What a listing of posts shows, of a client's liveblog; `None` if it has another shape than the interface says.
+    pub fn posts(&self, client: u32, answer: &Answer) -> Option<Held> {
+        let mut held = Held::default();
+        for shown in &liveblog::wire::posts(answer)?.items {
+            let Some(post) = shown.post() else {
+                held.foreign("In a liveblog, the post", shown.id());
+                continue;
+            };
+            let look = self.liveblogs[usize::from(self.desk_of(client))].look(post, shown);
+            let step = look.and_then(|look| look.step).unwrap_or(UNKNOWN);
+            held.is(post.client, Thing::Post(post.number), step);
+            held.is(post.client, Thing::State(post.number), look.map_or(UNKNOWN, |look| look.status as u32));
+        }
+        Some(held)
+    }
+
     /// How often the front page was published.
     pub fn published(record: &Value) -> u64 {
         u64::from(number(&record["attributes"]["story"]["published"]))
     }
 }
 
-/// Why a reply to a publication does not say that all of it was done.
-pub fn unpublished(answer: &Answer) -> Option<String> {
-    let reply = result(answer).unwrap_or_default();
-    let whole = reply["items"].as_array().is_some_and(|items| items.len() == 2);
-    (!whole || reply["errors"].as_array().is_none_or(|errors| !errors.is_empty())).then(|| reply.to_string())
+/// What a reply to a publication says was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// The story has its headline.
+    pub headline: bool,
+    /// The front page is counted up.
+    pub front: bool,
+}
+
+impl Office {
+    /// Reads it; `None` if it has another shape than the interface says.
+    pub fn publication(&self, client: u32, answer: &Answer) -> Option<Published> {
+        let reply = result::<Value>(answer)?;
+        let items = reply["items"].as_array()?;
+        let done = |source: &str| items.iter().any(|item| item["source"] == source);
+        Some(Published { headline: done(&self.story_path(client)), front: done(&self.front) })
+    }
 }
 
 /// The id of a message that was sent.
 pub fn message_id(answer: &Answer) -> Option<String> {
-    result(answer)?["id"].as_str().map(str::to_owned)
+    result::<Value>(answer)?["id"].as_str().map(str::to_owned)
 }
 
 /// The token in the answer to a login.
 pub fn token(answer: &Answer) -> Option<String> {
-    result(answer)?["token"]["value"].as_str().map(str::to_owned)
+    result::<Value>(answer)?["token"]["value"].as_str().map(str::to_owned)
 }

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use hyper::Method;
 use serde_json::json;
 
-use super::plan::{Key, Kind, Operation, POSTS, Thing, WIRES};
+use super::plan::{Key, Kind, Operation, Thing, WIRES};
 use crate::client::Call;
 use crate::desk::{encoded, object};
 use crate::liveblog::model::{Change, PostId};
-use crate::liveblog::wire::Forms;
+use crate::liveblog::wire::{Forms, WORDS};
 use crate::{drawer, topic};
 
-/// Posts that a client looks at.
-const SEEN: usize = 20;
+/// Clients that send messages; the box of stet holds a thousand unless it is told otherwise.
+const SENDERS: u32 = 400;
 /// What clients look up, in turn.
 const LOOKUPS: [&str; 7] = [
     "/v3/conf/cache/timestamp",
@@ -34,8 +34,8 @@ pub enum Place {
     Drawer,
     /// The topic.
     Topic,
-    /// Posts, its own first.
-    Liveblog,
+    /// Its posts.
+    Posts,
     /// What its story holds.
     Bundle,
     /// What its story is linked with.
@@ -43,20 +43,20 @@ pub enum Place {
 }
 
 impl Place {
-    const ALL: [Place; 6] = [Place::Story, Place::Drawer, Place::Topic, Place::Liveblog, Place::Bundle, Place::Links];
+    const ALL: [Place; 6] = [Place::Story, Place::Drawer, Place::Topic, Place::Posts, Place::Bundle, Place::Links];
 
     /// Which one a read is of.
     pub fn of(operation: &Operation) -> Place {
         Place::ALL[operation.step as usize % Place::ALL.len()]
     }
 
-    /// Whether it shows all there is of such things that a client has; of posts it is a page.
+    /// Whether it shows all there is of such things that a client has.
     pub fn shows(self, thing: Thing) -> bool {
         match self {
             Place::Story => thing == Thing::Text,
             Place::Drawer => matches!(thing, Thing::Wire(_)),
             Place::Topic => thing == Thing::Comment,
-            Place::Liveblog => matches!(thing, Thing::Post(_) | Thing::State(_)),
+            Place::Posts => matches!(thing, Thing::Post(_) | Thing::State(_)),
             Place::Bundle => matches!(thing, Thing::Headline | Thing::Copy(_)),
             Place::Links => matches!(thing, Thing::Link(_)),
         }
@@ -72,6 +72,8 @@ pub struct Office {
     pub desk: u32,
     /// The run's own folder.
     pub folder: String,
+    /// What the subjects of the run's messages begin with.
+    pub subject: String,
     /// The drawers, and the wires of all clients.
     pub drawers: drawer::wire::Paths,
     /// The loids of all wires, those of the first client first.
@@ -144,19 +146,19 @@ impl Office {
                     let body = json!({ "channel": channel, "inheritFrom": self.template });
                     return Call::json(Method::POST, &path, &body);
                 }
-                let copy = encoded(&format!("{}/{}/{channel}", self.folder, story_name(client)));
+                let copy = encoded(&format!("{}/{channel}", self.story_path(client)));
                 Call::new(Method::DELETE, format!("/v3/object/{copy}/destroy"))
             }
             Kind::Publish => {
                 let headline = json!({ "set": { "xpath": HEADLINE, "content": step.to_string() } });
                 let body = json!({ "updateFields": [
-                    { "sourceIds": [self.folder.clone() + "/" + &story_name(client)], "operators": [headline] },
+                    { "sourceIds": [self.story_path(client)], "operators": [headline] },
                     { "sourceIds": [self.front], "operators": [{ "inc": { "xpath": PUBLISHED } }] },
                 ] });
                 Call::json(Method::POST, "/v3/object/metadata/change/fields", &body)
             }
-            Kind::Message if operation.makes() => {
-                let subject = format!("{}{client}/{}", self.subject(), operation.number());
+            Kind::Message if operation.makes() && Office::sends(client) => {
+                let subject = format!("{}{client}/{}", self.subject, operation.number());
                 let body = json!({ "subject": subject, "body": "The ferry is late.", "recipients": [self.user] });
                 Call::json(Method::POST, "/v3/message/sendmail", &body)
             }
@@ -191,13 +193,7 @@ impl Office {
                 None,
             ),
             Place::Topic => self.topics.read(desk),
-            Place::Liveblog => {
-                // The newest are those of the last client at the desk.
-                let first = u32::from(desk) * self.desk;
-                // There are no more items than clients, which a u32 counts.
-                let last = (first + self.desk).min(self.items.len() as u32) - 1;
-                self.liveblogs[usize::from(desk)].list(((last - client) * POSTS) as usize, SEEN)
-            }
+            Place::Posts => Forms::these(&self.posts[client as usize]),
             Place::Bundle => Call::new(Method::GET, format!("/v3/bundle/{}", self.stories[client as usize])),
             Place::Links => Call::new(Method::GET, self.story(client, "/correlates")),
         }
@@ -212,9 +208,14 @@ impl Office {
         self.liveblogs[usize::from(self.desk_of(client))].change(PostId { client, number: slot }, change, id)
     }
 
-    /// What the subjects of this run's messages begin with.
-    pub fn subject(&self) -> String {
-        format!("{} ", self.folder)
+    /// The path of a client's story, in which its channel copies lie.
+    pub fn story_path(&self, client: u32) -> String {
+        format!("{}/{}", self.folder, story_name(client))
+    }
+
+    /// Whether a client sends messages: all go to one user, and a box holds so many.
+    pub fn sends(client: u32) -> bool {
+        client < SENDERS
     }
 }
 
@@ -223,7 +224,6 @@ const PUBLISHED: &str = "/attributes/story/published";
 
 /// The text that a client's story has after that step.
 pub fn text(client: u32, step: u32) -> String {
-    const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
     format!("<story client='{client}' step='{step}'><p>{}</p></story>", WORDS.repeat(8))
 }
 
@@ -243,6 +243,11 @@ const SCRAP: &str = "scrap-";
 
 fn scrap_name(client: u32, number: u32) -> String {
     format!("{SCRAP}{client}-{number}.xml")
+}
+
+/// Whether the run has made it beside small objects: stories, wires, the front page and containers, which are looked at themselves.
+pub fn is_known(name: &str) -> bool {
+    ["own-", "story-", "front.xml", "drawer-", "topic-", "liveblog-"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// Which small object has that name.

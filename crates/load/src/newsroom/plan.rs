@@ -108,6 +108,17 @@ pub enum Thing {
 }
 
 impl Thing {
+    /// Things of a client that are there all the while: that one is missing is a difference.
+    pub fn lasting() -> impl Iterator<Item = Thing> {
+        let posts = (0..POSTS).flat_map(|slot| [Thing::Post(slot), Thing::State(slot)]);
+        [Thing::Text, Thing::Headline, Thing::Comment].into_iter().chain(posts)
+    }
+
+    /// Whether it is made once and taken away once.
+    pub fn comes_once(self) -> bool {
+        matches!(self, Thing::Message(_) | Thing::Scrap(_))
+    }
+
     /// What it is before anybody changes it.
     pub fn initial(self) -> u32 {
         match self {
@@ -180,15 +191,16 @@ impl Operation {
         Some((Key { client: self.client, thing }, value))
     }
 
-    /// What the thing must be for the server to refuse it by a rule: as it was to become. What was to be made is there, or what was
-    /// to be taken away is not.
-    pub fn refused_at(&self) -> Option<(Key, u32)> {
+    /// The code by which the server may refuse it by a rule, and what the thing must be then: as it was to become. What was to be made
+    /// is there, or what was to be taken away is not.
+    pub fn refused_by(&self) -> Option<(&'static str, Key, u32)> {
         let (key, value) = self.effect()?;
-        match self.kind {
-            Kind::Correlate | Kind::Drawer if self.makes() => None,
-            Kind::Correlate | Kind::Drawer | Kind::Copy | Kind::Message | Kind::Tidy => Some((key, value)),
-            _ => None,
-        }
+        let code = match (self.kind, self.makes()) {
+            (Kind::Copy | Kind::Tidy, true) => "DuplicatedName",
+            (Kind::Correlate | Kind::Drawer | Kind::Copy | Kind::Message | Kind::Tidy, false) => "ObjectNotFound",
+            _ => return None,
+        };
+        Some((code, key, value))
     }
 }
 
@@ -289,14 +301,14 @@ mod tests {
             assert_eq!(operation(kind, 1).effect(), Some((key(thing), 1)));
             assert_eq!(operation(kind, 2).effect(), Some((key(thing), 0)));
             assert_eq!(
-                operation(kind, 2).refused_at(),
-                Some((key(thing), 0)),
+                operation(kind, 2).refused_by(),
+                Some(("ObjectNotFound", key(thing), 0)),
                 "only what is not there can't be removed"
             );
         }
-        assert_eq!(operation(Kind::Copy, 1).refused_at(), Some((key(Thing::Copy(1)), 1)), "a copy is made once");
-        assert_eq!(operation(Kind::Drawer, 1).refused_at(), None, "what is in a drawer may be added again");
-        assert_eq!(operation(Kind::Write, 1).refused_at(), None);
+        assert_eq!(operation(Kind::Copy, 1).refused_by(), Some(("DuplicatedName", key(Thing::Copy(1)), 1)));
+        assert_eq!(operation(Kind::Drawer, 1).refused_by(), None, "what is in a drawer may be added again");
+        assert_eq!(operation(Kind::Write, 1).refused_by(), None);
         // Each message is another: it is made and removed once.
         let messages = [1, 2, 3, 4].map(|step| operation(Kind::Message, step).effect());
         let about = |number, value| Some((key(Thing::Message(number)), value));

@@ -1,21 +1,19 @@
 //! What is done before the load and after it: the desks, what each client has, and reading all of it.
 
-use std::collections::HashSet;
-
 use hyper::Method;
 use serde_json::{Value, json};
 
 use super::NewsroomLoad;
 use super::look::Held;
-use super::office::{Place, scrap_of, step_of, story_name, text};
+use super::office::{Place, is_known, scrap_of, step_of, story_name, text};
 use super::plan::{Key, Kind, POSTS, Thing, WIRES};
 use crate::client::Call;
-use crate::desk::{Desk, encoded, object};
+use crate::desk::{Desk, ODD, encoded, id, object};
 use crate::liveblog::model::{Change, PostId};
 use crate::liveblog::wire::Forms;
 use crate::settle::settled;
 
-/// Entries of a listing that one call reads.
+/// Posts that one call reads.
 const PAGE: usize = 500;
 /// Channels that are copied to, at most.
 const CHANNELS: usize = 2;
@@ -29,15 +27,8 @@ pub struct End {
     pub held: Held,
     /// How often the front page was published.
     pub published: u64,
-    /// The ids of this run's messages.
-    pub messages: Vec<String>,
     /// Channel copies whose text was compared with their story's.
     pub followed: usize,
-}
-
-fn id(reply: &Value, what: &str) -> Result<String, String> {
-    let id = reply["info"]["id"].as_str().or_else(|| reply["id"].as_str());
-    Ok(id.ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
 }
 
 impl NewsroomLoad {
@@ -45,6 +36,8 @@ impl NewsroomLoad {
     pub(super) async fn make(&mut self, desk: &mut Desk) -> Result<(), String> {
         desk.make_folder().await?;
         self.office.folder.clone_from(&desk.folder);
+        self.office.subject = desk.subject();
+        desk.sends_messages();
         let front = object(&desk.folder, "front.xml", "Story", &text(0, 0));
         self.office.front = id(&made(desk, &front, "story").await?, "story")?;
         let wires = desk.make_stories((self.clients * WIRES) as usize).await?;
@@ -89,7 +82,14 @@ impl NewsroomLoad {
             let post = PostId { client, number: slot };
             let forms = &self.office.liveblogs[usize::from(number)];
             let call = forms.change(post, Change::Post { step: 0, attached: false }, "");
-            posts.push(id(&made(desk, &call, "post").await?, "post")?);
+            let made = made(desk, &call, "post").await?;
+            // As those of the liveblog's load: a moderator's are approved at once.
+            if made["status"] != "approved" {
+                return Err(
+                    "a liveblog can't be used: a new post is not approved (the user may not moderate?)".to_owned()
+                );
+            }
+            posts.push(id(&made, "post")?);
         }
         self.office.posts.push(posts);
         Ok(())
@@ -108,11 +108,18 @@ impl NewsroomLoad {
         for template in &names {
             for channel in names.iter().filter(|channel| *channel != template) {
                 let body = json!({ "channel": channel, "inheritFrom": template });
-                if self.office.channels.len() < CHANNELS
-                    && desk.call(&Call::json(Method::POST, &path, &body)).await.is_ok()
+                if self.office.channels.len() == CHANNELS
+                    || desk.call(&Call::json(Method::POST, &path, &body)).await.is_err()
                 {
-                    self.office.channels.push(channel.clone());
+                    continue;
                 }
+                // It is named by its place.
+                let place = encoded(&format!("{}/trial.xml/{channel}", desk.folder));
+                let read = Call::new(Method::GET, format!("/v3/object/{place}/content"));
+                desk.raw(&read)
+                    .await
+                    .map_err(|why| format!("the copy for {channel} does not lie in its story: {why}"))?;
+                self.office.channels.push(channel.clone());
             }
             if !self.office.channels.is_empty() {
                 self.office.template.clone_from(template);
@@ -143,11 +150,12 @@ impl NewsroomLoad {
             let mut offset = 0;
             loop {
                 let (_, answer) = desk.call(&office.liveblogs[usize::from(number)].list(offset, PAGE)).await?;
-                let page = office.held(Place::Liveblog, first, &answer).ok_or(ODD)?;
+                let page = office.posts(first, &answer).ok_or(ODD)?;
                 let posts = page.things.keys().filter(|key| matches!(key.thing, Thing::Post(_))).count();
                 end.held.add(page);
                 offset += posts;
-                if posts < PAGE {
+                // A server may have smaller pages than it is asked for.
+                if posts == 0 {
                     break;
                 }
             }
@@ -158,19 +166,20 @@ impl NewsroomLoad {
             }
             self.see_copies(desk, client, &mut end).await?;
         }
-        for scrap in pages(desk, &format!("/v3/folder/{}", encoded(&office.folder))).await? {
-            if let Some(key) = scrap["name"].as_str().and_then(scrap_of) {
-                end.held.is(key.client, key.thing, 1);
+        let name = |object: &Value| object["name"].as_str().map(str::to_owned);
+        for name in desk.pages(&format!("/v3/folder/{}", encoded(&office.folder)), name).await? {
+            match scrap_of(&name) {
+                Some(key) => end.held.is(key.client, key.thing, 1),
+                None if is_known(&name) => {}
+                None => end.held.foreign("In the folder, the object", &name),
             }
         }
-        let subject = office.subject();
-        for message in pages(desk, "/v3/message/inbox").await? {
-            let named = message["subject"].as_str().and_then(|text| text.strip_prefix(&*subject)?.split_once('/'));
-            let Some((client, number)) = named else { continue };
-            if let (Ok(client), Ok(number)) = (client.parse(), number.parse()) {
-                end.held.is(client, Thing::Message(number), 1);
-                end.messages.push(message["id"].as_str().unwrap_or_default().to_owned());
-            }
+        let number = |message: &Value| {
+            let (client, number) = message["subject"].as_str()?.strip_prefix(&*office.subject)?.split_once('/')?;
+            Some((client.parse().ok()?, number.parse().ok()?))
+        };
+        for (client, number) in desk.messages("inbox", number).await? {
+            end.held.is(client, Thing::Message(number), 1);
         }
         let path = format!("/v3/object/{}?showAttributes=true", encoded(&office.front));
         let (front, _) = desk.call(&Call::new(Method::GET, path)).await?;
@@ -191,7 +200,7 @@ impl NewsroomLoad {
         let mut stale = Vec::new();
         let mut followed = 0;
         for (_, channel) in copies {
-            let path = encoded(&format!("{}/{}/{channel}", self.office.folder, story_name(client)));
+            let path = encoded(&format!("{}/{channel}", self.office.story_path(client)));
             let answer = desk.raw(&Call::new(Method::GET, format!("/v3/object/{path}/content"))).await?;
             let text = step_of(client, &answer.body);
             followed += 1;
@@ -207,35 +216,9 @@ impl NewsroomLoad {
         end.followed += followed;
         Ok(())
     }
-
-    /// Removes this run's messages, which lie in no folder.
-    pub(super) async fn remove_messages(desk: &mut Desk, ids: &[String]) -> Result<(), String> {
-        for id in ids {
-            desk.call(&Call::new(Method::DELETE, format!("/v3/message/{}", encoded(id)))).await?;
-        }
-        Ok(())
-    }
 }
-
-const ODD: &str = "a reply has another shape than the interface says";
 
 async fn made(desk: &mut Desk, call: &Call, what: &str) -> Result<Value, String> {
     let made = desk.call(call).await;
     made.map(|(reply, _)| reply).map_err(|why| format!("a {what} can't be made in {}: {why}", desk.folder))
-}
-
-/// All entries of a listing, each once.
-async fn pages(desk: &mut Desk, path: &str) -> Result<Vec<Value>, String> {
-    let (mut all, mut known) = (Vec::new(), HashSet::new());
-    loop {
-        let page = format!("{path}?limit={PAGE}&offset={}", all.len());
-        let (mut reply, _) = desk.call(&Call::new(Method::GET, page)).await?;
-        let items = std::mem::take(reply["items"].as_array_mut().ok_or(ODD)?);
-        let last = items.len() < PAGE;
-        all.extend(items);
-        if last {
-            all.retain(|item| known.insert(item["id"].as_str().unwrap_or_default().to_owned()));
-            return Ok(all);
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::model::{FOREIGN, Line, topic_line};
 use super::plan::Kind;
 use super::wire::{self, Paths, Said, Structure, Whole};
 use crate::client::{Answer, Call};
-use crate::desk::Desk;
+use crate::desk::{Desk, id};
 use crate::settle::settled;
 
 /// A container as it is.
@@ -24,11 +24,6 @@ pub(super) struct Held {
     pub said: HashMap<Line, Said>,
     /// Its revision, if the server reports one.
     pub revision: Option<u64>,
-}
-
-/// The id in the reply to a creation.
-fn id(reply: &serde_json::Value, what: &str) -> Result<String, String> {
-    Ok(reply["info"]["id"].as_str().ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
 }
 
 impl TopicLoad {
