@@ -161,6 +161,7 @@ fn a_day_with_kills_is_verified() {
     assert!(report["all"]["done"].as_u64() > Some(1200) && kills > 2, "{said}");
     assert_eq!(left(&server), json!([]));
     if let Some(directory) = directory {
+        std::fs::create_dir_all(&directory).expect("the report's directory can be made");
         for file in ["report.html", "report.json"] {
             std::fs::copy(load.report().join(file), directory.join(file)).expect("the report can be kept");
         }
