@@ -1,7 +1,5 @@
 //! Locks, check-out and check-in, drafts and versions (docs/api/content.md), for objects of any family.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +23,7 @@ use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Change, ChangeSet, Key, Look, Row, Store, Table, View, encode_value};
 
-use common::assert_sound;
+use crate::common::assert_sound;
 
 const NOON_S: u64 = 1_763_726_400;
 const LASTS_S: u64 = 100;

@@ -1,7 +1,5 @@
 //! A family that nobody but the tests has lives as the others do: what holds for all families is told by none of them.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +22,7 @@ use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Change, ChangeSet, Row, Store, Table, View, decode_value, encode_value};
 
-use common::assert_sound;
+use crate::common::assert_sound;
 use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::MAIN);

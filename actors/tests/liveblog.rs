@@ -1,7 +1,5 @@
 //! The rules of a liveblog (docs/api/posts.md), against a plain list of posts and one by one.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +25,7 @@ use stet_actors::runtime::{Published, Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Look, Table, View};
 
-use common::assert_sound;
+use crate::common::assert_sound;
 
 const NOON: u64 = 1_763_726_400_000;
 

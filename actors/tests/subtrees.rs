@@ -4,8 +4,6 @@
 //! What it proves: from the first step on everybody finds what the model says, nothing is lost or left over at the end, however
 //! often the process ends meanwhile, and no step changes more objects than it may.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,7 +27,7 @@ use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::observe::{Observed, Observer};
 use stet_actors::store::{Change, ChangeSet, Look, Range, Store, Table, View};
 
-use self::common::assert_sound;
+use crate::common::assert_sound;
 
 /// Objects that a step may change.
 const STEP: usize = 3;

@@ -1,7 +1,5 @@
 //! The rules of topics and plans (docs/api/topics.md, docs/api/topic-plans.md): a random life against plain lists, and one by one.
 
-mod common;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +28,7 @@ use stet_actors::topic::{
 };
 use stet_actors::topic_plan::{self, AddTopic, MoveTopics, NewPlan, RemoveTopic, TopicPlan};
 
-use common::assert_sound;
+use crate::common::assert_sound;
 
 const MAIN: Loid = root(DatabaseId::MAIN);
 

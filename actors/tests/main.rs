@@ -1,0 +1,13 @@
+//! Tests of the actors from outside: one binary, for linking each alone takes longer than running it.
+
+mod cache;
+mod checkout;
+mod common;
+mod depth;
+mod families;
+mod liveblog;
+mod readable;
+mod runtime_model;
+mod runtime_rules;
+mod subtrees;
+mod topics;
