@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use actix_web::http::Uri;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 
+use stet_store::LimitOptions;
+
 use super::edge::{is_origin, network};
 use super::repository::USER;
 use super::{Config, LimitsConfig, SmtpSecurity};
@@ -286,8 +288,10 @@ impl Config {
 
     fn check_store(&self, faults: &mut Faults) {
         let store = &self.store;
-        faults.within("store.checkpoint_bytes", store.checkpoint_bytes, 1 << 16, MAX_BYTES);
-        faults.within("store.checkpoint_rows", store.checkpoint_rows, 1, 1 << 30);
+        // More would not be waited for: memory for what is not folded has an end.
+        let (most_bytes, most_rows) = LimitOptions::default().most_gathered();
+        faults.within("store.checkpoint_bytes", store.checkpoint_bytes, 1 << 16, most_bytes as u64);
+        faults.within("store.checkpoint_rows", store.checkpoint_rows, 1, most_rows as u64);
         faults.seconds("store.checkpoint_seconds", store.checkpoint_seconds, 1);
         faults.within("store.cache_bytes", store.cache_bytes, 1 << 20, MAX_BYTES);
         faults.within("store.events_keep_days", store.events_keep_days, 0, 36_500);

@@ -241,6 +241,9 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[log]\nfilter = 'debgu'", "log.filter", "`debgu`"),
         ("[auth]\nsession_absolute_seconds = 60", "auth.session_absolute_seconds", "14400"),
         ("[auth]\npassword_memory_kib = 7", "auth.password_memory_kib", "between 8"),
+        // Half of what memory holds beside the tables.
+        ("[store]\ncheckpoint_rows = 750001", "store.checkpoint_rows", "between 1 and 750000"),
+        ("[store]\ncheckpoint_bytes = 134217729", "store.checkpoint_bytes", "between 65536 and 134217728"),
         ("[auth]\nsession_absolute_seconds = 9000000000000", "auth.session_absolute_seconds", "9000000000000"),
         ("[runtime]\narbiters = 0", "runtime.arbiters", "`0`"),
         ("[limits]\nxml_depth = 513", "limits.xml_depth", "512"),

@@ -22,18 +22,24 @@ fn fill(disk: &Disk) {
     disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
 }
 
-/// Creates stories until there is no room; gives the names of those acknowledged.
+/// Creates stories until the disk has no room; gives the names of those acknowledged.
 fn until_full(client: &Client, prefix: &str) -> Vec<String> {
+    let (made, answer) = until_refused(client, prefix);
+    let refused = answer.fails(507, "StorageFull");
+    assert_eq!(refused["message"], "The disk of the repository is full: nothing was changed, reads go on.");
+    made
+}
+
+/// Creates stories until one is refused; gives the names of those acknowledged, and the refusal.
+fn until_refused(client: &Client, prefix: &str) -> (Vec<String>, Answer) {
     let mut made = Vec::new();
     loop {
-        assert!(made.len() < 2000, "the disk does not fill up");
+        assert!(made.len() < 2000, "it does not fill up");
         let name = format!("{prefix}{}", made.len());
         let answer = create(client, &name);
         if answer.status != 200 {
-            let refused = answer.fails(507, "StorageFull");
-            assert_eq!(refused["message"], "The disk of the repository is full: nothing was changed, reads go on.");
             assert_eq!(story(client, &name).status, 404, "what was refused is not there");
-            return made;
+            return (made, answer);
         }
         made.push(name);
     }
@@ -134,4 +140,28 @@ fn checkpoints_that_find_no_room_are_told_and_made_up_for_and_changes_go_on() {
     house.lose_power(5);
     house.start();
     all_there(&house.client(), &made);
+}
+
+#[test]
+fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
+    let mut house = House::shared();
+    // As late as can be, and the interval is an hour.
+    (house.config.store.checkpoint_rows, house.config.store.checkpoint_bytes) = (750_000, 128 << 20);
+    house.rows_in_memory = Some(400);
+    house.start();
+    let client = house.client();
+    let at = house.disk.syncs_of(StoreFile::State);
+    house.disk.plan_for(StoreFile::State, Plan { at: at + 1, times: u64::MAX, fault: Fault::Full });
+    let (made, refused) = until_refused(&client, "first");
+    refused.fails(503, "Overloaded");
+    all_there(&client, &made);
+    house.lose_power(7);
+    // There is room for what is overwritten alone, so what is in memory stays there.
+    house.disk.plan_for(StoreFile::State, Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
+    house.start();
+    let client = house.client();
+    all_there(&client, &made);
+    assert!(create(&client, "early").status >= 503, "nothing is taken, and nobody waits");
+    house.disk.heal();
+    wait_until("there is room again", || create(&client, "later").status == 200);
 }

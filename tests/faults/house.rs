@@ -43,6 +43,8 @@ pub struct House {
     pub disk: Disk,
     pub clock: Option<ManualClock>,
     pub config: Config,
+    /// Rows that memory holds beside the tables; without it as many as the real server's.
+    pub rows_in_memory: Option<usize>,
     data: TempDir,
     running: Option<Running>,
     _place: Place,
@@ -109,7 +111,7 @@ impl House {
         config.store.checkpoint_seconds = 3600;
         config.store.cache_bytes = 8 << 20;
         config.runtime.restart_backoff_milliseconds = 0;
-        House { disk, clock: None, config, data, running: None, _place: place }
+        House { disk, clock: None, config, rows_in_memory: None, data, running: None, _place: place }
     }
 
     /// The same, started.
@@ -131,7 +133,10 @@ impl House {
             Some(clock) => Arc::new(clock.clone()),
             None => Arc::new(SystemClock),
         };
-        let (config, ground) = (self.config.clone(), ground_of(&self.config, &self.disk, clock));
+        let (config, mut ground) = (self.config.clone(), ground_of(&self.config, &self.disk, clock));
+        if let Some(rows) = self.rows_in_memory {
+            ground.store.limits.overlay_entries = rows;
+        }
         let (told, listening) = mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {

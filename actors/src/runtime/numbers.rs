@@ -38,8 +38,8 @@ pub struct NumberMill {
 }
 
 impl NumberMill {
-    /// Reserves the first block. On a full disk there is none: reads are of use without numbers, and whoever needs one tries
-    /// again.
+    /// Reserves the first block. On a full disk there is none, nor while memory is full of what waits for the tables: reads are of use
+    /// without numbers, and whoever needs one tries again.
     ///
     /// # Errors
     /// What the store says.
@@ -62,7 +62,9 @@ impl NumberMill {
         });
         match receiver.await.unwrap_or(Err(StoreError::Closed)) {
             Ok(()) => {}
-            Err(StoreError::Full) => tracing::error!("the disk is full: no numbers could be reserved, reads only"),
+            Err(why @ (StoreError::Full | StoreError::Overloaded)) => {
+                tracing::error!(%why, "no numbers could be reserved: reads only until then");
+            }
             Err(error) => return Err(error),
         }
         Ok(mill)

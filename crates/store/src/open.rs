@@ -89,6 +89,9 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let shared = Arc::new(Shared::new(options, overlay, snapshot, committed, folded));
     shared.fault(|_| ());
     shared.journaled.store(if committed > folded { journal.bytes() } else { 0 }, Ordering::Release);
+    // What a server that was killed has left may be all that memory holds, whatever its limits were: then nothing is taken before it
+    // is folded.
+    shared.checkpoint_if_due();
     tracing::info!(committed, folded, replayed, took = ?begun.elapsed(), "the store is open");
     start(shared, is_used.then_some(journal), state)
 }

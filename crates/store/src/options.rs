@@ -22,7 +22,8 @@ pub enum Durability {
     None,
 }
 
-/// When what has gathered in memory is folded into the tables.
+/// When what has gathered in memory is folded into the tables. However much it says, a checkpoint begins when memory is half full
+/// ([`LimitOptions`]).
 #[derive(Debug, Clone)]
 pub struct CheckpointOptions {
     /// Bytes of rows in memory that start a checkpoint. More coalesces better and costs memory and start-up time.
@@ -76,6 +77,19 @@ impl Default for LimitOptions {
     }
 }
 
+impl LimitOptions {
+    /// The most bytes and rows in memory that [`CheckpointOptions`] may wait for: the other half is filled while a checkpoint is made.
+    pub fn most_gathered(&self) -> (usize, usize) {
+        (self.overlay_bytes / 2, self.overlay_entries / 2)
+    }
+
+    /// Whether nothing more is taken beside these rows and bytes in memory and, if there are any, so many bytes of the journal.
+    pub(super) fn is_full(&self, (rows, bytes): (usize, usize), journal: u64) -> bool {
+        // With nothing in memory all is folded, whatever the journal's count says.
+        rows >= self.overlay_entries || bytes >= self.overlay_bytes || (rows > 0 && journal >= self.journal_bytes)
+    }
+}
+
 /// How a store is opened.
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -122,6 +136,14 @@ impl StoreOptions {
             backends: Arc::new(Files::new(&data)),
             data,
         }
+    }
+
+    /// Whether so many rows and bytes in memory, or so many bytes of the journal, start a checkpoint.
+    pub(super) fn is_due(&self, (rows, bytes): (usize, usize), journal: u64) -> bool {
+        let (most_bytes, most_rows) = self.limits.most_gathered();
+        rows >= self.checkpoint.entries.min(most_rows)
+            || bytes >= self.checkpoint.bytes.min(most_bytes)
+            || journal >= self.limits.journal_bytes / 4
     }
 }
 

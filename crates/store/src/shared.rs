@@ -220,6 +220,13 @@ impl Shared {
         self.journaled.load(Ordering::Acquire).saturating_sub(self.journal_folded.load(Ordering::Acquire))
     }
 
+    /// Asks for a checkpoint if so much has gathered.
+    pub fn checkpoint_if_due(&self) {
+        if self.options.is_due(self.overlay.active(), self.journal_bytes()) {
+            self.checkpoint_due();
+        }
+    }
+
     /// Asks for a checkpoint.
     pub fn checkpoint_due(&self) {
         if !self.due.swap(true, Ordering::AcqRel) {

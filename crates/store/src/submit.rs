@@ -54,12 +54,7 @@ impl Shared {
         self.enqueue(&mut gate, seq, bytes, set);
         drop(gate);
 
-        let (rows, bytes) = self.overlay.active();
-        let checkpoint = &self.options.checkpoint;
-        let journal_is_long = self.journal_bytes() >= self.options.limits.journal_bytes / 4;
-        if rows >= checkpoint.entries || bytes >= checkpoint.bytes || journal_is_long {
-            self.checkpoint_due();
-        }
+        self.checkpoint_if_due();
         Ok(seq)
     }
 
@@ -104,11 +99,7 @@ impl Shared {
                 let why = format!("a change set of {bytes} bytes; the limit is {}", limits.set_bytes);
                 return Err(StoreError::Failed(why));
             }
-            let (rows, held) = self.overlay.total();
-            let full = rows >= limits.overlay_entries || held >= limits.overlay_bytes;
-            // With nothing in memory all is folded, whatever the count says.
-            let long = rows > 0 && self.journal_bytes() >= limits.journal_bytes;
-            if gate.queue.len() >= limits.queued || full || long {
+            if gate.queue.len() >= limits.queued || limits.is_full(self.overlay.total(), self.journal_bytes()) {
                 return Err(StoreError::Overloaded);
             }
         }

@@ -79,6 +79,50 @@ fn more_than_memory_may_hold_is_refused_until_a_checkpoint_has_made_room() {
 }
 
 #[test]
+fn a_checkpoint_begins_before_memory_is_full_however_late_it_was_asked_for() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    (options.checkpoint.entries, options.checkpoint.bytes) = (usize::MAX, usize::MAX);
+    for (rows, bytes) in [(20, usize::MAX), (usize::MAX, 4000)] {
+        (options.limits.overlay_entries, options.limits.overlay_bytes) = (rows, bytes);
+        let store = RedbStore::open(options.clone()).expect("the store opens");
+        for number in 0..100 {
+            // Its interval is an hour: what made room was the checkpoint at half of it.
+            until("there is room", || {
+                let row = vec![put(Table::Marks, &format!("m{number}"), "1")];
+                submit(&store, row).is_ok_and(|answer| answer.wait().is_ok())
+            });
+        }
+    }
+}
+
+#[test]
+fn what_a_crash_has_left_is_folded_at_once_if_memory_holds_no_more() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    for number in 0..30 {
+        commit(&store, vec![put(Table::Marks, &format!("m{number}"), "1")]);
+    }
+    disk.crash(1);
+    drop(store);
+    for (rows, bytes, journal) in
+        [(20, usize::MAX, u64::MAX), (usize::MAX, 2000, u64::MAX), (usize::MAX, usize::MAX, 1000)]
+    {
+        let files = StoreFile::ALL.map(|file| (file, disk.bytes(file)));
+        let mut options = options(&Disk::holding(files));
+        let limits = &mut options.limits;
+        (limits.overlay_entries, limits.overlay_bytes, limits.journal_bytes) = (rows, bytes, journal);
+        let store = RedbStore::open(options).expect("the store opens");
+        // Its interval is an hour.
+        until("it is folded", || store.shared.overlay.total().0 == 0);
+        commit(&store, vec![put(Table::Marks, "again", "1")]);
+        for number in 0..30 {
+            assert!(get(&store, View::Committed, Table::Marks, &format!("m{number}")).is_some());
+        }
+    }
+}
+
+#[test]
 fn a_closed_store_takes_and_shows_nothing() {
     let disk = Disk::new();
     let store = open(&disk);
