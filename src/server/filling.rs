@@ -1,9 +1,10 @@
 //! Fills a new data directory.
 
 use std::io::Write;
+use std::time::Duration;
 
 use stet_actors::command::Who;
-use stet_actors::error::Error;
+use stet_actors::error::{Code, Error};
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 
@@ -13,9 +14,20 @@ use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
 
+/// How often the root folders are tried while too much waits for the disk, and how long it waits between two: ten seconds in all.
+const ROOTS_TRIED: u32 = 100;
+const ROOTS_PAUSE: Duration = Duration::from_millis(100);
+
 /// The root folders of all databases, where they are not there.
 pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(), Failure> {
     let databases: Vec<DatabaseId> = app.config.databases.iter().map(|database| DatabaseId(database.id)).collect();
+    // What a killed server has left in memory may have to be folded before anything is taken.
+    for _ in 0..ROOTS_TRIED {
+        match repository.make_roots(&databases).await {
+            Err(error) if error.code == Code::Overloaded => tokio::time::sleep(ROOTS_PAUSE).await,
+            made => return Ok(made?),
+        }
+    }
     Ok(repository.make_roots(&databases).await?)
 }
 

@@ -27,21 +27,32 @@ fn what_a_client_has_already_is_not_sent_again() {
         |endpoint| endpoint.method == "GET" && endpoint.knows("If-None-Match") && !reads_what_others_change(endpoint),
         |faults, case, corner| {
             let made = (case.make)(corner);
-            let first = made.call(&corner.client, case.id).send();
-            let Some(tag) = tag(&first) else {
-                return faults.expect(false, || format!("{}: no ETag", case.id));
-            };
-            let strong = tag.starts_with('"') && tag.ends_with('"');
-            faults.expect(strong, || format!("{}: {tag}", case.id));
-            for known in [tag.clone(), format!("W/{tag}"), format!("\"other\", W/{tag}"), "*".to_owned()] {
-                let again = made.call(&corner.client, case.id).header("if-none-match", &known).send();
-                let well = again.status == 304 && again.body.is_empty() && again.header("etag") == Some(&*tag);
-                faults.expect(well, || format!("{} {known}: {again:?}", case.id));
-            }
-            for other in ["\"other\"", "\"\"", "nonsense"] {
-                let again = made.call(&corner.client, case.id).header("if-none-match", other).send();
-                let same = again.status == 200 && again.body == first.body;
-                faults.expect(same, || format!("{} {other}: {again:?}", case.id));
+            let read = || made.call(&corner.client, case.id);
+            // Other tests may change what is read meanwhile, as lists of all users: then it is looked at again.
+            for is_last in [false, false, false, false, true] {
+                let first = read().send();
+                let Some(tag) = tag(&first) else {
+                    return faults.expect(false, || format!("{}: no ETag", case.id));
+                };
+                let mut wrong = Vec::new();
+                if !(tag.starts_with('"') && tag.ends_with('"')) {
+                    wrong.push(format!("{}: {tag}", case.id));
+                }
+                for known in [tag.clone(), format!("W/{tag}"), format!("\"other\", W/{tag}"), "*".to_owned()] {
+                    let again = read().header("if-none-match", &known).send();
+                    if again.status != 304 || !again.body.is_empty() || again.header("etag") != Some(&*tag) {
+                        wrong.push(format!("{} {known}: {again:?}", case.id));
+                    }
+                }
+                for other in ["\"other\"", "\"\"", "nonsense"] {
+                    let again = read().header("if-none-match", other).send();
+                    if again.status != 200 || again.body != first.body {
+                        wrong.push(format!("{} {other}: {again:?}", case.id));
+                    }
+                }
+                if wrong.is_empty() || is_last || read().send().header("etag") == Some(&*tag) {
+                    return faults.expect(wrong.is_empty(), || wrong.join("\n"));
+                }
             }
         },
     );

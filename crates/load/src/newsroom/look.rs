@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::office::{Office, Place, link_of, step_of};
 use super::plan::{Key, Thing};
 use crate::client::Answer;
+use crate::liveblog::model::PostId;
 use crate::topic::wire::result;
 use crate::{drawer, liveblog, topic};
 
@@ -112,7 +113,11 @@ impl Office {
     pub fn posts(&self, client: u32, answer: &Answer) -> Option<Held> {
         let mut held = Held::default();
         for shown in &liveblog::wire::posts(answer)?.items {
-            let Some(post) = shown.post() else {
+            let is_made = |post: &PostId| {
+                let own = self.posts.get(post.client as usize).and_then(|own| own.get(post.number as usize));
+                own.is_some_and(|id| id == shown.id())
+            };
+            let Some(post) = shown.post().filter(is_made) else {
                 held.foreign("In a liveblog, the post", shown.id());
                 continue;
             };

@@ -12,6 +12,17 @@ use crate::liveblog::model::{Change, PostId};
 use crate::liveblog::wire::{Forms, WORDS};
 use crate::{drawer, topic};
 
+/// What an operation does about messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mail {
+    /// It sends the client's message of that number.
+    Send(u32),
+    /// It removes that one, by its id.
+    Remove(u32, String),
+    /// It reads the inbox: the client sends none, or has none to remove, or one that it has still to remove.
+    Look,
+}
+
 /// Clients that send messages; the box of stet holds a thousand unless it is told otherwise.
 const SENDERS: u32 = 400;
 /// What clients look up, in turn.
@@ -113,7 +124,7 @@ impl Office {
 
     /// The call of an operation but a login, which takes two. `message` is the id of the message to remove; without one the inbox
     /// is read.
-    pub fn call(&self, operation: &Operation, message: Option<&str>) -> Call {
+    pub fn call(&self, operation: &Operation, mail: &Mail) -> Call {
         let Operation { client, kind, slot, step } = *operation;
         let (desk, own) = (self.desk_of(client), client as usize);
         let wire = client * WIRES + slot;
@@ -157,14 +168,14 @@ impl Office {
                 ] });
                 Call::json(Method::POST, "/v3/object/metadata/change/fields", &body)
             }
-            Kind::Message if operation.makes() && Office::sends(client) => {
-                let subject = format!("{}{client}/{}", self.subject, operation.number());
-                let body = json!({ "subject": subject, "body": "The ferry is late.", "recipients": [self.user] });
-                Call::json(Method::POST, "/v3/message/sendmail", &body)
-            }
-            Kind::Message => match message {
-                Some(id) => Call::new(Method::DELETE, format!("/v3/message/{}", encoded(id))),
-                None => Call::new(Method::GET, "/v3/message/inbox?limit=20".to_owned()),
+            Kind::Message => match mail {
+                Mail::Send(number) => {
+                    let subject = format!("{}{client}/{number}", self.subject);
+                    let body = json!({ "subject": subject, "body": "The ferry is late.", "recipients": [self.user] });
+                    Call::json(Method::POST, "/v3/message/sendmail", &body)
+                }
+                Mail::Remove(_, id) => Call::new(Method::DELETE, format!("/v3/message/{}", encoded(id))),
+                Mail::Look => Call::new(Method::GET, "/v3/message/inbox?limit=20".to_owned()),
             },
             Kind::Tidy => {
                 let name = scrap_name(client, operation.number());

@@ -1,5 +1,7 @@
 //! What is done before the load and after it: the desks, what each client has, and reading all of it.
 
+use std::collections::HashSet;
+
 use hyper::Method;
 use serde_json::{Value, json};
 
@@ -10,7 +12,7 @@ use super::plan::{Key, Kind, POSTS, Thing, WIRES};
 use crate::client::Call;
 use crate::desk::{Desk, ODD, encoded, id, object};
 use crate::liveblog::model::{Change, PostId};
-use crate::liveblog::wire::Forms;
+use crate::liveblog::wire::{Forms, posts};
 use crate::settle::settled;
 
 /// Posts that one call reads.
@@ -37,7 +39,9 @@ impl NewsroomLoad {
         desk.make_folder().await?;
         self.office.folder.clone_from(&desk.folder);
         self.office.subject = desk.subject();
-        desk.sends_messages();
+        if self.weights[Kind::Message as usize] > 0 {
+            desk.sends_messages();
+        }
         let front = object(&desk.folder, "front.xml", "Story", &text(0, 0));
         self.office.front = id(&made(desk, &front, "story").await?, "story")?;
         let wires = desk.make_stories((self.clients * WIRES) as usize).await?;
@@ -147,17 +151,17 @@ impl NewsroomLoad {
             for place in [Place::Drawer, Place::Topic] {
                 end.held.add(self.see(desk, place, first).await?);
             }
-            let mut offset = 0;
+            let (mut offset, mut known) = (0, HashSet::new());
             loop {
                 let (_, answer) = desk.call(&office.liveblogs[usize::from(number)].list(offset, PAGE)).await?;
-                let page = office.posts(first, &answer).ok_or(ODD)?;
-                let posts = page.things.keys().filter(|key| matches!(key.thing, Thing::Post(_))).count();
-                end.held.add(page);
-                offset += posts;
-                // A server may have smaller pages than it is asked for.
-                if posts == 0 {
+                let (shown, before) = (posts(&answer).ok_or(ODD)?.items, known.len());
+                known.extend(shown.iter().map(|post| post.id().to_owned()));
+                // A server may have smaller pages than it is asked for; and one that takes no notice of the place shows nothing new.
+                if known.len() == before {
                     break;
                 }
+                offset += shown.len();
+                end.held.add(office.posts(first, &answer).ok_or(ODD)?);
             }
         }
         for client in 0..self.clients {
@@ -178,8 +182,10 @@ impl NewsroomLoad {
             let (client, number) = message["subject"].as_str()?.strip_prefix(&*office.subject)?.split_once('/')?;
             Some((client.parse().ok()?, number.parse().ok()?))
         };
-        for (client, number) in desk.messages("inbox", number).await? {
-            end.held.is(client, Thing::Message(number), 1);
+        if self.weights[Kind::Message as usize] > 0 {
+            for (client, number) in desk.messages("inbox", number).await? {
+                end.held.is(client, Thing::Message(number), 1);
+            }
         }
         let path = format!("/v3/object/{}?showAttributes=true", encoded(&office.front));
         let (front, _) = desk.call(&Call::new(Method::GET, path)).await?;

@@ -117,11 +117,16 @@ struct Search<'e, P: Paper> {
     trail: Vec<Step>,
     made: Vec<Option<P::Change>>,
     tries: usize,
+    /// Revisions at which it is trying one way of several.
+    depth: usize,
     /// The furthest anything came, and what ended it there.
     furthest: ((usize, u64), String),
 }
 
-/// Bytes of stack for the deepest search: two calls for each half of a call in doubt.
+/// Revisions that several calls can have made, one behind the other, beyond which it gives up.
+const DEEPEST: usize = 10_000;
+
+/// Bytes of stack for the deepest search: two calls for each of them, and two for each container.
 const STACK: usize = 256 << 20;
 
 /// Looks for an order that explains everything.
@@ -187,6 +192,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
         trail: Vec::new(),
         made: Vec::new(),
         tries: 0,
+        depth: 0,
         furthest: ((0, 0), "nothing was tried".to_owned()),
     };
     match search.container(0) {
@@ -326,6 +332,7 @@ impl<P: Paper> Search<'_, P> {
                 _ => self.ways(container, revision, &paper, &next),
             };
             ways.splice(0..0, maker.map(|(index, after)| (Maker::Acked(index), after)));
+            let mut ways = self.different(revision, ways);
             if ways.len() != 1 {
                 return self.branch(container, span, revision, ways, at, &next);
             }
@@ -366,6 +373,24 @@ impl<P: Paper> Search<'_, P> {
         ways
     }
 
+    /// Those of the ways that lead to something else. Where a call that can't have made a later revision leads to the same as another,
+    /// nothing is gained by the other, which then could not make a later one either.
+    fn different(&self, revision: u64, mut ways: Vec<(Maker, P)>) -> Vec<(Maker, P)> {
+        let is_last = |maker: &Maker| match maker {
+            Maker::Acked(_) => true,
+            Maker::Doubt(index, _) => self.doubts[*index].there.is_none() && self.doubts[*index].until == revision,
+        };
+        ways.sort_by_key(|(maker, _)| !is_last(maker));
+        let mut different: Vec<(Maker, P)> = Vec::with_capacity(ways.len());
+        for (maker, after) in ways {
+            let is_same = |(other, to): &(Maker, P)| is_last(other) && to.members() == after.members();
+            if !different.iter().any(is_same) {
+                different.push((maker, after));
+            }
+        }
+        different
+    }
+
     /// A revision that several calls can have made, or none: tries each.
     fn branch(
         &mut self,
@@ -378,12 +403,15 @@ impl<P: Paper> Search<'_, P> {
     ) -> Result<(), Stuck> {
         for (maker, after) in ways {
             self.tries += 1;
-            if self.tries > TRIES {
+            if self.tries > TRIES || self.depth == DEEPEST {
                 return Err(Stuck::GaveUp);
             }
             let (trail, made) = (self.trail.len(), self.made.len());
             let maker = self.take(container, maker, at, next);
-            match self.walk(container, span, revision, after, at, maker) {
+            self.depth += 1;
+            let walked = self.walk(container, span, revision, after, at, maker);
+            self.depth -= 1;
+            match walked {
                 Err(Stuck::Contradicted) => {
                     self.made.truncate(made);
                     for step in self.trail.drain(trail..) {

@@ -160,7 +160,8 @@ fn compare_events(
             is_then && there.chain([doubt.here.1]).any(|change| tells(event, change))
         };
         let (right, was) = match change {
-            Some(change) => (tells(event, *change), Lines::name(*change)),
+            // Of an acknowledged call and one in doubt that lead to the same, the first is taken.
+            Some(change) => (tells(event, *change) || doubts.iter().any(may_be), Lines::name(*change)),
             None => (doubts.iter().any(may_be), "made by nobody who was told so".to_owned()),
         };
         if !right {

@@ -229,7 +229,6 @@ fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
     early.is_violated("nobody who was acknowledged did it");
 }
 
-/// The change that the reply shows may be another's, of which nobody was told.
 #[test]
 fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_made() {
     let mut server = Server::new();
@@ -244,6 +243,33 @@ fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_
     server.is_verified();
 }
 
+#[test]
+fn calls_in_doubt_that_change_nothing_of_the_order_hide_no_fault_in_it() {
+    let mut server = Server::new();
+    let dividers = [101, 103, 105];
+    dividers.iter().for_each(|line| _ = server.tells(0, Change::Add(*line, 0)));
+    for line in dividers.iter().cycle().take(180) {
+        server.tells(0, Change::Order(*line, 0));
+    }
+    server.evidence.order.doubts.extend(dividers.map(|line| Doubt::of(0, Change::Order(line, 0))));
+    server.ends(&[]).is_verified();
+    // Each could have been done by one of sixty others: all ways of that are more than can be tried.
+    server.evidence.order.containers[0].held.swap(0, 1);
+    server.is_violated("not in the order");
+}
+
+#[test]
+fn of_two_that_lead_to_the_same_the_event_may_be_either_ones() {
+    let mut server = Server::new();
+    // Item and divider change places, whichever of the two is shifted.
+    server.tells(0, Change::Add(101, 1)).tells(0, Change::Shift(0, 1)).tells(0, Change::Order(101, 0));
+    server.ends(&[]).is_verified();
+    let shifted = server.events.len() - 1;
+    server.events[shifted] = "topic.item.update id-1".into();
+    server.is_violated("id-1");
+}
+
+/// The change that the reply shows may be another's, of which nobody was told.
 #[test]
 fn a_reply_that_speaks_of_a_revision_that_a_lost_call_made_is_believed() {
     let mut server = busy();
