@@ -120,7 +120,8 @@ fn a_file_at_fault_leaves_in_force_what_was_and_says_so_also_after_a_restart() {
     assert_eq!((&errors[0]["code"], &errors[0]["column"]), (&json!("CMS.InvalidBody"), &json!(2)));
     assert_eq!(refreshed["items"][0]["timestamp"], at, "it is what it was");
     assert_eq!(names(&admin.get("/v3/conf/cache/jobs/1").ok()), names_before);
-    assert!(server.log().contains("what was in force still is") && server.log().contains(JOBS));
+    let is_logged = || server.log().contains("what was in force still is") && server.log().contains(JOBS);
+    wait_until("it is in the log", is_logged);
     let broken = |client: &Client| client.metric("stet_cache_broken{cache=\"jobs\",database=\"1\"}");
     assert_eq!(broken(&server.client()), 1.0);
     // A restart changes nothing: neither what was broken nor what was not.

@@ -1,6 +1,7 @@
 //! A disk that fills up: changes are refused with 507, reads go on, and changes go through again when there is room.
 
 use serde_json::json;
+use stet::config::DatabaseConfig;
 
 use super::errors::at_every_sync;
 use super::*;
@@ -142,8 +143,8 @@ fn checkpoints_that_find_no_room_are_told_and_made_up_for_and_changes_go_on() {
     all_there(&house.client(), &made);
 }
 
-#[test]
-fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
+/// A server that was killed when its memory held no more rows, not started; with the names of the stories that it had acknowledged.
+fn killed_with_full_memory() -> (House, Vec<String>) {
     let mut house = House::shared();
     // As late as can be, and the interval is an hour.
     (house.config.store.checkpoint_rows, house.config.store.checkpoint_bytes) = (750_000, 128 << 20);
@@ -156,6 +157,13 @@ fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
     refused.fails(503, "Overloaded");
     all_there(&client, &made);
     house.lose_power(7);
+    house.disk.heal();
+    (house, made)
+}
+
+#[test]
+fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
+    let (mut house, made) = killed_with_full_memory();
     // There is room for what is overwritten alone, so what is in memory stays there.
     house.disk.plan_for(StoreFile::State, Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
     house.start();
@@ -164,4 +172,16 @@ fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
     assert!(create(&client, "early").status >= 503, "nothing is taken, and nobody waits");
     house.disk.heal();
     wait_until("there is room again", || create(&client, "later").status == 200);
+}
+
+#[test]
+fn a_database_that_is_new_is_made_once_what_a_killed_server_has_left_is_folded() {
+    let (mut house, made) = killed_with_full_memory();
+    let archive = DatabaseConfig { id: 2, name: "archive".to_owned() };
+    house.config.databases.push(archive);
+    // The first checkpoints find no room.
+    house.disk.plan_for(StoreFile::State, Plan { at: 0, times: 8, fault: Fault::NoRoom });
+    house.start();
+    all_there(&house.client(), &made);
+    assert_eq!(house.client().get("/v3/folder/root?databaseId=archive").status, 200);
 }

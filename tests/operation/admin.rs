@@ -117,6 +117,7 @@ fn users_are_looked_after_beside_a_running_server() {
     assert_eq!(status(&server, "grace", second), 200);
     printed += &done(on(data, &["user", "list"]));
     printed += &list.to_string();
+    wait_until("it is in the log", || server.log().contains("user changed"));
     let log = server.log();
     assert!(log.contains("user changed"), "{log}");
     for secret in [first, second, "argon2", ADMIN_PASSWORD] {
@@ -220,6 +221,7 @@ fn a_key_is_made_used_and_revoked_beside_a_running_server() {
     machine.get("/v3/auth/connection").fails(401, "InvalidToken");
     let listed = done(on(data, &["key", "list"]));
     assert_eq!(listed.lines().count(), 1, "the heads alone: {listed}");
+    wait_until("it is in the log", || server.log().contains("key revoked"));
     let log = server.log();
     assert!(log.contains("key revoked") && !log.contains(token), "{log}");
     assert!(!keys.to_string().contains(token) && !keys.to_string().contains("stk_"));
