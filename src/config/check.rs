@@ -6,7 +6,6 @@ use std::net::IpAddr;
 
 use actix_web::http::Uri;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
-
 use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};

@@ -63,7 +63,7 @@ impl NumberMill {
         match receiver.await.unwrap_or(Err(StoreError::Closed)) {
             Ok(()) => {}
             Err(why @ (StoreError::Full | StoreError::Overloaded)) => {
-                tracing::error!(%why, "no numbers could be reserved: reads only until then");
+                tracing::error!(%why, "no numbers could be reserved: reads only until they can be");
             }
             Err(error) => return Err(error),
         }

@@ -373,8 +373,8 @@ impl<P: Paper> Search<'_, P> {
         ways
     }
 
-    /// Those of the ways that lead to something else. Where a call that can't have made a later revision leads to the same as another,
-    /// nothing is gained by the other, which then could not make a later one either.
+    /// The ways, one for each thing that they lead to where that is safe: of two that lead to the same, a call that can't have made a
+    /// later revision is taken, and the other may still have made one.
     fn different(&self, revision: u64, mut ways: Vec<(Maker, P)>) -> Vec<(Maker, P)> {
         let is_last = |maker: &Maker| match maker {
             Maker::Acked(_) => true,
