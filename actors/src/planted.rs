@@ -101,7 +101,7 @@ pub fn late_views() {
     if is_planted(PlantedFault::LateViews) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Long enough for clients on a busy machine to look twice.
+    // Long enough for a client on a busy machine to look twice.
     if is_planted(PlantedFault::HastyRead) {
         std::thread::sleep(Duration::from_millis(60));
     }
