@@ -2,32 +2,27 @@
 //! each change leaves in its own change set, so it has every change and nothing else, and it is kept as long as they are
 //! (`store.events_keep_days`).
 //!
-//! Events are in the order of their commits. There is no index over users and objects: a search reads them one after the
-//! other, [`MOST_READ`] at most for a page, and a page says where the next one starts.
+//! Events are in the order of their commits. A search by time reads only the stretches of the log that have events of that time. There is no
+//! index over users and objects: such a search reads events one after the other, some more than [`MOST_READ`] at most for a page, and a
+//! page says where the next one starts.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::store::{DecodeError, Event, Look, Range, StoreError, Table, View, decode_value, key_of};
-use stet_store::RedbStore;
+use stet_actors::store::{Event, EventId, EventLog, StoreError, Times, Way};
 
 use crate::auth::Name;
 
 /// Events that one page reads at most: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
 
-/// Events that are read at a time.
-const CHUNK: usize = 500;
-
-/// How far the times of events may be out of order, milliseconds: a change takes its time before it is submitted, and clocks
-/// are set.
-const DISORDER_MS: u64 = 60 * 60 * 1000;
+/// Stretches of the log that one page passes over at most, because of their times.
+const MOST_PASSED: usize = 10;
 
 /// One change of one container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -54,7 +49,7 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    fn of(key: &EventKey, event: Event) -> AuditEntry {
+    fn of(key: EventKey, event: Event) -> AuditEntry {
         AuditEntry {
             id: key.to_string(),
             at: event.at_ms,
@@ -118,12 +113,9 @@ pub struct AuditPage {
     pub next: Option<String>,
 }
 
-/// Key of an event.
+/// An event's place in the trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventKey {
-    seq: u64,
-    ordinal: u16,
-}
+pub struct EventKey(EventId);
 
 impl EventKey {
     /// Reads what [`AuditEntry::id`] shows.
@@ -134,24 +126,15 @@ impl EventKey {
         let parts = text.split_once('-').and_then(|(seq, ordinal)| {
             let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let well = digits(seq) && digits(ordinal);
-            if well { Some(EventKey { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? }) } else { None }
+            if well { Some(EventKey(EventId { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? })) } else { None }
         });
         parts.ok_or_else(|| Error::parameter(parameter, text, "the `next` of another page"))
-    }
-
-    fn of_key(key: &[u8]) -> Option<EventKey> {
-        let (seq, ordinal) = (key.get(..8)?.try_into().ok()?, key.get(8..)?.try_into().ok()?);
-        Some(EventKey { seq: u64::from_be_bytes(seq), ordinal: u16::from_be_bytes(ordinal) })
-    }
-
-    fn key(self) -> Bytes {
-        key_of(&[&self.seq.to_be_bytes(), &self.ordinal.to_be_bytes()])
     }
 }
 
 impl std::fmt::Display for EventKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{}", self.seq, self.ordinal)
+        write!(f, "{}-{}", self.0.seq, self.0.ordinal)
     }
 }
 
@@ -162,62 +145,49 @@ pub struct Filter {
     pub object: Option<Loid>,
     /// Name of the user.
     pub user: Option<Name>,
-    /// From then on, epoch milliseconds.
-    pub from_ms: Option<u64>,
-    /// Before then, epoch milliseconds.
-    pub to_ms: Option<u64>,
+    /// From when to when.
+    pub times: Times,
 }
 
 impl Filter {
     fn fits(&self, event: &Event) -> bool {
         // Users from before names had one form have left events under texts of their own.
         self.user.as_ref().is_none_or(|user| **user == *event.user || *user == Name::of(&event.user))
-            && self.from_ms.is_none_or(|from| event.at_ms >= from)
-            && self.to_ms.is_none_or(|to| event.at_ms < to)
             && self.object.is_none_or(|object| {
                 event.container == Some(object) || event.ids.iter().any(|id| id.parse() == Ok(object))
             })
     }
-
-    /// Whether all that is older than the event is too old.
-    fn ends_at(&self, event: &Event) -> bool {
-        self.from_ms.is_some_and(|from| event.at_ms.saturating_add(DISORDER_MS) < from)
-    }
-}
-
-fn read(key: &[u8], value: &[u8]) -> Result<(EventKey, Event), StoreError> {
-    let key = EventKey::of_key(key).ok_or_else(|| DecodeError("a key in `events` has not ten bytes".to_owned()))?;
-    Ok((key, decode_value(1, value)?))
 }
 
 /// The newest `limit` events before `after` that fit.
 ///
 /// # Errors
 /// What the store says.
-pub fn page(look: &dyn Look, filter: &Filter, after: Option<EventKey>, limit: usize) -> Result<AuditPage, StoreError> {
-    let mut items = Vec::new();
-    let mut range = Range { from: Bytes::new(), to: after.map(EventKey::key) };
-    for _ in 0..MOST_READ / CHUNK {
-        let rows = look.scan(View::Committed, Table::Events, &range, CHUNK, true)?;
-        for (key, value) in &rows {
-            let (key, event) = read(key, value)?;
-            if filter.ends_at(&event) {
-                return Ok(AuditPage { items, next: None });
-            }
+pub fn page(
+    log: &dyn EventLog,
+    filter: &Filter,
+    after: Option<EventKey>,
+    limit: usize,
+) -> Result<AuditPage, StoreError> {
+    let (mut items, mut read, mut passed) = (Vec::new(), 0, 0);
+    let mut before = after.map(|EventKey(id)| id);
+    loop {
+        let passage = log.events(Way::Back(before), &filter.times)?;
+        read += passage.read;
+        passed += usize::from(passage.read == 0);
+        for (id, event) in passage.events {
             if filter.fits(&event) {
-                items.push(AuditEntry::of(&key, event));
+                items.push(AuditEntry::of(EventKey(id), event));
                 if items.len() >= limit {
-                    return Ok(AuditPage { items, next: Some(key.to_string()) });
+                    return Ok(AuditPage { items, next: Some(EventKey(id).to_string()) });
                 }
             }
         }
-        match rows.last() {
-            Some((key, _)) if rows.len() == CHUNK => range.to = Some(key.clone()),
-            _ => return Ok(AuditPage { items, next: None }),
+        before = passage.next;
+        if before.is_none() || read >= MOST_READ || passed >= MOST_PASSED {
+            return Ok(AuditPage { items, next: before.map(|id| EventKey(id).to_string()) });
         }
     }
-    let next = range.to.as_deref().and_then(EventKey::of_key).map(|key| key.to_string());
-    Ok(AuditPage { items, next })
 }
 
 /// Gives every event that fits, oldest first, until `each` breaks off.
@@ -225,26 +195,31 @@ pub fn page(look: &dyn Look, filter: &Filter, after: Option<EventKey>, limit: us
 /// # Errors
 /// What the store says.
 pub fn walk(
-    store: &RedbStore,
+    log: &dyn EventLog,
     filter: &Filter,
     mut each: impl FnMut(AuditEntry) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
-    let end = store.for_each(View::Committed, Table::Events, |key, value| match read(key, value) {
-        Ok((key, event)) if filter.fits(&event) => match each(AuditEntry::of(&key, event)) {
-            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-            ControlFlow::Break(()) => ControlFlow::Break(Ok(())),
-        },
-        Ok(_) => ControlFlow::Continue(()),
-        Err(error) => ControlFlow::Break(Err(error)),
-    })?;
-    end.unwrap_or(Ok(()))
+    let mut behind = None;
+    loop {
+        let passage = log.events(Way::Forth(behind), &filter.times)?;
+        for (id, event) in passage.events {
+            if filter.fits(&event) && each(AuditEntry::of(EventKey(id), event)).is_break() {
+                return Ok(());
+            }
+        }
+        behind = passage.next;
+        if behind.is_none() {
+            return Ok(());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use stet_actors::id::DatabaseId;
     use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{Change, ChangeSet, Store, encode_value};
+    use stet_actors::store::{ChangeSet, Store, decode_value, encode_value};
 
     use super::*;
 
@@ -258,8 +233,8 @@ mod tests {
     fn store(events: impl IntoIterator<Item = (u64, u64, &'static str, u64)>) -> MemoryStore {
         let store = MemoryStore::new();
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
-        for (index, (container, object, user, at_ms)) in events.into_iter().enumerate() {
-            let event = Event {
+        for (container, object, user, at_ms) in events {
+            set.events.push(Event {
                 container: Some(loid(container)),
                 revision: 1,
                 kind: "object.create".to_owned(),
@@ -270,9 +245,7 @@ mod tests {
                 address: "::1".to_owned(),
                 withdrawn: None,
                 unseen: None,
-            };
-            let key = EventKey { seq: index as u64 / 2, ordinal: index as u16 % 2 }.key();
-            set.changes.push(Change { table: Table::Events, key, value: Some(encode_value(1, &event)) });
+            });
         }
         store.submit(set).expect("it is taken");
         store
@@ -299,7 +272,10 @@ mod tests {
         let found = |filter: Filter| times(&page(&store, &filter, None, 100).unwrap());
         assert_eq!(found(Filter { object: Some(loid(2)), ..Filter::default() }), [40, 30, 10]);
         assert_eq!(found(Filter { user: Some("ada".into()), ..Filter::default() }), [30, 10]);
-        assert_eq!(found(Filter { from_ms: Some(20), to_ms: Some(40), ..Filter::default() }), [30, 20]);
+        assert_eq!(
+            found(Filter { times: Times { from_ms: Some(20), to_ms: Some(40) }, ..Filter::default() }),
+            [30, 20]
+        );
         let both = Filter { object: Some(loid(2)), user: Some("ben".into()), ..Filter::default() };
         assert_eq!(found(both), [40]);
         assert_eq!(found(Filter { object: Some(loid(77)), ..Filter::default() }), Vec::<u64>::new());
@@ -316,17 +292,24 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_where_all_is_too_old_but_not_at_a_clock_that_was_set() {
+    fn times_out_of_order_hide_nothing() {
         let store = store([
-            (1, 2, "ben", 10 * HOUR),
+            (1, 2, "ada", 10 * HOUR),
             (1, 2, "ada", 4 * HOUR),
             (1, 2, "ada", 9 * HOUR),
             (1, 2, "ada", 10 * HOUR),
         ]);
-        let filter = |from| Filter { from_ms: Some(from), user: Some("ben".into()), ..Filter::default() };
-        // The step back by six hours ends it, what is off by less does not.
-        assert_eq!(times(&page(&store, &filter(10 * HOUR), None, 9).unwrap()), Vec::<u64>::new());
-        assert_eq!(times(&page(&store, &filter(5 * HOUR), None, 9).unwrap()), [10 * HOUR]);
+        let times = Times { from_ms: Some(10 * HOUR), to_ms: None };
+        let mut found = Vec::new();
+        let filter = Filter { times, ..Filter::default() };
+        let mut after = None;
+        loop {
+            let page = page(&store, &filter, after, 9).unwrap();
+            found.extend(page.items.into_iter().map(|entry| entry.at));
+            let Some(next) = page.next else { break };
+            after = Some(EventKey::parse("after", &next).unwrap());
+        }
+        assert_eq!(found, [10 * HOUR, 10 * HOUR]);
     }
 
     #[test]

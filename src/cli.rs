@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
 use stet_actors::id::Loid;
+use stet_actors::store::Times;
 use stet_load::LoadArgs;
 use stet_transfer::Transfer;
 
@@ -208,7 +209,7 @@ impl AuditArgs {
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         };
         let (object, user) = (self.object.map(Loid::object), self.user.as_deref().map(Name::of));
-        Filter { object, user, from_ms: self.from.map(ms), to_ms: self.to.map(ms) }
+        Filter { object, user, times: Times { from_ms: self.from.map(ms), to_ms: self.to.map(ms) } }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::id::Loid;
 use crate::object::{Attributes, Draft, Link, Record, Remainder, Version};
 use crate::part::Derived;
 use crate::receipt::Receipt;
-use crate::store::{DecodeError, Event, Key, Table, decode_value};
+use crate::store::{DecodeError, EventId, Key, Logged, Segment, Table};
 
 /// The index entries that must follow from a stored row of the domain, place and value.
 ///
@@ -30,9 +30,18 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
             derived
         }
         Table::Events => {
-            let event: Event = decode_value(1, value)?;
-            let entry = |of| (Key { table: Table::EventsOf, key: of }, Bytes::copy_from_slice(key));
-            return Ok(event.place_of().map(entry).into_iter().collect());
+            let id = EventId::from_key(key)
+                .ok_or_else(|| DecodeError("the key of an event has not ten bytes".to_owned()))?;
+            return Logged::read(id, Bytes::copy_from_slice(value)).map(|_| Vec::new());
+        }
+        Table::EventSegments => {
+            let segment = Segment::decode(value)?;
+            if segment.key() != key {
+                return Err(DecodeError(
+                    "a segment of events stands under another key than that of its first".to_owned(),
+                ));
+            }
+            return Ok(segment.index());
         }
         // No index follows from these, and some are not the domain's to understand.
         _ => return Ok(Vec::new()),

@@ -21,7 +21,7 @@ use stet_actors::object::{
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Key, Look, Row, Store, Table, View, encode_value};
+use stet_actors::store::{Change, ChangeSet, Key, Look, Row, Store, View, encode_value};
 
 use crate::common::assert_sound;
 
@@ -502,10 +502,7 @@ fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
             .store
             .rows()
             .into_iter()
-            .filter(|((table, key), _)| {
-                !matches!(table, Table::Events | Table::EventsOf)
-                    && key.windows(14).any(|part| part == &object.to_key()[..14])
-            })
+            .filter(|((_, key), _)| key.windows(14).any(|part| part == &object.to_key()[..14]))
             .collect();
         assert_eq!(left, []);
     });

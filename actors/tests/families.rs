@@ -122,7 +122,7 @@ impl World {
     fn rows_of(&self, object: Loid) -> usize {
         let mentions = |key: &[u8]| key.windows(Loid::KEY_LEN).any(|window| *window == object.to_key());
         let rows = self.store.rows().into_iter();
-        rows.filter(|((table, key), _)| !matches!(table, Table::Events | Table::EventsOf) && mentions(key)).count()
+        rows.filter(|((_, key), _)| mentions(key)).count()
     }
 }
 

@@ -30,6 +30,8 @@ impl Target {
 
 /// What came of it.
 pub struct Load {
+    /// How many answers there were.
+    pub answers: usize,
     /// Answers a second.
     pub rate: f64,
     pub p50: Duration,
@@ -63,7 +65,7 @@ pub fn drive(target: &Target, asked: &[Vec<Vec<u8>>], length: Duration) -> Load 
         let rate = took.len() as f64 / begun.elapsed().as_secs_f64();
         took.sort_unstable();
         let at = |share: f64| took[((took.len() - 1) as f64 * share) as usize];
-        Load { rate, p50: at(0.5), p99: at(0.99), errors }
+        Load { answers: took.len(), rate, p50: at(0.5), p99: at(0.99), errors }
     })
 }
 

@@ -2,12 +2,13 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, caches, rights, start, redis, liveblog, followers, topic, folder.
+//! read, caches, rights, start, redis, liveblog, followers, topic, folder, disk.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
 //! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
 mod bare;
 mod client;
+mod disk;
 mod folder;
 mod follow;
 mod liveblog;
@@ -84,6 +85,9 @@ fn main() {
     }
     if wanted("start") {
         starts(&plan);
+    }
+    if wanted("disk") {
+        disk::growth(&plan);
     }
 }
 

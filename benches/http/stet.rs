@@ -118,6 +118,11 @@ impl Stet {
         self.data.path()
     }
 
+    /// Length of the file with the tables.
+    pub fn table_bytes(&self) -> u64 {
+        std::fs::metadata(self.data().join("data/state.redb")).expect("there are tables").len()
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

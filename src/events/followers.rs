@@ -298,7 +298,7 @@ async fn pump(
     loop {
         bell.notified().await;
         loop {
-            let (happened, more) = match read(repository.look(), container, sent, CHUNK) {
+            let (happened, more) = match read(repository.events(), container, sent, CHUNK) {
                 Ok(read) => read,
                 Err(error) => {
                     tracing::warn!(%container, %error, "the events of a container can't be read; trying again");

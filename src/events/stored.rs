@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::id::Loid;
-use stet_actors::store::{Event, Look, Range, StoreError, Table, View, decode_value, key_of};
+use stet_actors::store::{Event, EventLog, StoreError};
 
 use crate::limits::{PIECE, Share};
 
@@ -118,49 +118,40 @@ pub fn text(notice: &Notice<'_>) -> Bytes {
 ///
 /// # Errors
 /// What the store says, or that a row can't be understood.
-pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result<(Vec<Happening>, bool), StoreError> {
-    let Some(next) = after.checked_add(1) else { return Ok((Vec::new(), false)) };
-    let key = container.to_key();
-    let mut range = Range { from: key_of(&[&key, &next.to_be_bytes()]), ..Range::prefix(&key) };
-    let (mut found, mut bytes) = (Vec::new(), 0);
-    loop {
-        let places = look.scan(View::Committed, Table::EventsOf, &range, most, false)?;
-        let more = places.len() == most;
-        for (_, place) in &places {
-            // One that is gone has just grown too old; the numbers show that it is missing.
-            let Some(value) = look.get(View::Committed, Table::Events, place)? else { continue };
-            let happening = Happening::of(container, decode_value(1, &value)?);
-            bytes += happening.whole.bytes.len();
-            if bytes > MOST_BYTES && !found.is_empty() {
-                return Ok((found, true));
-            }
-            found.push(happening);
-            if bytes >= MOST_BYTES {
-                return Ok((found, true));
-            }
+pub fn read(
+    log: &dyn EventLog,
+    container: Loid,
+    after: u64,
+    most: usize,
+) -> Result<(Vec<Happening>, bool), StoreError> {
+    let (events, more) = log.events_of(container, after, most, MOST_BYTES)?;
+    let (mut found, mut bytes) = (Vec::with_capacity(events.len()), 0);
+    for event in events {
+        let happening = Happening::of(container, event);
+        bytes += happening.whole.bytes.len();
+        if bytes > MOST_BYTES && !found.is_empty() {
+            return Ok((found, true));
         }
-        match places.last() {
-            Some((last, _)) if more && found.is_empty() => range = range.after(last),
-            _ => return Ok((found, more)),
-        }
+        found.push(happening);
     }
+    Ok((found, more))
 }
 
 /// Whether the event by which a container came to that revision is kept, on disk.
 ///
 /// # Errors
 /// What the store says.
-pub fn is_kept(look: &dyn Look, container: Loid, revision: u64) -> Result<bool, StoreError> {
-    let of = key_of(&[&container.to_key(), &revision.to_be_bytes()]);
-    let Some(place) = look.get(View::Committed, Table::EventsOf, &of)? else { return Ok(false) };
-    Ok(look.get(View::Committed, Table::Events, &place)?.is_some())
+pub fn is_kept(log: &dyn EventLog, container: Loid, revision: u64) -> Result<bool, StoreError> {
+    let Some(before) = revision.checked_sub(1) else { return Ok(false) };
+    let (events, _) = log.events_of(container, before, 1, MOST_BYTES)?;
+    Ok(events.first().is_some_and(|event| event.revision == revision))
 }
 
 #[cfg(test)]
 mod tests {
     use stet_actors::id::DatabaseId;
     use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{Change, ChangeSet, Store, encode_value};
+    use stet_actors::store::{ChangeSet, Store};
 
     use super::*;
 
@@ -200,19 +191,10 @@ mod tests {
         assert_eq!(&text[..], b"id: 4\nevent: hello\ndata: {\"container\":\"1$1.0.7\",\"revision\":4}\n\n");
     }
 
-    /// A store with these events; one that is `None` beside its revision has grown too old since it was looked for.
-    fn store(events: impl IntoIterator<Item = (Loid, u64, Option<Event>)>) -> MemoryStore {
+    fn store(events: impl IntoIterator<Item = Event>) -> MemoryStore {
         let store = MemoryStore::new();
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
-        for (ordinal, (container, revision, event)) in (0u16..).zip(events) {
-            let place = key_of(&[&1u64.to_be_bytes(), &ordinal.to_be_bytes()]);
-            let of = key_of(&[&container.to_key(), &revision.to_be_bytes()]);
-            if let Some(event) = event {
-                let value = Some(encode_value(1, &event));
-                set.changes.push(Change { table: Table::Events, key: place.clone(), value });
-            }
-            set.changes.push(Change { table: Table::EventsOf, key: of, value: Some(place) });
-        }
+        set.events.extend(events);
         store.submit(set).expect("it is taken");
         store
     }
@@ -227,7 +209,7 @@ mod tests {
     fn events_are_read_after_a_revision_and_of_one_container_only() {
         let neighbour = Loid::new(DatabaseId::MAIN, 8);
         let events = [(CONTAINER, 2u64), (neighbour, 1), (CONTAINER, 3), (neighbour, 9), (CONTAINER, 300)];
-        let store = store(events.map(|(container, revision)| (container, revision, Some(event(container, revision)))));
+        let store = store(events.map(|(container, revision)| event(container, revision)));
         assert_eq!(revisions(&store, 0, 10), (vec![2, 3, 300], false));
         assert_eq!(revisions(&store, 2, 10), (vec![3, 300], false));
         assert_eq!(revisions(&store, 1, 2), (vec![2, 3], true));
@@ -237,10 +219,7 @@ mod tests {
 
     #[test]
     fn what_is_read_at_a_time_is_weighed_and_a_heavy_event_comes_alone() {
-        let of_weight = |revision, bytes: usize| {
-            let event = Event { user: "u".repeat(bytes), ..event(CONTAINER, revision) };
-            (CONTAINER, revision, Some(event))
-        };
+        let of_weight = |revision, bytes: usize| Event { user: "u".repeat(bytes), ..event(CONTAINER, revision) };
         let weights = [MOST_BYTES / 3, MOST_BYTES / 3, MOST_BYTES / 2, 2 * MOST_BYTES, 1, 1];
         let store = store((1..).zip(weights).map(|(revision, bytes)| of_weight(revision, bytes)));
         assert_eq!(revisions(&store, 0, 10), (vec![1, 2], true));
@@ -250,18 +229,10 @@ mod tests {
     }
 
     #[test]
-    fn events_that_have_just_gone_are_no_end() {
-        let gone = [1, 2, 3, 4, 6];
-        let events = (1..=8).map(|revision| {
-            let event = (!gone.contains(&revision)).then(|| event(CONTAINER, revision));
-            (CONTAINER, revision, event)
-        });
-        let store = store(events);
-        assert_eq!(revisions(&store, 0, 2), (vec![5], true), "what is there, however many before it are not");
-        assert_eq!(revisions(&store, 4, 3), (vec![5, 7], true));
-        assert_eq!(revisions(&store, 5, 1), (vec![7], true));
-        assert_eq!(revisions(&store, 7, 1), (vec![8], true));
-        assert_eq!(revisions(&store, 8, 1), (vec![], false));
-        assert_eq!(revisions(&store, 0, 10), (vec![5, 7, 8], false));
+    fn an_event_is_kept_if_that_revision_has_one_and_no_other() {
+        let store = store([2, 3, 5].map(|revision| event(CONTAINER, revision)));
+        let kept: Vec<u64> =
+            (0..8).filter(|revision| is_kept(&store, CONTAINER, *revision).expect("it can be read")).collect();
+        assert_eq!(kept, [2, 3, 5]);
     }
 }

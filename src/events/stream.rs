@@ -154,7 +154,7 @@ impl Following {
 
     /// Whether the events after a revision are all there: the oldest go first.
     fn is_kept(&self, after: u64) -> Result<bool> {
-        is_kept(self.newsroom.repository.look(), self.container, after + 1).map_err(unreadable)
+        is_kept(self.newsroom.repository.events(), self.container, after + 1).map_err(unreadable)
     }
 
     fn plain(&self, name: &str, revision: u64) -> Bytes {
@@ -266,7 +266,7 @@ impl Stream {
         let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
         // It may have to wait for a disk. The turn lasts until the texts are made; what has begun is carried to its end.
         let reading =
-            tokio::task::spawn_blocking(move || (read(newsroom.repository.look(), container, at, CHUNK), turn));
+            tokio::task::spawn_blocking(move || (read(newsroom.repository.events(), container, at, CHUNK), turn));
         let (chunk, more, _turn) = match reading.await {
             Ok((Ok((chunk, more)), turn)) => (chunk, more, turn),
             Ok((Err(error), _)) => {

@@ -8,7 +8,7 @@ use stet_actors::object::{Attributes, Draft, Link, Record, Version};
 use stet_actors::part::{Derived, PartKind};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
-use stet_actors::store::{Event, Row, Table, decode_value, encode_value};
+use stet_actors::store::{Event, Row, Segment, Table, decode_value, encode_value};
 use stet_store::blob;
 
 use crate::auth::{Group, Session, User};
@@ -32,6 +32,7 @@ const KINDS: &[Read] = &[
     event,
     row::<Link>,
     row::<Snapshot>,
+    segment,
 ];
 
 fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {
@@ -66,6 +67,13 @@ fn follows(derived: Derived, value: &Bytes) {
 fn event(value: &[u8]) -> bool {
     let Ok(event) = decode_value::<Event>(EVENT_FORMAT, value) else { return false };
     assert_eq!(decode_value::<Event>(EVENT_FORMAT, &encode_value(EVENT_FORMAT, &event)).as_ref(), Ok(&event));
+    true
+}
+
+fn segment(value: &[u8]) -> bool {
+    let Ok(segment) = Segment::decode(value) else { return false };
+    assert_eq!(Segment::decode(&segment.encode()).as_ref(), Ok(&segment));
+    assert_eq!(index_of(Families::ALL, Table::EventSegments, &segment.key(), value), Ok(segment.index()));
     true
 }
 
@@ -105,7 +113,7 @@ pub fn journal(data: &[u8]) -> bool {
 fn blob(data: &[u8]) -> bool {
     let Ok(sets) = blob::decode(&Bytes::copy_from_slice(data)) else { return false };
     let mut again = Vec::new();
-    blob::encode(sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), &mut again);
+    blob::encode(sets.iter().map(blob::Set::parts), &mut again);
     assert_eq!(blob::decode(&again.into()), Ok(sets));
     true
 }

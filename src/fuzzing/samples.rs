@@ -12,10 +12,10 @@ use stet_actors::object::{
 use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::sequence::Movable;
-use stet_actors::store::{Change, Event, Row, Table, encode_value};
+use stet_actors::store::{Change, Event, EventId, Logged, Row, Segment, Table, encode_value};
 use stet_actors::topic::{self, Attached, TopicHead, TopicItem, Word};
 use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
-use stet_store::blob;
+use stet_store::blob::{self, Set};
 
 use super::rows::number_of;
 use crate::auth::Privilege;
@@ -65,6 +65,7 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "session", numbered(b'7', &session(None))),
         ("rows", "session_key", numbered(b'7', &session(Some(("feed", grants()))))),
         ("rows", "event", numbered(b'8', &encode_value(1, &event()))),
+        ("rows", "segment", numbered(b';', &segment())),
         ("rows", "link", row(b'9', &link())),
         ("rows", "drawer", part(drawer::HEAD, &head)),
         ("rows", "item", part(drawer::ITEM, &item)),
@@ -183,6 +184,11 @@ fn event() -> Event {
     }
 }
 
+fn segment() -> Bytes {
+    let logged = |seq, ordinal| Logged::of(EventId { seq, ordinal }, &event());
+    Segment::of(vec![logged(7, 0), logged(7, 1), logged(300, 0)]).expect("they are in order").encode()
+}
+
 fn row<R: Row>(kind: u8, row: &R) -> Vec<u8> {
     numbered(kind, &encode_value(R::FORMAT, row))
 }
@@ -195,20 +201,26 @@ fn numbered(kind: u8, value: &[u8]) -> Vec<u8> {
     [&[kind], value].concat()
 }
 
-fn sets() -> Vec<(u64, Vec<Change>)> {
+fn sets() -> Vec<Set> {
     let change = |table, key: &'static [u8], value: Option<&'static [u8]>| Change {
         table,
         key: Bytes::from_static(key),
         value: value.map(Bytes::from_static),
     };
     let first = vec![change(Table::Objects, b"key", Some(b"value")), change(Table::Names, b"name", None)];
-    vec![(1, first), (2, vec![]), (3, vec![change(Table::Bodies, b"", Some(b""))])]
+    let set = |seq, changes, events| Set { seq, changes, events };
+    let logged = Logged::of(EventId { seq: 1, ordinal: 0 }, &event());
+    vec![
+        set(1, first, vec![logged]),
+        set(2, vec![], vec![]),
+        set(3, vec![change(Table::Bodies, b"", Some(b""))], vec![]),
+    ]
 }
 
 /// Without the zeros that fill its page: they teach nothing.
-fn journal(sets: &[(u64, Vec<Change>)]) -> Vec<u8> {
+fn journal(sets: &[Set]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    blob::encode(sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), &mut bytes);
+    blob::encode(sets.iter().map(Set::parts), &mut bytes);
     let len = 5 + u32::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize;
     bytes.truncate(len);
     bytes

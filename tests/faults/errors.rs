@@ -115,7 +115,7 @@ impl Run {
 fn play(at: Option<At>) -> ([u64; 3], bool) {
     let mut house = House::shared();
     // Reached by the calls before the restart, so that a checkpoint is made among them.
-    house.config.store.checkpoint_rows = 65;
+    house.config.store.checkpoint_rows = 45;
     let when = format!("{at:?}");
     if let Some(At { file, plan }) = at {
         house.disk.plan_for(file, plan);

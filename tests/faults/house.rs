@@ -134,6 +134,8 @@ impl House {
             None => Arc::new(SystemClock),
         };
         let (config, mut ground) = (self.config.clone(), ground_of(&self.config, &self.disk, clock));
+        // So few that each checkpoint packs some.
+        ground.store.checkpoint.segment_events = 8;
         if let Some(rows) = self.rows_in_memory {
             ground.store.limits.overlay_entries = rows;
         }

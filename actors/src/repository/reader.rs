@@ -13,7 +13,7 @@ use crate::object::{
     links_from, standing,
 };
 use crate::runtime::{Published, Registry, store_failure};
-use crate::store::{Backlog, Health, Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::store::{Backlog, EventLog, Health, Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// The repository for those who read only. Cloning gives another handle to the same.
 #[derive(Clone)]
@@ -244,6 +244,11 @@ impl Reader {
     /// The rows underneath, for listings. Use [`View::Committed`].
     pub fn look(&self) -> &dyn Look {
         // `Store: Look`.
+        &*self.registry.shared().store
+    }
+
+    /// The log of what has happened.
+    pub fn events(&self) -> &dyn EventLog {
         &*self.registry.shared().store
     }
 

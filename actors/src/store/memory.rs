@@ -7,7 +7,11 @@ use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::Mutex;
 
-use super::{Backlog, ChangeSet, Epoch, Event, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use super::{
+    Backlog, ChangeSet, Epoch, Event, EventId, EventLog, Health, Look, Passage, Range, Refusal, Seq, Store, StoreError,
+    Table, Times, View, Way, encode_value,
+};
+use crate::id::Loid;
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
 
@@ -34,7 +38,7 @@ struct Inner {
     submitted: Seq,
     committed_seq: Seq,
     published: Seq,
-    events: Vec<Event>,
+    events: Vec<(EventId, Event)>,
     epoch: Epoch,
     held: bool,
     closed: bool,
@@ -96,14 +100,14 @@ impl MemoryStore {
 
     /// What has happened, of all that is committed.
     pub fn events(&self) -> Vec<Event> {
-        self.inner.lock().events.clone()
+        self.inner.lock().events.iter().map(|(_, event)| event.clone()).collect()
     }
 
     /// Commits what is pending as one batch, or lets it fail.
     pub fn step(&self) {
         let mut inner = self.inner.lock();
         let batch: Vec<(Seq, ChangeSet)> = inner.queue.drain(..).collect();
-        let writes = batch.iter().any(|(_, set)| !set.changes.is_empty());
+        let writes = batch.iter().any(|(_, set)| !set.changes.is_empty() || !set.events.is_empty());
         let fails =
             writes && self.failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         if fails {
@@ -119,7 +123,7 @@ impl MemoryStore {
         for (seq, set) in batch {
             apply(&mut inner.committed, &set);
             inner.committed_seq = seq;
-            inner.events.extend(set.events);
+            inner.events.extend((0..).map(|ordinal| EventId { seq, ordinal }).zip(set.events));
             done.push((seq, set.on_commit, set.on_done));
         }
         drop(inner);
@@ -191,6 +195,49 @@ impl Look for MemoryStore {
     }
 }
 
+/// Events that a passage has at most.
+const PASSAGE: usize = 4;
+
+impl EventLog for MemoryStore {
+    fn events_of(
+        &self,
+        container: Loid,
+        after: u64,
+        most: usize,
+        bytes: usize,
+    ) -> Result<(Vec<Event>, bool), StoreError> {
+        let inner = self.inner.lock();
+        let (mut found, mut weight) = (Vec::new(), 0);
+        let of = |(_, event): &&(EventId, Event)| event.container == Some(container) && event.revision > after;
+        for (_, event) in inner.events.iter().filter(of) {
+            weight += encode_value(1, event).len();
+            if found.len() >= most || (weight > bytes && !found.is_empty()) {
+                return Ok((found, true));
+            }
+            found.push(event.clone());
+        }
+        Ok((found, false))
+    }
+
+    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {
+        let inner = self.inner.lock();
+        let at = |id: EventId| inner.events.partition_point(|(other, _)| *other < id);
+        let stretch: Vec<&(EventId, Event)> = match way {
+            Way::Forth(after) => {
+                let begin = after.map_or(0, |id| inner.events.partition_point(|(other, _)| *other <= id));
+                inner.events[begin..].iter().take(PASSAGE).collect()
+            }
+            Way::Back(before) => {
+                inner.events[..before.map_or(inner.events.len(), at)].iter().rev().take(PASSAGE).collect()
+            }
+        };
+        let next = stretch.last().filter(|_| stretch.len() == PASSAGE).map(|(id, _)| *id);
+        let read = stretch.len();
+        let events = stretch.into_iter().filter(|(_, event)| times.contain(event.at_ms)).cloned().collect();
+        Ok(Passage { events, read, next })
+    }
+}
+
 impl Store for MemoryStore {
     fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
         let mut inner = self.inner.lock();
@@ -201,7 +248,7 @@ impl Store for MemoryStore {
         if set.epoch != inner.epoch {
             return refuse(StoreError::Stale, set);
         }
-        if set.changes.is_empty() && inner.queue.is_empty() {
+        if set.changes.is_empty() && set.events.is_empty() && inner.queue.is_empty() {
             // Nothing is pending, so all before it has been decided, held or not.
             let seq = inner.submitted;
             drop(inner);

@@ -13,9 +13,11 @@
 //! refused, [`View::Latest`] falls back to [`View::Committed`], and the epoch goes up by one. A change set
 //! carries the epoch that its container last loaded in, and is refused with [`StoreError::Stale`] if that has passed.
 
+mod event;
 pub mod memory;
 pub mod observe;
 mod row;
+mod segment;
 mod table;
 
 use std::fmt;
@@ -23,11 +25,11 @@ use std::future::Future;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
+pub use self::event::{Event, EventId, EventLog, Logged, Passage, Times, Way, loid_key};
 pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
+pub use self::segment::{Segment, SegmentHead};
 pub use self::table::Table;
-use crate::id::Loid;
 
 /// Number of a submitted change set; the order of submission is the order of commits.
 pub type Seq = u64;
@@ -55,90 +57,11 @@ pub struct Change {
     pub value: Option<Bytes>,
 }
 
-/// What happened: the audit trail, and what those who follow a container resume from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
-    /// Key of the container that changed ([`Loid::to_key`]); `None` for what is in no container, such as a user, and stored as no
-    /// bytes.
-    #[serde(with = "loid_key_or_none")]
-    pub container: Option<Loid>,
-    /// The container's revision after the change; 0 without a container.
-    pub revision: u64,
-    /// Name of the command.
-    pub kind: String,
-    /// The objects or parts concerned, as text.
-    pub ids: Vec<String>,
-    /// Name of the user.
-    pub user: String,
-    /// Epoch milliseconds.
-    pub at_ms: u64,
-    /// Reference of the session, not its token; empty for the repository itself.
-    #[serde(default)]
-    pub session: String,
-    /// Network address that the call came from; empty where it came from none, or was not noted yet.
-    #[serde(default)]
-    pub address: String,
-    /// Those of `ids` that readers saw before the change and see no more, such as a post that is not approved any longer; `None`
-    /// where it was not noted, as in a change of no posts and in rows from before that was done.
-    #[serde(default)]
-    pub withdrawn: Option<Vec<String>>,
-    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for approval; `None` likewise.
-    #[serde(default)]
-    pub unseen: Option<Vec<String>>,
-}
-
-impl Event {
-    /// Where [`Table::EventsOf`] tells of it: by its container's revision. What is in no container is found by its time alone.
-    pub fn place_of(&self) -> Option<Bytes> {
-        self.container.map(|container| key_of(&[&container.to_key(), &self.revision.to_be_bytes()]))
-    }
-}
-
-/// A loid inside a stored row: its key bytes.
-pub mod loid_key {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    use crate::id::Loid;
-
-    /// Writes the key bytes.
-    pub fn serialize<S: Serializer>(loid: &Loid, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&loid.to_key())
-    }
-
-    /// Reads the key bytes.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Loid, D::Error> {
-        let key = bytes::Bytes::deserialize(deserializer)?;
-        Loid::from_key(&key).ok_or_else(|| D::Error::custom("a loid has 18 bytes"))
-    }
-}
-
-/// The same where there may be none: no bytes then.
-mod loid_key_or_none {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    use crate::id::Loid;
-
-    pub fn serialize<S: Serializer>(loid: &Option<Loid>, serializer: S) -> Result<S::Ok, S::Error> {
-        match loid {
-            Some(loid) => super::loid_key::serialize(loid, serializer),
-            None => serializer.serialize_bytes(&[]),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Loid>, D::Error> {
-        let key = bytes::Bytes::deserialize(deserializer)?;
-        if key.is_empty() {
-            return Ok(None);
-        }
-        Loid::from_key(&key).map(Some).ok_or_else(|| D::Error::custom("a loid has 18 bytes, or none"))
-    }
-}
-
 /// A step from one state of the repository to the next: all of it is done, or nothing.
 pub struct ChangeSet {
     /// The rows and index entries that change; a later change of the same key wins.
     pub changes: Vec<Change>,
-    /// One for each container changed; the store keeps them as rows of [`Table::Events`].
+    /// One for each container changed; they go into the log ([`EventLog`]).
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
@@ -292,7 +215,7 @@ pub trait Look: Send + Sync {
 }
 
 /// Persistence. See the module's head for the promise that an implementation gives.
-pub trait Store: Look + 'static {
+pub trait Store: Look + EventLog + 'static {
     /// Takes a change set into the queue for the disk and into [`View::Latest`], in one instant.
     ///
     /// Never blocks on the disk. An empty change set has the number of the last one before it, and is answered when everything

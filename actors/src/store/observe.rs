@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use super::{
+    Backlog, ChangeSet, Epoch, Event, EventLog, Health, Look, Passage, Range, Refusal, Seq, Store, StoreError, Table,
+    Times, View, Way,
+};
 use crate::id::Loid;
 
 /// Hears of committed changes.
@@ -49,6 +52,22 @@ impl<S: Store + ?Sized> Look for Observed<S> {
         backwards: bool,
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
         self.store.scan(view, table, range, limit, backwards)
+    }
+}
+
+impl<S: Store + ?Sized> EventLog for Observed<S> {
+    fn events_of(
+        &self,
+        container: Loid,
+        after: u64,
+        most: usize,
+        bytes: usize,
+    ) -> Result<(Vec<Event>, bool), StoreError> {
+        self.store.events_of(container, after, most, bytes)
+    }
+
+    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {
+        self.store.events(way, times)
     }
 }
 

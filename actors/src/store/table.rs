@@ -52,8 +52,10 @@ tables! {
     Sessions = 9, "sessions/1", index: false;
     /// Counters and marks of the repository itself: name → value.
     Marks = 10, "marks/1", index: false;
-    /// Events: seq (u64), ordinal (u16) → `Event`.
+    /// The newest events, until there are enough for a segment: seq (u64), ordinal (u16) → `Event`.
     Events = 11, "events/1", index: false;
+    /// Events in segments: seq (u64) and ordinal (u16) of a segment's first → `Segment`.
+    EventSegments = 31, "event_segments/1", index: false;
     /// Drafts, saved contents of objects that are checked out: object's loid → `Draft`.
     Drafts = 12, "drafts/1", index: false;
     /// Links between objects or items of topics: source's loid, target's loid, its names on both sides → `Link`.
@@ -94,8 +96,12 @@ tables! {
     Locks = 72, "locks/1", index: true;
     /// Links by their targets: target's loid, then the key in `Correlates` → empty.
     CorrelatedTo = 74, "correlated_to/1", index: true;
-    /// Events of a container: container's loid, revision (u64) → key in `Events`.
-    EventsOf = 69, "events_of/1", index: true;
+    /// Events of a container, before there were segments. Empty.
+    EventsOfBefore = 69, "events_of/1", index: true;
+    /// The segments with events of a container: its loid, revision (u64) after the last of them → key in `EventSegments`.
+    SegmentsOf = 76, "segments_of/1", index: true;
+    /// What is known of a segment without reading it: key in `EventSegments` → `SegmentHead`.
+    SegmentTimes = 77, "segment_times/1", index: true;
     /// Content files and the rows that refer to them: SHA-256 (32 bytes), number of the row's table (u8), the row's key, and what
     /// distinguishes several references of one row → empty.
     Files = 90, "files/1", index: true;

@@ -2,46 +2,88 @@
 //!
 //! Layout, integers little-endian: version (u8), length of what follows (u32), then for each change set its number
 //! (u64) and count of changes (u32), then for each change its table (u8), key length (u32), key, and value length plus
-//! one (u32; 0 removes the row) and value. Bytes behind that are ignored. The record around it (`record`) has a
-//! checksum; there is none here.
+//! one (u32; 0 removes the row) and value. Its events follow as rows of [`Table::Events`]. Bytes behind that are ignored. The
+//! record around it (`record`) has a checksum; there is none here.
 
 use bytes::Bytes;
-use stet_actors::store::{Change, Seq, Table};
+use stet_actors::store::{Change, EventId, Logged, Seq, Table};
 
 const VERSION: u8 = 1;
 const HEAD: usize = 5;
 
-/// Change sets, each with its number.
-/// Change sets with their numbers.
-pub type Sets = Vec<(Seq, Vec<Change>)>;
+/// A change set with its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    /// Its number.
+    pub seq: Seq,
+    /// The rows that it changes.
+    pub changes: Vec<Change>,
+    /// What it leaves in the log of events.
+    pub events: Vec<Logged>,
+}
 
-/// Bytes that a change of such lengths takes; what limits count.
+impl Set {
+    /// As it is written.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts { seq: self.seq, changes: &self.changes, events: &self.events }
+    }
+}
+
+/// What is written of a change set.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// Its number.
+    pub seq: Seq,
+    /// The rows that it changes.
+    pub changes: &'a [Change],
+    /// What it leaves in the log of events.
+    pub events: &'a [Logged],
+}
+
+/// Bytes that a row beside its key and value takes.
+const AROUND: usize = 9;
+/// Length of the key of an event.
+const EVENT_KEY: usize = 10;
+
+/// Bytes that a change takes; what limits count.
 pub(super) fn change_bytes(change: &Change) -> usize {
-    9 + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
+    AROUND + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
+}
+
+/// Bytes that an event takes; what limits count.
+pub(super) fn event_bytes(event: &Logged) -> usize {
+    AROUND + EVENT_KEY + event.value.len()
 }
 
 /// Writes change sets, one after the other, behind what is in the buffer.
-pub fn encode<'a>(sets: impl Iterator<Item = (Seq, &'a [Change])>, blob: &mut Vec<u8>) {
+pub fn encode<'a>(sets: impl Iterator<Item = Parts<'a>>, blob: &mut Vec<u8>) {
     let begin = blob.len();
     blob.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
-    for (seq, changes) in sets {
+    for Parts { seq, changes, events } in sets {
         blob.extend_from_slice(&seq.to_le_bytes());
-        put_len(blob, changes.len());
+        put_len(blob, changes.len() + events.len());
         for change in changes {
-            blob.push(change.table as u8);
-            put_len(blob, change.key.len());
-            blob.extend_from_slice(&change.key);
-            match &change.value {
-                Some(value) => {
-                    put_len(blob, value.len() + 1);
-                    blob.extend_from_slice(value);
-                }
-                None => put_len(blob, 0),
-            }
+            put_row(blob, change.table, &change.key, change.value.as_deref());
+        }
+        for event in events {
+            put_row(blob, Table::Events, &event.id.to_key(), Some(&event.value));
         }
     }
     let len = len_u32(blob.len() - begin - HEAD);
     blob[begin + 1..begin + HEAD].copy_from_slice(&len.to_le_bytes());
+}
+
+fn put_row(blob: &mut Vec<u8>, table: Table, key: &[u8], value: Option<&[u8]>) {
+    blob.push(table as u8);
+    put_len(blob, key.len());
+    blob.extend_from_slice(key);
+    match value {
+        Some(value) => {
+            put_len(blob, value.len() + 1);
+            blob.extend_from_slice(value);
+        }
+        None => put_len(blob, 0),
+    }
 }
 
 fn len_u32(len: usize) -> u32 {
@@ -57,7 +99,7 @@ fn put_len(blob: &mut Vec<u8>, len: usize) {
 ///
 /// # Errors
 /// Says what is wrong with the bytes.
-pub fn decode(blob: &Bytes) -> Result<Sets, String> {
+pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
     let mut head = Cursor { blob, at: 0, end: blob.len() };
     let version = head.u8()?;
     if version != VERSION {
@@ -73,7 +115,8 @@ pub fn decode(blob: &Bytes) -> Result<Sets, String> {
         let seq = cursor.u64()?;
         let count = cursor.u32()? as usize;
         // Not trusted for the allocation: every change takes nine bytes at least.
-        let mut changes = Vec::with_capacity(count.min((cursor.end - cursor.at) / 9));
+        let mut changes = Vec::with_capacity(count.min((cursor.end - cursor.at) / AROUND));
+        let mut events = Vec::new();
         for _ in 0..count {
             let number = cursor.u8()?;
             let table = Table::from_number(number).ok_or_else(|| format!("no table has the number {number}"))?;
@@ -83,9 +126,18 @@ pub fn decode(blob: &Bytes) -> Result<Sets, String> {
                 0 => None,
                 len => Some(cursor.bytes(len - 1)?),
             };
-            changes.push(Change { table, key, value });
+            match (table, value) {
+                (Table::Events, Some(value)) => {
+                    let id =
+                        EventId::from_key(&key).ok_or_else(|| "the key of an event has not ten bytes".to_owned())?;
+                    events.push(Logged::read(id, value).map_err(|error| error.to_string())?);
+                }
+                // A stet before there were segments.
+                (Table::EventsOfBefore, Some(_)) => {}
+                (table, value) => changes.push(Change { table, key, value }),
+            }
         }
-        sets.push((seq, changes));
+        sets.push(Set { seq, changes, events });
     }
     Ok(sets)
 }

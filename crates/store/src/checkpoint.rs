@@ -21,8 +21,8 @@ use redb::{Database, Durability as Commit};
 use stet_actors::store::{Seq, Table};
 
 use super::backend::DiskError;
-use super::events;
 use super::lease::{Kept, Lease};
+use super::log::{self, Folded, Packing, Trim};
 use super::options::{Durability, StoreOptions};
 use super::overlay::Overlay;
 use super::reader::Snapshot;
@@ -92,15 +92,15 @@ impl State {
         Snapshot::take_with(db, &lease)
     }
 
-    /// Writes the frozen rows, and that everything up to `folded` is in the tables. Returns the number of rows and of
-    /// events trimmed.
+    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables. Returns the number of rows, and what
+    /// became of events.
     pub fn fold(
         &self,
         overlay: &Overlay,
         folded: Seq,
         commit: Commit,
-        (trim, options): (&mut events::Trim, &StoreOptions),
-    ) -> Result<(usize, usize), RedbError> {
+        (trim, options, packing): (&mut Trim, &StoreOptions, &Packing),
+    ) -> Result<(usize, Folded), RedbError> {
         let mut transaction = self.db()?.begin_write().map_err(failure)?;
         transaction.set_durability(commit).map_err(failure)?;
         transaction.set_quick_repair(matches!(commit, Commit::Immediate));
@@ -116,10 +116,11 @@ impl State {
             }
             written += rows.len();
         }
-        let trimmed = trim.run(options, &transaction)?;
+        log::fold(&transaction, overlay.frozen_events(), packing)?;
+        let events = trim.run(options, &transaction)?;
         transaction.open_table(META).map_err(failure)?.insert(FOLDED, folded).map_err(failure)?;
         transaction.commit().map_err(failure)?;
-        Ok((written, trimmed))
+        Ok((written, events))
     }
 }
 
@@ -136,12 +137,12 @@ pub(super) struct Checkpointer {
     /// Up to where the frozen generation goes, if there is one, and the bytes that had been written to the journal when it was
     /// frozen.
     frozen: Option<(Seq, u64)>,
-    trim: events::Trim,
+    trim: Trim,
 }
 
 impl Checkpointer {
     pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
-        Checkpointer { shared, state, frozen: None, trim: events::Trim::default() }
+        Checkpointer { shared, state, frozen: None, trim: Trim::default() }
     }
 
     /// Runs until the store is closed.
@@ -207,9 +208,10 @@ impl Checkpointer {
             Durability::None if !last => Commit::None,
             _ => Commit::Immediate,
         };
-        let outcome = self.state.fold(&self.shared.overlay, folded, commit, (&mut self.trim, options));
+        let outcome =
+            self.state.fold(&self.shared.overlay, folded, commit, (&mut self.trim, options, &Packing::of(options)));
         let outcome = outcome.and_then(|counts| Ok((counts, self.state.snapshot()?)));
-        let ((rows, trimmed), snapshot) = match outcome {
+        let ((rows, Folded { trimmed, packed }), snapshot) = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.failed(&error);
@@ -219,6 +221,9 @@ impl Checkpointer {
         };
         self.shared.set_snapshot(snapshot);
         self.shared.overlay.drop_frozen();
+        if let Some(packed) = packed {
+            self.shared.overlay.log.let_go(packed);
+        }
         if let Some((_, journaled)) = self.frozen.take() {
             self.shared.journal_folded.store(journaled, Ordering::Release);
         }
@@ -240,7 +245,7 @@ impl Checkpointer {
             Some((folded, _)) => folded,
             None if self.shared.overlay.active().0 == 0 => return None,
             None => {
-                self.shared.overlay.freeze();
+                self.shared.overlay.freeze(gate.last);
                 // What is written of it from now on counts as not folded: too much, until the next checkpoint.
                 self.frozen.insert((gate.last, self.shared.journaled.load(Ordering::Acquire))).0
             }

@@ -6,8 +6,7 @@
 //! that the journal could not even be opened again within [`StoreOptions::decide_within`], and the process ended
 //! before it could.
 //!
-//! **The life of a change set.** [`Store::submit`] numbers it, adds its events as rows, puts its rows into
-//! memory as pending (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
+//! **The life of a change set.** [`Store::submit`] numbers it, puts its rows into memory as pending (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
 //! record (`blob`), appends that to `journal.wal` with one write and one fsync (`journal`), raises the
 //! committed number, calls every `on_commit` and then every `on_done` (`writer`). When a commit fails it finds out
 //! what the disk has and goes on (`recover`). Every few seconds or megabytes the checkpointer folds the rows in
@@ -20,9 +19,9 @@ mod backend;
 #[doc(hidden)]
 pub mod blob;
 mod checkpoint;
-mod events;
 mod journal;
 mod lease;
+mod log;
 mod mark;
 mod migrate;
 mod old_journal;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
 use stet_actors::families::Families;
 use stet_actors::object::NameCounts;
 use stet_actors::rows::index_of;
@@ -16,6 +16,7 @@ use stet_actors::store::{Seq, Table};
 
 use super::journal::Known;
 use super::lease::{Kept, Lease};
+use super::log::{self, Packing};
 use super::options::OpenError;
 use super::record::Salt;
 use super::tables::{self, FOLDED, FORMAT, META, RedbError, SALT, failure};
@@ -48,11 +49,22 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 8, what: "how much lies in each folder", run: count_names },
     // Nothing in the tables: an older stet would keep neither the configuration that is in force nor messages.
     Migration { number: 9, what: "the configuration in force, and messages", run: |_| Ok(0) },
+    Migration { number: 10, what: "a log of events in segments", run: pack_events },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.
 fn index_files(transaction: &WriteTransaction) -> Result<u64, RedbError> {
     fill(Table::Files, &[Table::Versions, Table::Drafts, Table::Parts], transaction)
+}
+
+/// Packs all events into segments, and leaves nothing in the index that there was of them.
+fn pack_events(transaction: &WriteTransaction) -> Result<u64, RedbError> {
+    let count = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?.len().map_err(failure)?;
+    log::pack(transaction, &[], &Packing::all())?;
+    let before = tables::rows(Table::EventsOfBefore);
+    transaction.delete_table(before).map_err(failure)?;
+    transaction.open_table(before).map_err(failure)?;
+    Ok(count)
 }
 
 /// Fills [`Table::Members`] from the parts, and leaves nothing in what there was in its place.

@@ -7,7 +7,7 @@ use redb::{Database, ReadableDatabase, TableDefinition};
 use stet_actors::store::Seq;
 
 use super::backend::{Backends, OLD_JOURNAL};
-use super::blob::{self, Sets};
+use super::blob::{self, Set};
 use super::journal::Journal;
 use super::lease::Kept;
 use super::migrate;
@@ -26,7 +26,7 @@ const CACHE: usize = 32 << 20;
 /// Moves what an old journal holds beyond `folded`, and beyond what has been moved before, to the new one. Gives its change sets.
 ///
 /// The file stays until the tables have a format that an older stet refuses: before that, one would go on without what was moved.
-pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq) -> Result<Sets, OpenError> {
+pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq) -> Result<Vec<Set>, OpenError> {
     let io = |error: io::Error| OpenError::Io(format!("{OLD_JOURNAL}: {error}"));
     let Some(file) = backends.open_old_journal().map_err(io)? else { return Ok(Vec::new()) };
     let (lease, db) = migrate::open_database(&Kept::new(file), CACHE, || Ok(()))?;
@@ -41,8 +41,8 @@ pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq)
     for (last, record) in records {
         let decoded =
             blob::decode(&record).map_err(|why| OpenError::Corrupt(format!("{OLD_JOURNAL}, record {last}: {why}")))?;
-        let decoded: Vec<_> = decoded.into_iter().filter(|(seq, _)| *seq > folded).collect();
-        journal.append(last, decoded.iter().map(|(seq, changes)| (*seq, changes.as_slice())), folded).map_err(io)?;
+        let decoded: Vec<_> = decoded.into_iter().filter(|set| set.seq > folded).collect();
+        journal.append(last, decoded.iter().map(Set::parts), folded).map_err(io)?;
         sets.extend(decoded);
     }
     tracing::info!(sets = sets.len(), "{OLD_JOURNAL} has been taken over");

@@ -14,13 +14,14 @@ use super::backend::{Backends, StoreFile};
 use super::checkpoint::{Checkpointer, State};
 use super::journal::{Found, Journal, Known};
 use super::lease::Kept;
+use super::log::{self, Packing, Trim};
 use super::migrate::{self, Migration};
 use super::options::{Durability, OpenError, StoreOptions};
 use super::overlay::Overlay;
 use super::shared::{Phase, Shared};
 use super::tables::RedbError;
 use super::writer::Writer;
-use super::{RedbStore, Threads, events, old_journal};
+use super::{RedbStore, Threads, old_journal};
 
 impl RedbStore {
     /// [`RedbStore::open`] with a given list of migrations.
@@ -63,15 +64,15 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let (mut journal, mut sets) =
         if anew { (Journal::make(backends, folded)?, Vec::new()) } else { Journal::open(backends, &head.journal())? };
     sets.extend(old_journal::adopt(backends, &mut journal, folded).map_err(in_use)?);
-    for (seq, changes) in sets {
-        overlay.insert(seq, &changes, committed);
-        committed = seq;
+    for set in sets {
+        committed = overlay.replay(set, committed);
     }
     let is_older = head.format < migrate::present(migrations);
     let is_used = options.durability == Durability::Journal;
     // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
     if is_older || (!is_used && committed > folded) {
-        fold_all(&state, &overlay, committed, &options).map_err(io)?;
+        let packing = if is_older { Packing::never() } else { Packing::of(&options) };
+        fold_all(&state, &overlay, committed, &options, &packing).map_err(io)?;
         folded = committed;
     }
     if is_older {
@@ -84,6 +85,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     }
     old_journal::remove(backends)?;
 
+    let (unpacked, packed) = log::unpacked(state.db().map_err(io)?).map_err(io)?;
+    overlay.begin_log(unpacked, packed, folded);
     let snapshot = state.snapshot().map_err(io)?;
     let replayed = overlay.total().0;
     let shared = Arc::new(Shared::new(options, overlay, snapshot, committed, folded));
@@ -114,9 +117,15 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
 }
 
 /// Folds everything at once.
-pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), RedbError> {
-    overlay.freeze();
-    state.fold(overlay, folded, Commit::Immediate, (&mut events::Trim::default(), options))?;
+pub(super) fn fold_all(
+    state: &State,
+    overlay: &Overlay,
+    folded: Seq,
+    options: &StoreOptions,
+    packing: &Packing,
+) -> Result<(), RedbError> {
+    overlay.freeze(folded);
+    state.fold(overlay, folded, Commit::Immediate, (&mut Trim::default(), options, packing))?;
     overlay.drop_frozen();
     Ok(())
 }

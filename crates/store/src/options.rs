@@ -10,6 +10,9 @@ use stet_actors::store::Seq;
 
 use super::backend::{Backends, Files};
 
+/// A day in milliseconds.
+pub(super) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -32,13 +35,25 @@ pub struct CheckpointOptions {
     pub entries: usize,
     /// The longest that a change waits for its checkpoint.
     pub interval: Duration,
-    /// The most events that one checkpoint removes because they are past their retention: bounds its length.
+    /// The most events that one checkpoint removes because they are past their retention, and those of one segment more: bounds its
+    /// length.
     pub trim: usize,
+    /// How many events make a segment of the log. More take less room, and more is read for one of them.
+    pub segment_events: usize,
+    /// How far apart in time the events of a segment may be, milliseconds: so much longer than their retention may they stay.
+    pub segment_span_ms: u64,
 }
 
 impl Default for CheckpointOptions {
     fn default() -> Self {
-        CheckpointOptions { bytes: 16 << 20, entries: 100_000, interval: Duration::from_secs(2), trim: 20_000 }
+        CheckpointOptions {
+            bytes: 16 << 20,
+            entries: 100_000,
+            interval: Duration::from_secs(2),
+            trim: 20_000,
+            segment_events: 4_096,
+            segment_span_ms: DAY_MS,
+        }
     }
 }
 
@@ -128,7 +143,7 @@ impl StoreOptions {
             checkpoint: CheckpointOptions::default(),
             limits: LimitOptions::default(),
             cache_bytes: 256 << 20,
-            event_retention_ms: Some(30 * 24 * 60 * 60 * 1000),
+            event_retention_ms: Some(30 * DAY_MS),
             decide_within: Duration::from_secs(10),
             linger: Duration::from_micros(150),
             verify: false,

@@ -5,6 +5,8 @@
 //! Those that no view can see any more go when the next version comes, so a commit touches no row at all: it only
 //! raises the committed number.
 //!
+//! Events are not rows: they are counted here, and lie in the [`Tail`] of their log once they are committed.
+//!
 //! One lock a table, held for the few instructions of a look-up or the copying of a page of a scan, never
 //! over a disk access. A plain `BTreeMap` serves: nobody needs the snapshots of a persistent map, since the frozen
 //! generation is one.
@@ -18,9 +20,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use parking_lot::{RwLock, RwLockReadGuard};
-use stet_actors::store::{Change, Range, Seq, Table};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use stet_actors::store::{Change, EventId, Logged, Range, Seq, Table};
 
+use super::blob::Set;
+use super::log::Tail;
 use super::tables::{COUNT, place};
 use super::versions::{Ordered, ROW_OVERHEAD, RowKey, Rows, Sought, Versions};
 
@@ -126,14 +130,27 @@ impl Count {
 #[derive(Debug)]
 pub(super) struct Overlay {
     shelves: [RwLock<Shelf>; COUNT],
+    /// Events that are committed.
+    pub log: Tail,
+    /// The change sets whose events are frozen: those after the first, up to the second. What is active comes after them.
+    events_frozen: Mutex<(Seq, Seq)>,
     active: Count,
     frozen: Count,
 }
 
+/// Bytes that an event takes in memory beside its stored form.
+const EVENT_OVERHEAD: usize = 128;
+
 impl Overlay {
     pub fn new() -> Overlay {
         let shelves = std::array::from_fn(|_| RwLock::default());
-        Overlay { shelves, active: Count::default(), frozen: Count::default() }
+        Overlay {
+            shelves,
+            log: Tail::default(),
+            events_frozen: Mutex::default(),
+            active: Count::default(),
+            frozen: Count::default(),
+        }
     }
 
     /// The rows of one table, as they stand while the guard lives. Hold it briefly.
@@ -152,9 +169,27 @@ impl Overlay {
         (active.0 + frozen.0, active.1 + frozen.1)
     }
 
-    /// Takes the changes of a change set in.
-    pub fn insert(&self, seq: Seq, changes: &[Change], committed: Seq) {
+    /// Puts the events in that are in rows of the tables, which have all up to `folded`: they go before those that are here already.
+    /// `packed`: the last one that is in a segment.
+    pub fn begin_log(&self, unpacked: Vec<Logged>, packed: Option<EventId>, folded: Seq) {
+        let active = self.log.between(folded, Seq::MAX);
+        self.log.begin(unpacked.into_iter().chain(active), packed);
+        *self.events_frozen.lock() = (folded, folded);
+    }
+
+    /// Takes a change set in that was committed, behind all others. Gives its number.
+    pub fn replay(&self, set: Set, committed: Seq) -> Seq {
+        let Set { seq, changes, events } = set;
+        self.insert(seq, &changes, &events, committed);
+        self.log.append(events);
+        seq
+    }
+
+    /// Takes the changes of a change set in. Its events are counted; they are to come into the log when it is committed.
+    pub fn insert(&self, seq: Seq, changes: &[Change], events: &[Logged], committed: Seq) {
         let (mut rows, mut bytes) = self.active.get();
+        rows += events.len();
+        bytes += weight(events);
         for change in changes {
             let mut shelf = self.shelves[place(change.table)].write();
             bytes += change.value.as_ref().map_or(0, Bytes::len);
@@ -172,8 +207,9 @@ impl Overlay {
         self.active.set((rows, bytes));
     }
 
-    /// Begins a new active generation. There must be no frozen one.
-    pub fn freeze(&self) {
+    /// Begins a new active generation, of what is submitted after `last`. There must be no frozen one.
+    pub fn freeze(&self, last: Seq) {
+        self.events_frozen.lock().1 = last;
         for shelf in &self.shelves {
             let mut shelf = shelf.write();
             let rows = std::mem::take(&mut shelf.active);
@@ -188,8 +224,16 @@ impl Overlay {
         self.shelf(table).frozen.clone()
     }
 
+    /// The frozen events, for folding, in order. None of them is pending.
+    pub fn frozen_events(&self) -> Vec<Logged> {
+        let (folded, last) = *self.events_frozen.lock();
+        self.log.between(folded, last)
+    }
+
     /// Drops the frozen generation: the tables on disk, as every reader sees them from now on, have it.
     pub fn drop_frozen(&self) {
+        let events = &mut *self.events_frozen.lock();
+        events.0 = events.1;
         for shelf in &self.shelves {
             let rows = shelf.write().frozen.take();
             // Freed here, after the lock was given back: it takes a while.
@@ -223,7 +267,19 @@ impl Overlay {
                 rows.iter().for_each(|(key, versions)| tally(&mut frozen, key, versions));
             }
         }
+        // Of events, those that are pending are in no list yet.
+        let (folded, last) = *self.events_frozen.lock();
+        for (count, events) in
+            [(&mut frozen, self.log.between(folded, last)), (&mut active, self.log.between(last, Seq::MAX))]
+        {
+            count.0 += events.len();
+            count.1 += weight(&events);
+        }
         self.active.set(active);
         self.frozen.set(frozen);
     }
+}
+
+fn weight(events: &[Logged]) -> usize {
+    events.iter().map(|event| event.value.len() + EVENT_OVERHEAD).sum()
 }

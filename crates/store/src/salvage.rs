@@ -12,6 +12,7 @@ use super::backend::StoreFile;
 use super::checkpoint::State;
 use super::journal::Found;
 use super::lease::Kept;
+use super::log::Packing;
 use super::migrate::{self, MIGRATIONS};
 use super::open::{fold_all, io};
 use super::options::{Loss, OpenError, StoreOptions};
@@ -55,21 +56,21 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
     let folded = head.folded;
     let mut salvage =
         Salvage { folded, records: found.records, kept: found.reach, loss: found.loss.clone(), aside: None };
-    let Some(loss) = found.loss.as_ref().filter(|_| accept_loss) else { return Ok(salvage) };
+    let Some(loss) = found.loss.filter(|_| accept_loss) else { return Ok(salvage) };
     tracing::warn!(%loss, "going on without what is lost");
 
+    // Tables of an older stet have no segments of events before they are migrated.
+    let packing = if head.format < known { Packing::never() } else { Packing::of(&options) };
     let overlay = Overlay::new();
     let mut committed = folded;
-    for (seq, changes) in &found.sets {
-        overlay.insert(*seq, changes, committed);
-        committed = *seq;
-    }
     let last = loss.last.unwrap_or_default().max(found.reach);
-    drop(found);
+    for set in found.sets {
+        committed = overlay.replay(set, committed);
+    }
     let lease = kept.lease();
     let db = tables::open(&lease, options.cache_bytes).map_err(io)?;
     let state = State::new(kept, lease, db, options.cache_bytes);
-    fold_all(&state, &overlay, last, &options).map_err(io)?;
+    fold_all(&state, &overlay, last, &options, &packing).map_err(io)?;
     drop(state);
 
     salvage.aside = backends.set_aside(StoreFile::Journal).map_err(failed)?;

@@ -1,6 +1,6 @@
 //! What submitters, readers, the writer and the checkpointer share, and who may hold which lock.
 //!
-//! Locks, in the order in which they may be taken: the gate, one table's rows in memory, the snapshot, the
+//! Locks, in the order in which they may be taken: the gate, one table's rows in memory, the events in memory, the snapshot, the
 //! checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
 
 use std::collections::VecDeque;
@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use stet_actors::store::{Backlog, Change, Epoch, Health, Seq, StoreError, View};
+use stet_actors::store::{Backlog, Change, Epoch, Health, Logged, Seq, StoreError, View};
 
 use super::backend::DiskError;
+use super::blob::Parts;
+use super::log::Opened;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
 use super::reader::Snapshot;
@@ -19,12 +21,25 @@ use super::reader::Snapshot;
 /// A change set in the queue.
 pub(super) struct Waiting {
     pub seq: Seq,
-    /// Empty for one that only waits for those before it.
+    /// Empty, like `events`, for one that only waits for those before it.
     pub changes: Vec<Change>,
+    pub events: Vec<Logged>,
     pub bytes: usize,
     pub span: tracing::Span,
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
     pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
+}
+
+impl Waiting {
+    /// Whether it changes anything.
+    pub fn writes(&self) -> bool {
+        !self.changes.is_empty() || !self.events.is_empty()
+    }
+
+    /// As it is written.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts { seq: self.seq, changes: &self.changes, events: &self.events }
+    }
 }
 
 /// Where submissions stand.
@@ -106,6 +121,7 @@ pub(super) struct Shared {
     pub journaled: AtomicU64,
     /// How many of them were there when what has been folded was frozen.
     pub journal_folded: AtomicU64,
+    pub opened: Opened,
     faults: Mutex<Faults>,
 }
 
@@ -137,6 +153,7 @@ impl Shared {
             folded: AtomicU64::new(folded),
             journaled: AtomicU64::new(0),
             journal_folded: AtomicU64::new(0),
+            opened: Opened::default(),
             faults: Mutex::default(),
         }
     }

@@ -1,40 +1,23 @@
 //! Taking a change set in: one instant for all submitters, and no disk access within it.
 
-use bytes::Bytes;
-use stet_actors::store::{Change, ChangeSet, Event, Refusal, Seq, StoreError, Table, encode_value, key_of};
+use stet_actors::store::{ChangeSet, EventId, Logged, Refusal, Seq, StoreError};
 
-use super::blob::change_bytes;
+use super::blob::{change_bytes, event_bytes};
 use super::shared::{Gate, Phase, Shared, Waiting};
-
-/// An event as it will be stored; its key needs the change set's number.
-struct StoredEvent {
-    of: Option<Bytes>,
-    value: Bytes,
-}
-
-impl StoredEvent {
-    fn of(event: &Event) -> StoredEvent {
-        StoredEvent { of: event.place_of(), value: encode_value(1, event) }
-    }
-
-    fn changes(self, seq: Seq, ordinal: usize) -> impl Iterator<Item = Change> {
-        // One event for each container changed: a request can't name 65,536 of them.
-        let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
-        let key = key_of(&[&seq.to_be_bytes(), &ordinal.to_be_bytes()]);
-        let entry = self.of.map(|of| Change { table: Table::EventsOf, key: of, value: Some(key.clone()) });
-        [Change { table: Table::Events, key, value: Some(self.value) }].into_iter().chain(entry)
-    }
-}
 
 impl Shared {
     /// [`stet_actors::store::Store::submit`].
-    pub fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        let events: Vec<StoredEvent> = set.events.iter().map(StoredEvent::of).collect();
-        let bytes: usize = set.changes.iter().map(change_bytes).sum::<usize>()
-            + events
-                .iter()
-                .map(|event| 2 * (9 + 10) + event.of.as_ref().map_or(0, Bytes::len) + event.value.len())
-                .sum::<usize>();
+    pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+        // One event for each container changed: a request can't name 65,536 of them.
+        let ordinals = (0..=u16::MAX).chain(std::iter::repeat(u16::MAX));
+        let mut events: Vec<Logged> = set
+            .events
+            .iter()
+            .zip(ordinals)
+            .map(|(event, ordinal)| Logged::of(EventId { seq: 0, ordinal }, event))
+            .collect();
+        let bytes: usize =
+            set.changes.iter().map(change_bytes).sum::<usize>() + events.iter().map(event_bytes).sum::<usize>();
         let mut gate = self.gate.lock();
         if let Err(why) = self.admit(&gate, &set, bytes) {
             drop(gate);
@@ -46,12 +29,9 @@ impl Shared {
 
         gate.last += 1;
         let seq = gate.last;
-        set.changes.reserve(2 * events.len());
-        for (ordinal, event) in events.into_iter().enumerate() {
-            set.changes.extend(event.changes(seq, ordinal));
-        }
-        self.overlay.insert(seq, &set.changes, self.committed());
-        self.enqueue(&mut gate, seq, bytes, set);
+        events.iter_mut().for_each(|event| event.id.seq = seq);
+        self.overlay.insert(seq, &set.changes, &events, self.committed());
+        self.enqueue(&mut gate, seq, (events, bytes), set);
         drop(gate);
 
         self.checkpoint_if_due();
@@ -62,7 +42,7 @@ impl Shared {
     fn fence(&self, mut gate: parking_lot::MutexGuard<'_, Gate>, set: ChangeSet) -> Seq {
         let seq = gate.last;
         if gate.pending() {
-            self.enqueue(&mut gate, seq, 0, set);
+            self.enqueue(&mut gate, seq, (Vec::new(), 0), set);
         } else {
             drop(gate);
             (set.on_commit)(seq);
@@ -71,9 +51,9 @@ impl Shared {
         seq
     }
 
-    fn enqueue(&self, gate: &mut Gate, seq: Seq, bytes: usize, set: ChangeSet) {
+    fn enqueue(&self, gate: &mut Gate, seq: Seq, (events, bytes): (Vec<Logged>, usize), set: ChangeSet) {
         let ChangeSet { changes, span, on_commit, on_done, .. } = set;
-        gate.queue.push_back(Waiting { seq, changes, bytes, span, on_commit, on_done });
+        gate.queue.push_back(Waiting { seq, changes, events, bytes, span, on_commit, on_done });
         if gate.asleep {
             gate.asleep = false;
             self.work.notify_one();

@@ -77,12 +77,12 @@ impl Writer {
     }
 
     fn commit(&mut self, batch: Vec<Waiting>) {
-        let last = batch.iter().rev().find(|set| !set.changes.is_empty()).map(|set| set.seq);
+        let last = batch.iter().rev().find(|set| set.writes()).map(|set| set.seq);
         if let (Some(last), Some(journal)) = (last, &mut self.journal) {
             let begun = Instant::now();
             #[cfg(feature = "planted-bugs")]
             stet_actors::planted::slow_disk();
-            let sets = batch.iter().filter(|set| !set.changes.is_empty()).map(|set| (set.seq, set.changes.as_slice()));
+            let sets = batch.iter().filter(|set| set.writes()).map(Waiting::parts);
             let folded = self.shared.folded.load(Ordering::Acquire);
             match journal.append(last, sets, folded) {
                 Ok(bytes) => self.shared.journaled.fetch_add(bytes, Ordering::AcqRel),
@@ -94,9 +94,11 @@ impl Writer {
     }
 
     /// Makes a batch that is on disk visible, then answers it.
-    pub fn publish(&mut self, batch: Vec<Waiting>, last: Option<Seq>) {
+    pub fn publish(&mut self, mut batch: Vec<Waiting>, last: Option<Seq>) {
         if let Some(last) = last {
             self.shared.set_committed(last);
+            // Not before: whoever sees an event waits for the views of all that is committed by then.
+            self.shared.overlay.log.append(batch.iter_mut().flat_map(|set| std::mem::take(&mut set.events)));
             self.shared.fault(|faults| faults.journal = None);
             metrics::counter!("stet_store_commits_total").increment(1);
             metrics::histogram!("stet_store_batch_size").record(batch.len() as f64);

@@ -4,6 +4,7 @@ pub mod routes;
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
+use stet_actors::store::Times;
 
 use crate::audit::{AuditPage, EventKey, Filter, page};
 use crate::auth::Name;
@@ -30,14 +31,13 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     let filter = Filter {
         object: text("object").map(|object| object_of(&call, object)).transpose()?,
         user: text("user").map(Name::of),
-        from_ms: time(&call, "from")?,
-        to_ms: time(&call, "to")?,
+        times: Times { from_ms: time(&call, "from")?, to_ms: time(&call, "to")? },
     };
     let after = text("after").map(|after| EventKey::parse("after", after)).transpose()?;
     // It may read a good deal, and must not keep others of this thread waiting.
     let app = call.app.clone();
     let limit = usize::try_from(limit).unwrap_or(1);
-    let read = move || page(app.repository.look(), &filter, after, limit);
+    let read = move || page(app.repository.events(), &filter, after, limit);
     let found = tokio::task::spawn_blocking(read).await.map_err(|_| Error::internal())?;
     let found = found.map_err(|error| {
         tracing::error!(%error, "the audit trail can't be read");

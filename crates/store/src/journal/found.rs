@@ -10,7 +10,7 @@ use stet_actors::store::Seq;
 
 use super::{FORMAT, GROWTH, StoredRecord, corrupt, unreadable};
 use crate::backend::{Backends, StoreFile};
-use crate::blob::{self, Sets};
+use crate::blob::{self, Set};
 use crate::lease::{Kept, Lease};
 use crate::mark::Mark;
 use crate::options::{Loss, OpenError};
@@ -35,7 +35,7 @@ pub struct Found {
     /// The records that must stay, oldest first.
     pub(super) needed: VecDeque<StoredRecord>,
     /// The change sets after what is folded, whole up to `reach`.
-    pub sets: Sets,
+    pub sets: Vec<Set>,
     /// Every change up to here is in the tables or in `sets`.
     pub reach: Seq,
     /// How many records `sets` came from, and their bytes.
@@ -72,7 +72,7 @@ impl Found {
             file: None,
             mark,
             needed: VecDeque::new(),
-            sets: Sets::new(),
+            sets: Vec::new(),
             reach: folded,
             records: 0,
             bytes: 0,
@@ -188,7 +188,7 @@ impl Reading<'_> {
         // Keys and values share the record's memory.
         let payload = Bytes::from(record).slice(HEAD..HEAD + length);
         let decoded = blob::decode(&payload).map_err(|why| corrupt(&format!("record {last}: {why}")))?;
-        self.found.sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > self.folded));
+        self.found.sets.extend(decoded.into_iter().filter(|set| set.seq > self.folded));
         self.found.reach = last;
         self.found.records += 1;
         self.found.bytes += place.head.size() as u64;

@@ -21,12 +21,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use redb::StorageBackend;
-use stet_actors::store::{Change, Seq};
+use stet_actors::store::Seq;
 
 use self::found::read;
 pub(super) use self::found::{Found, Known};
 use super::backend::{Backends, DiskError, StoreFile};
-use super::blob::{self, Sets};
+use super::blob::{self, Parts, Set};
 use super::lease::{Kept, Lease};
 use super::mark::Mark;
 use super::options::OpenError;
@@ -80,12 +80,12 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Opens the file, or makes a new one where none was made. Gives the change sets after what the tables have, made sure of.
-    pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Sets), OpenError> {
+    pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Vec<Set>), OpenError> {
         let found = Found::read(backends, known)?;
         let Found { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
         let folded = known.folded;
         let read = if file.is_some() { "journal.wal is read" } else { "journal.wal is not there" };
-        let (first, last) = (sets.first().map(|(seq, _)| *seq), sets.last().map(|(seq, _)| *seq));
+        let (first, last) = (sets.first().map(|set| set.seq), sets.last().map(|set| set.seq));
         tracing::info!(folded, records, bytes, first, last, torn, loss = loss.is_some(), "{read}");
         if let Some(torn) = torn {
             tracing::warn!(
@@ -214,12 +214,7 @@ impl Journal {
     /// Appends the record of a commit whose last change set is `last`; what is needed no more, now that the tables are filled
     /// up to `folded`, makes room. On disk when it returns `Ok`; after an error nobody knows until [`Journal::reopen`] has
     /// looked. Gives the bytes that were written.
-    pub fn append<'a>(
-        &mut self,
-        last: Seq,
-        sets: impl Iterator<Item = (Seq, &'a [Change])>,
-        folded: Seq,
-    ) -> io::Result<u64> {
+    pub fn append<'a>(&mut self, last: Seq, sets: impl Iterator<Item = Parts<'a>>, folded: Seq) -> io::Result<u64> {
         if self.unsure {
             self.make_sure()?;
             self.unsure = false;

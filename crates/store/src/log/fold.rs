@@ -1,60 +1,284 @@
-//! Removes events that are past their retention, some with each checkpoint.
+//! What a checkpoint does with events: rows, segments, and the end of those that are too old.
 
 use std::ops::Bound;
 
-use redb::{ReadableTable, WriteTransaction};
-use stet_actors::store::{Event, Table, decode_value};
+use bytes::Bytes;
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
+use stet_actors::store::{EventId, Key, Logged, Segment, SegmentHead, Table};
 
-use super::options::StoreOptions;
-use super::tables::{self, RedbError, failure};
+use super::SEGMENT_BYTES;
+use crate::options::{CheckpointOptions, DAY_MS, StoreOptions};
+use crate::tables::{self, FOLDED, META, RedbError, failure};
 
-/// Which events go, and how far that is known. Kept from one checkpoint to the next.
+/// When events are packed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packing {
+    /// A segment has no more events.
+    pub events: usize,
+    /// Nor, save for one event alone, more bytes of their stored forms.
+    pub bytes: usize,
+    /// Nor are its first event and any other so far apart in time, milliseconds; nor is an event longer without a segment. So one goes
+    /// no later than so long after its time.
+    pub span_ms: u64,
+    /// The present time, epoch milliseconds.
+    pub now_ms: u64,
+}
+
+impl Packing {
+    /// As the options say.
+    pub fn of(options: &StoreOptions) -> Packing {
+        let checkpoint = &options.checkpoint;
+        Packing {
+            events: checkpoint.segment_events.max(1),
+            bytes: SEGMENT_BYTES,
+            span_ms: checkpoint.segment_span_ms,
+            now_ms: options.clock.now_ms(),
+        }
+    }
+
+    /// Never: for tables that have no segments yet.
+    pub const fn never() -> Packing {
+        Packing { events: usize::MAX, bytes: usize::MAX, span_ms: u64::MAX, now_ms: 0 }
+    }
+
+    /// All, in segments as they are by default.
+    pub fn all() -> Packing {
+        let CheckpointOptions { segment_events: events, .. } = CheckpointOptions::default();
+        Packing { events, bytes: SEGMENT_BYTES, span_ms: DAY_MS, now_ms: u64::MAX }
+    }
+
+    fn are_due(&self, count: usize, bytes: usize, first_ms: Option<u64>) -> bool {
+        count >= self.events
+            || bytes >= self.bytes
+            || first_ms.is_some_and(|first| self.now_ms.saturating_sub(first) >= self.span_ms)
+    }
+}
+
+/// What a checkpoint has done with events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Folded {
+    /// How many were removed.
+    pub trimmed: usize,
+    /// The last one that is in a segment.
+    pub packed: Option<EventId>,
+}
+
+/// Takes events in that the tables may have already: a checkpoint is tried again after a failure, whatever came of it.
+pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing: &Packing) -> Result<(), RedbError> {
+    let meta = transaction.open_table(META).map_err(failure)?;
+    let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
+    drop(meta);
+    let known = events.partition_point(|event| event.id.seq <= folded);
+    let events = &events[known..];
+    let mut rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
+    let mut count = usize::try_from(rows.len().map_err(failure)?).unwrap_or(usize::MAX);
+    let (mut bytes, mut first_ms) = (0, events.first().map(|event| event.at_ms));
+    if count < packing.events {
+        for (place, row) in rows.iter().map_err(failure)?.enumerate() {
+            let (key, value) = row.map_err(failure)?;
+            bytes += value.value().len();
+            if place == 0 {
+                first_ms = readable(key.value(), value.value()).map_or(first_ms, |event| Some(event.at_ms));
+            }
+        }
+    }
+    count = count.saturating_add(events.len());
+    bytes += events.iter().map(|event| event.value.len()).sum::<usize>();
+    if packing.are_due(count, bytes, first_ms) {
+        drop(rows);
+        return pack(transaction, events, packing);
+    }
+    for event in events {
+        rows.insert(&event.id.to_key()[..], &event.value[..]).map_err(failure)?;
+    }
+    Ok(())
+}
+
+/// Packs the rows and these events behind them into segments. What makes no full one stays in rows, unless it is too old for that.
+pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &Packing) -> Result<(), RedbError> {
+    let mut packer = Packer {
+        packing,
+        waiting: Vec::new(),
+        bytes: 0,
+        segments: transaction.open_table(tables::rows(Table::EventSegments)).map_err(failure)?,
+        times: transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?,
+        of: transaction.open_table(tables::rows(Table::SegmentsOf)).map_err(failure)?,
+    };
+    let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
+    for row in rows.iter().map_err(failure)? {
+        let (key, value) = row.map_err(failure)?;
+        // An unreadable event is of no use.
+        if let Some(event) = readable(key.value(), value.value()) {
+            packer.push(event)?;
+        }
+    }
+    drop(rows);
+    for event in events {
+        packer.push(event.clone())?;
+    }
+    let rest = packer.rest()?;
+    // Quicker than to take them out one by one.
+    transaction.delete_table(tables::rows(Table::Events)).map_err(failure)?;
+    let mut rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
+    for event in rest {
+        rows.insert(&event.id.to_key()[..], &event.value[..]).map_err(failure)?;
+    }
+    Ok(())
+}
+
+fn readable(key: &[u8], value: &[u8]) -> Option<Logged> {
+    let event = EventId::from_key(key).and_then(|id| Logged::read(id, Bytes::copy_from_slice(value)).ok());
+    if event.is_none() {
+        tracing::warn!(key = %key.escape_ascii(), "an event can't be understood, and is left out");
+    }
+    event
+}
+
+/// Makes segments of events that come in order.
+struct Packer<'a> {
+    packing: &'a Packing,
+    waiting: Vec<Logged>,
+    bytes: usize,
+    segments: Stored<'a>,
+    times: Stored<'a>,
+    of: Stored<'a>,
+}
+
+type Stored<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
+
+impl Packer<'_> {
+    fn push(&mut self, event: Logged) -> Result<(), RedbError> {
+        let len = event.value.len();
+        let apart = |first: &Logged| event.at_ms.saturating_sub(first.at_ms) >= self.packing.span_ms;
+        let fits = self.bytes.saturating_add(len) <= self.packing.bytes && !self.waiting.first().is_some_and(apart);
+        if !fits {
+            self.close()?;
+        }
+        self.waiting.push(event);
+        self.bytes += len;
+        if self.waiting.len() >= self.packing.events { self.close() } else { Ok(()) }
+    }
+
+    fn close(&mut self) -> Result<(), RedbError> {
+        self.bytes = 0;
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let odd = || failure(redb::Error::Corrupted("events are not in order".to_owned()));
+        let segment = Segment::of(std::mem::take(&mut self.waiting)).ok_or_else(odd)?;
+        self.segments.insert(&segment.key()[..], &segment.encode()[..]).map_err(failure)?;
+        for (Key { table, key }, value) in segment.index() {
+            let index = if table == Table::SegmentTimes { &mut self.times } else { &mut self.of };
+            index.insert(&key[..], &value[..]).map_err(failure)?;
+        }
+        Ok(())
+    }
+
+    /// What is left for rows.
+    fn rest(mut self) -> Result<Vec<Logged>, RedbError> {
+        if self.packing.are_due(self.waiting.len(), self.bytes, self.waiting.first().map(|event| event.at_ms)) {
+            self.close()?;
+        }
+        Ok(self.waiting)
+    }
+}
+
+/// Which segments go, and how far that is known. Kept from one checkpoint to the next.
 ///
-/// Events are in order of their numbers, and nearly in order of time. One from the future, whose clock was wrong, says nothing of its
-/// age; it is as old as those after it at least. So what is past retention takes all before it along, and one from the future ends
-/// nothing.
+/// Events are in order of their numbers, and nearly in order of time. A segment with one from the future, whose clock was wrong, says
+/// nothing of its age; it is as old as those after it at least. So what is past retention takes all before it along, and one from the
+/// future ends nothing.
 #[derive(Debug, Default)]
-pub(super) struct Trim {
-    /// Events up to this key are past their retention.
+pub(crate) struct Trim {
+    /// Segments up to this key are past their retention.
     old: Option<Vec<u8>>,
-    /// Events up to this key have been looked at: they are old, or from the future.
+    /// Segments up to this key have been looked at: they are old, or from the future.
     seen: Option<Vec<u8>>,
 }
 
 impl Trim {
-    /// Removes the oldest from both tables, so many as the options allow at a time.
-    pub fn run(&mut self, options: &StoreOptions, transaction: &WriteTransaction) -> Result<usize, RedbError> {
-        let Some(kept_ms) = options.event_retention_ms else { return Ok(0) };
-        let (now_ms, most) = (options.clock.now_ms(), options.checkpoint.trim);
-        let before_ms = now_ms.saturating_sub(kept_ms);
-        let mut events = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
+    /// Removes the oldest segments, those of so many events as the options allow at a time, and one more.
+    pub fn run(&mut self, options: &StoreOptions, transaction: &WriteTransaction) -> Result<Folded, RedbError> {
+        let mut times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
+        let mut trimmed = 0;
+        if let Some(kept_ms) = options.event_retention_ms {
+            let (now_ms, most) = (options.clock.now_ms(), options.checkpoint.trim);
+            self.look(&times, (now_ms.saturating_sub(kept_ms), now_ms), most)?;
+            let mut gone = Vec::new();
+            if let Some(old) = &self.old {
+                for row in times.range::<&[u8]>(..=&old[..]).map_err(failure)? {
+                    if trimmed >= most {
+                        break;
+                    }
+                    let (key, head) = row.map_err(failure)?;
+                    trimmed += count_of(head.value());
+                    gone.push(key.value().to_vec());
+                }
+            }
+            for key in gone {
+                times.remove(&key[..]).map_err(failure)?;
+                remove(transaction, &key)?;
+            }
+        }
+        let last = times.last().map_err(failure)?;
+        let packed = last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last));
+        Ok(Folded { trimmed, packed })
+    }
+
+    fn look(
+        &mut self,
+        times: &impl ReadableTable<&'static [u8], &'static [u8]>,
+        (before_ms, now_ms): (u64, u64),
+        most: usize,
+    ) -> Result<(), RedbError> {
         let from = self.seen.clone();
         let from = from.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        for row in events.range::<&[u8]>((from, Bound::Unbounded)).map_err(failure)?.take(most) {
-            let (key, value) = row.map_err(failure)?;
-            match decode_value::<Event>(1, value.value()) {
-                Ok(event) if event.at_ms > now_ms => {}
-                Ok(event) if event.at_ms >= before_ms => break,
-                // An unreadable event is of no use, and must not keep the later ones from being removed.
+        let mut looked = 0;
+        for row in times.range::<&[u8]>((from, Bound::Unbounded)).map_err(failure)? {
+            let (key, head) = row.map_err(failure)?;
+            match SegmentHead::read(head.value()) {
+                Ok(head) if head.to_ms > now_ms => {}
+                Ok(head) if head.to_ms >= before_ms => break,
+                // An unreadable one is of no use, and must not keep the later ones from being removed.
                 _ => self.old = Some(key.value().to_vec()),
             }
             self.seen = Some(key.value().to_vec());
-        }
-        let Some(old) = &self.old else { return Ok(0) };
-        let mut gone = Vec::new();
-        for row in events.range::<&[u8]>(..=&old[..]).map_err(failure)?.take(most) {
-            let (key, value) = row.map_err(failure)?;
-            gone.push((key.value().to_vec(), decode_value::<Event>(1, value.value()).ok()));
-        }
-        let mut of = transaction.open_table(tables::rows(Table::EventsOf)).map_err(failure)?;
-        for (key, event) in &gone {
-            events.remove(&key[..]).map_err(failure)?;
-            let Some(place) = event.as_ref().and_then(Event::place_of) else { continue };
-            let points_here = of.get(&place[..]).map_err(failure)?.is_some_and(|found| found.value() == &key[..]);
-            if points_here {
-                of.remove(&place[..]).map_err(failure)?;
+            looked += count_of(head.value());
+            if looked >= most {
+                break;
             }
         }
-        Ok(gone.len())
+        Ok(())
     }
+}
+
+fn count_of(head: &[u8]) -> usize {
+    SegmentHead::read(head).map_or(1, |head| head.count as usize)
+}
+
+/// Removes a segment, and what tells which containers' events are in it.
+fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
+    let mut segments = transaction.open_table(tables::rows(Table::EventSegments)).map_err(failure)?;
+    let Some(value) = segments.remove(key).map_err(failure)? else { return Ok(()) };
+    let Ok(segment) = Segment::decode(value.value()) else { return Ok(()) };
+    let mut of = transaction.open_table(tables::rows(Table::SegmentsOf)).map_err(failure)?;
+    for (entry, _) in segment.index().into_iter().filter(|(entry, _)| entry.table == Table::SegmentsOf) {
+        of.remove(&entry.key[..]).map_err(failure)?;
+    }
+    Ok(())
+}
+
+/// The events in rows, oldest first, and the last one that is in a segment: what memory begins with.
+pub(crate) fn unpacked(db: &Database) -> Result<(Vec<Logged>, Option<EventId>), RedbError> {
+    let transaction = db.begin_read().map_err(failure)?;
+    let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
+    let mut events = Vec::new();
+    for row in rows.iter().map_err(failure)? {
+        let (key, value) = row.map_err(failure)?;
+        events.extend(readable(key.value(), value.value()));
+    }
+    let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
+    let last = times.last().map_err(failure)?;
+    let packed = last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last));
+    Ok((events, packed))
 }

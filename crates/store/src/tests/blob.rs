@@ -2,22 +2,29 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use stet_actors::store::{Change, Seq, Table};
+use stet_actors::store::{Change, EventId, Logged, Seq, Table};
 
-use crate::blob::{decode, encode};
+use super::event;
+use crate::blob::{Set, decode, encode};
 
-fn encoded(sets: &[(Seq, Vec<Change>)]) -> Bytes {
+fn encoded(sets: &[Set]) -> Bytes {
     let mut blob = Vec::new();
-    encode(sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), &mut blob);
+    encode(sets.iter().map(Set::parts), &mut blob);
     blob.into()
 }
 
-fn any_sets() -> impl Strategy<Value = Vec<(Seq, Vec<Change>)>> {
+fn any_sets() -> impl Strategy<Value = Vec<Set>> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from);
-    let table = prop::sample::select(Table::ALL);
+    // Rows of events are no rows of their own.
+    let tables: Vec<Table> =
+        Table::ALL.iter().copied().filter(|table| !matches!(table, Table::Events | Table::EventsOfBefore)).collect();
+    let table = prop::sample::select(tables);
     let change =
         (table, bytes(), prop::option::of(bytes())).prop_map(|(table, key, value)| Change { table, key, value });
-    prop::collection::vec((any::<u64>(), prop::collection::vec(change, 0..5)), 0..6)
+    let logged = |(seq, ordinal, revision)| Logged::of(EventId { seq, ordinal }, &event(7, revision, revision / 2));
+    let logged = (any::<Seq>(), any::<u16>(), any::<u64>()).prop_map(logged);
+    let set = (any::<u64>(), prop::collection::vec(change, 0..5), prop::collection::vec(logged, 0..3));
+    prop::collection::vec(set.prop_map(|(seq, changes, events)| Set { seq, changes, events }), 0..6)
 }
 
 proptest! {
@@ -61,7 +68,7 @@ fn another_version_is_refused() {
 #[test]
 fn a_table_that_is_not_known_is_refused() {
     let change = Change { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
-    let mut bytes = encoded(&[(1, vec![change])]).to_vec();
+    let mut bytes = encoded(&[Set { seq: 1, changes: vec![change], events: vec![] }]).to_vec();
     bytes[5 + 12] = 200;
     assert_eq!(decode(&bytes.into()), Err("no table has the number 200".to_owned()));
 }
@@ -70,7 +77,23 @@ fn a_table_that_is_not_known_is_refused() {
 fn sets_are_written_behind_what_is_there_and_read_with_anything_behind_them() {
     let change = Change { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
     let mut blob = b"before".to_vec();
-    encode([(1, &[change.clone()][..])].into_iter(), &mut blob);
+    let set = Set { seq: 1, changes: vec![change], events: vec![] };
+    encode([set.parts()].into_iter(), &mut blob);
     blob.extend_from_slice(b"behind");
-    assert_eq!(decode(&Bytes::from(blob).slice(6..)), Ok(vec![(1, vec![change])]));
+    assert_eq!(decode(&Bytes::from(blob).slice(6..)), Ok(vec![set]));
+}
+
+#[test]
+fn what_an_older_stet_wrote_of_events_is_understood() {
+    // It had an index over them, entry by entry.
+    let logged = Logged::of(EventId { seq: 9, ordinal: 1 }, &event(7, 3, 5));
+    let row = |table, key: &Bytes, value: &Bytes| Change { table, key: key.clone(), value: Some(value.clone()) };
+    let key = logged.id.to_key();
+    let other = row(Table::Marks, &key, &key);
+    let changes = vec![row(Table::EventsOfBefore, &key, &key), row(Table::Events, &key, &logged.value), other.clone()];
+    let read = decode(&encoded(&[Set { seq: 9, changes, events: vec![] }]));
+    assert_eq!(read, Ok(vec![Set { seq: 9, changes: vec![other], events: vec![logged.clone()] }]));
+    for damaged in [row(Table::Events, &key.slice(1..), &logged.value), row(Table::Events, &key, &key)] {
+        assert!(decode(&encoded(&[Set { seq: 9, changes: vec![damaged], events: vec![] }])).is_err());
+    }
 }

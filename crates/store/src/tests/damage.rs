@@ -9,7 +9,7 @@ use stet_actors::store::{Health, Look, Range, Store, Table, View};
 
 use super::*;
 use crate::backend::OLD_JOURNAL;
-use crate::blob;
+use crate::blob::{self, Parts};
 use crate::fault::{DiskFault, Plan};
 use crate::migrate::{MIGRATIONS, present};
 use crate::old_journal::{DROPPED, RECORDS};
@@ -104,7 +104,7 @@ fn written_elsewhere(files: &mut Bytes3, each: u64) {
         let numbers: Vec<_> = (previous + 1..=previous + each).collect();
         let changes: Vec<_> =
             numbers.iter().map(|number| [put(Table::Marks, &format!("{number:03}"), "elsewhere")]).collect();
-        let sets = numbers.iter().copied().zip(changes.iter().map(|changes| &changes[..]));
+        let sets = numbers.iter().zip(&changes).map(|(seq, changes)| Parts { seq: *seq, changes, events: &[] });
         salt.sealed(previous, previous + each, &mut record, |payload| blob::encode(sets, payload));
         journal.extend(record);
     }
@@ -386,7 +386,7 @@ fn a_directory_of_each_older_format_is_opened_with_all_that_waits_in_its_journal
                 for number in FOLDED_CHANGES + 1..=CHANGES {
                     let mut record = Vec::new();
                     let changes = [put(Table::Marks, &format!("{number:03}"), "x")];
-                    blob::encode([(number, &changes[..])].into_iter(), &mut record);
+                    blob::encode([Parts { seq: number, changes: &changes, events: &[] }].into_iter(), &mut record);
                     records.insert(number, record.as_slice()).expect("inserted");
                 }
             }

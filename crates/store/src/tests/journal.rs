@@ -1,29 +1,28 @@
 //! The journal's file: what it holds after appends, folds and crashes, beside a list; and what it refuses to be.
 
 use proptest::prelude::*;
-use stet_actors::store::Change;
 
 use super::*;
 use crate::StoreFile;
 use crate::backend::OLD_JOURNAL;
-use crate::blob::{self, Sets};
+use crate::blob::{self, Parts, Set};
 use crate::fault::{DiskFault, Plan};
 use crate::journal::{Journal, Known};
 use crate::old_journal::{DROPPED, RECORDS};
 use crate::record::{FileHead, PAGE};
 use crate::tables::META;
 
-fn open_journal(disk: &Disk, folded: Seq) -> Result<(Journal, Sets), OpenError> {
+fn open_journal(disk: &Disk, folded: Seq) -> Result<(Journal, Vec<Set>), OpenError> {
     Journal::open(disk, &Known { folded, salt: None, made: false })
 }
 
-fn set(seq: Seq, size: usize) -> (Seq, Vec<Change>) {
-    (seq, vec![put(Table::Bodies, &format!("b{seq}"), &"x".repeat(size))])
+fn set(seq: Seq, size: usize) -> Set {
+    Set { seq, changes: vec![put(Table::Bodies, &format!("b{seq}"), &"x".repeat(size))], events: vec![] }
 }
 
-fn append(journal: &mut Journal, sets: &Sets, folded: Seq) -> std::io::Result<u64> {
-    let last = sets.last().expect("a commit has change sets").0;
-    journal.append(last, sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), folded)
+fn append(journal: &mut Journal, sets: &[Set], folded: Seq) -> std::io::Result<u64> {
+    let last = sets.last().expect("a commit has change sets").seq;
+    journal.append(last, sets.iter().map(Set::parts), folded)
 }
 
 #[derive(Debug, Clone)]
@@ -59,11 +58,11 @@ proptest! {
         let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
         journal.make_mark(&disk, 0).expect("the disk works");
         let salt = Some(journal.salt());
-        let (mut committed, mut next, mut folded): (Sets, Seq, Seq) = (Vec::new(), 1, 0);
+        let (mut committed, mut next, mut folded): (Vec<Set>, Seq, Seq) = (Vec::new(), 1, 0);
         for step in steps {
             match step {
                 Step::Append(sizes) => {
-                    let sets: Sets = sizes.iter().enumerate().map(|(n, size)| set(next + n as u64, *size)).collect();
+                    let sets: Vec<Set> = sizes.iter().enumerate().map(|(n, size)| set(next + n as u64, *size)).collect();
                     next += sets.len() as u64;
                     match append(&mut journal, &sets, folded) {
                         Ok(_) => committed.extend(sets),
@@ -81,7 +80,7 @@ proptest! {
                     }
                 }
                 Step::Fold(share) => {
-                    let last = committed.last().map_or(0, |(seq, _)| *seq);
+                    let last = committed.last().map_or(0, |set| set.seq);
                     folded = folded.max(last * u64::from(share) / 255);
                 }
                 Step::Fail(sync) => {
@@ -96,7 +95,7 @@ proptest! {
                     }
                     drop(journal);
                     let (again, sets) = Journal::open(&disk, &Known { folded, salt, made: true }).expect("it opens");
-                    let waiting: Sets = committed.iter().filter(|(seq, _)| *seq > folded).cloned().collect();
+                    let waiting: Vec<Set> = committed.iter().filter(|set| set.seq > folded).cloned().collect();
                     prop_assert_eq!(sets, waiting);
                     journal = again;
                 }
@@ -110,7 +109,7 @@ fn what_is_folded_makes_room() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     for seq in 1..2_000 {
-        append(&mut journal, &vec![set(seq, 20_000)], seq.saturating_sub(20)).expect("the disk works");
+        append(&mut journal, &[set(seq, 20_000)], seq.saturating_sub(20)).expect("the disk works");
     }
     let size = disk.bytes(StoreFile::Journal).len();
     assert!(size < 4 << 20, "40 MB went through {size} bytes");
@@ -124,15 +123,15 @@ fn what_is_folded_makes_room() {
 fn a_full_disk_leaves_the_room_that_there_is() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
-    append(&mut journal, &vec![set(1, 10)], 0).expect("there is room");
+    append(&mut journal, &[set(1, 10)], 0).expect("there is room");
     disk.plan(Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     let mut seq = 2;
-    while append(&mut journal, &vec![set(seq, 50_000)], 0).is_ok() {
+    while append(&mut journal, &[set(seq, 50_000)], 0).is_ok() {
         seq += 1;
     }
     assert!(seq > 15, "of a mebibyte only {seq} records were written");
     assert!(!journal.reopen(Some(seq)).expect("nothing need be written"));
-    append(&mut journal, &vec![set(seq + 1, 50_000)], seq - 1).expect("what is folded makes room");
+    append(&mut journal, &[set(seq + 1, 50_000)], seq - 1).expect("what is folded makes room");
 }
 
 #[test]
@@ -140,7 +139,7 @@ fn a_record_lost_from_among_the_others_is_noticed() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     for seq in 1..=4 {
-        append(&mut journal, &vec![set(seq, 10)], 0).expect("the disk works");
+        append(&mut journal, &[set(seq, 10)], 0).expect("the disk works");
     }
     drop(journal);
     let sound = disk.bytes(StoreFile::Journal);
@@ -172,22 +171,22 @@ fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_end
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
     // The most room is before what is needed, so that the next record does not happen to write over what is behind it.
-    append(&mut journal, &vec![set(1, 600 << 10)], 0).expect("appended");
-    append(&mut journal, &vec![set(2, 10)], 1).expect("appended");
+    append(&mut journal, &[set(1, 600 << 10)], 0).expect("appended");
+    append(&mut journal, &[set(2, 10)], 1).expect("appended");
     let next = |after: u64, fault| {
         disk.plan(Plan { at: disk.syncs() + after, times: 1, fault });
     };
     next(1, DiskFault::Sync);
-    append(&mut journal, &vec![set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
+    append(&mut journal, &[set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
     // What was written gets to the disk in the end, and its removal does not.
     next(2, DiskFault::SyncForgets);
     journal.reopen(None).expect_err("the removal is not known to be on disk");
     drop(journal);
     disk.heal();
-    let numbers = |sets: &Sets| sets.iter().map(|(seq, _)| *seq).collect::<Vec<_>>();
+    let numbers = |sets: &[Set]| sets.iter().map(|set| set.seq).collect::<Vec<_>>();
     let (mut journal, sets) = open_journal(&disk, 1).expect("it opens");
     assert_eq!(numbers(&sets), [2], "it reads as removed");
-    append(&mut journal, &vec![set(3, 20)], 1).expect("appended");
+    append(&mut journal, &[set(3, 20)], 1).expect("appended");
     disk.crash(3);
     drop(journal);
     let (_, sets) = open_journal(&disk, 3).expect("it opens");
@@ -198,7 +197,7 @@ fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_end
 fn what_is_no_journal_is_refused_and_left_alone() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
-    append(&mut journal, &vec![set(1, 10)], 0).expect("the disk works");
+    append(&mut journal, &[set(1, 10)], 0).expect("the disk works");
     drop(journal);
     let sound = disk.bytes(StoreFile::Journal);
     let mut headless = sound.clone();
@@ -228,7 +227,8 @@ fn the_journal_of_an_older_stet_is_taken_over_and_removed() {
         for (last, name) in [(seq, "folded"), (seq + 2, "waiting")] {
             let mut record = Vec::new();
             let changes = [put(Table::Marks, name, "1")];
-            blob::encode([(last - 1, &changes[..0]), (last, &changes[..])].into_iter(), &mut record);
+            let parts = |seq, changes| Parts { seq, changes, events: &[] };
+            blob::encode([parts(last - 1, &changes[..0]), parts(last, &changes[..])].into_iter(), &mut record);
             records.insert(last, record.as_slice()).expect("inserted");
         }
         drop(records);

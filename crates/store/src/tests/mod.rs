@@ -7,6 +7,7 @@ mod damage;
 mod failing;
 mod files;
 mod journal;
+mod log;
 mod model;
 mod order;
 mod reads;
@@ -19,7 +20,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::store::{Change, ChangeSet, Event, Look, Seq, Store, StoreError, Table, View};
+use stet_actors::store::{
+    Change, ChangeSet, Event, EventId, EventLog, Look, Seq, Store, StoreError, Table, Times, View, Way,
+};
 
 use super::fault::Disk;
 use super::{OpenError, RedbStore, StoreOptions};
@@ -41,6 +44,7 @@ fn options(disk: &Disk) -> StoreOptions {
 fn busy_options(disk: &Disk) -> StoreOptions {
     let mut options = options(disk);
     options.checkpoint.entries = 1;
+    options.checkpoint.segment_events = 4;
     options.checkpoint.interval = Duration::from_millis(5);
     options
 }
@@ -125,6 +129,19 @@ fn commit(store: &RedbStore, changes: Vec<Change>) -> Seq {
 fn get(store: &RedbStore, view: View, table: Table, key: &str) -> Option<String> {
     let value = store.get(view, table, key.as_bytes()).expect("the row can be read");
     value.map(|value| String::from_utf8_lossy(&value).into_owned())
+}
+
+/// The whole log of events, oldest first.
+fn logged(store: &RedbStore) -> Vec<(EventId, Event)> {
+    let (mut found, mut behind) = (Vec::new(), None);
+    loop {
+        let passage = store.events(Way::Forth(behind), &Times::default()).expect("read");
+        found.extend(passage.events);
+        behind = passage.next;
+        if behind.is_none() {
+            return found;
+        }
+    }
 }
 
 /// Waits until `condition` holds.

@@ -1,0 +1,223 @@
+//! Events packed together: the form in which the log keeps all but the newest. A segment is made once, never changed, and goes as a
+//! whole when all in it is too old.
+//!
+//! Stored as a format number, then, compressed as one LZ4 block with its length before it, a MessagePack array of the events: of each how
+//! far its change set's number is above that of the one before, its place in that change set, and its own stored form. Events
+//! are alike enough to take an eighth of their size that way.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::event::{EventId, Logged, Times};
+use super::row::{DecodeError, Key, decode_value, encode_value, key_of};
+use super::{Range, Seq, Table};
+use crate::id::Loid;
+
+const FORMAT: u8 = 1;
+
+/// What is known of a segment without reading it: its entry in [`Table::SegmentTimes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentHead {
+    /// The place of its last event.
+    pub last: EventId,
+    /// How many events it has.
+    pub count: u32,
+    /// The least of their times, epoch milliseconds.
+    pub from_ms: u64,
+    /// The greatest of their times, epoch milliseconds.
+    pub to_ms: u64,
+}
+
+impl SegmentHead {
+    /// Reads an entry.
+    ///
+    /// # Errors
+    /// It can't be understood.
+    pub fn read(value: &[u8]) -> Result<SegmentHead, DecodeError> {
+        decode_value(1, value)
+    }
+
+    /// Whether any of the events may lie within the times.
+    pub fn touches(&self, times: &Times) -> bool {
+        times.touch(self.from_ms, self.to_ms)
+    }
+}
+
+/// See the module's head. It has one event at least, and they are in the order of their places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment(Vec<Logged>);
+
+impl Segment {
+    /// A segment of these events; `None` if there are none, or if they are not in order.
+    pub fn of(events: Vec<Logged>) -> Option<Segment> {
+        let in_order = events.windows(2).all(|pair| pair[0].id < pair[1].id);
+        (in_order && !events.is_empty()).then_some(Segment(events))
+    }
+
+    /// Its events, oldest first.
+    pub fn events(&self) -> &[Logged] {
+        &self.0
+    }
+
+    /// Its key in [`Table::EventSegments`]: the place of its first event.
+    pub fn key(&self) -> Bytes {
+        self.0[0].id.to_key()
+    }
+
+    /// The index entries that follow from it: its head, and where each container's events are.
+    pub fn index(&self) -> Vec<(Key, Bytes)> {
+        let (key, times) = (self.key(), self.0.iter().map(|event| event.at_ms));
+        let head = SegmentHead {
+            last: self.0[self.0.len() - 1].id,
+            count: u32::try_from(self.0.len()).unwrap_or(u32::MAX),
+            from_ms: times.clone().min().unwrap_or_default(),
+            to_ms: times.max().unwrap_or_default(),
+        };
+        // The last one of a container counts: revisions rise.
+        let of: BTreeMap<Loid, u64> =
+            self.0.iter().filter_map(|event| Some((event.container?, event.revision))).collect();
+        let entry = |(container, last): (Loid, u64)| {
+            (Key { table: Table::SegmentsOf, key: place_in(container, last) }, key.clone())
+        };
+        let head = (Key { table: Table::SegmentTimes, key: key.clone() }, encode_value(1, &head));
+        std::iter::once(head).chain(of.into_iter().map(entry)).collect()
+    }
+
+    /// Its stored form.
+    pub fn encode(&self) -> Bytes {
+        let mut before = 0;
+        let packed: Vec<(Seq, u16, &Bytes)> = self
+            .0
+            .iter()
+            .map(|event| (event.id.seq - std::mem::replace(&mut before, event.id.seq), event.id.ordinal, &event.value))
+            .collect();
+        let packed = encode_value(FORMAT, &packed);
+        let mut stored = vec![FORMAT];
+        stored.extend_from_slice(&lz4_flex::compress_prepend_size(&packed));
+        stored.into()
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// It can't be understood.
+    pub fn decode(stored: &[u8]) -> Result<Segment, DecodeError> {
+        let odd = |why: String| DecodeError(format!("a segment of events: {why}"));
+        let Some((&FORMAT, block)) = stored.split_first() else {
+            return Err(odd(format!("format {:?} where {FORMAT} was expected", stored.first())));
+        };
+        let (len, _) = lz4_flex::block::uncompressed_size(block).map_err(|error| odd(error.to_string()))?;
+        // No byte of the format stands for more than 255; a damaged length must not take memory.
+        if len / 255 > block.len() {
+            return Err(odd(format!("{len} bytes are said to be in {}", block.len())));
+        }
+        let packed = lz4_flex::decompress_size_prepended(block).map_err(|error| odd(error.to_string()))?;
+        let packed: Vec<(Seq, u16, Bytes)> = decode_value(FORMAT, &packed)?;
+        let mut seq: Seq = 0;
+        let events = packed
+            .into_iter()
+            .map(|(step, ordinal, value)| {
+                seq = seq.checked_add(step).ok_or_else(|| odd("a number is too large".to_owned()))?;
+                Logged::read(EventId { seq, ordinal }, value)
+            })
+            .collect::<Result<_, _>>()?;
+        Segment::of(events).ok_or_else(|| odd("it has no events, or not in order".to_owned()))
+    }
+
+    /// The entries of [`Table::SegmentsOf`] that name the segments with a container's events after a revision, oldest first.
+    pub fn range_of(container: Loid, after: u64) -> Option<Range> {
+        let next = after.checked_add(1)?;
+        Some(Range { from: place_in(container, next), ..Range::prefix(&container.to_key()) })
+    }
+}
+
+fn place_in(container: Loid, revision: u64) -> Bytes {
+    key_of(&[&container.to_key(), &revision.to_be_bytes()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Event;
+    use super::*;
+    use crate::id::DatabaseId;
+
+    fn logged(seq: Seq, container: Option<u64>, revision: u64, at_ms: u64) -> Logged {
+        let event = Event {
+            container: container.map(|number| Loid::new(DatabaseId::MAIN, number)),
+            revision,
+            kind: "drawer.item.add".to_owned(),
+            ids: vec!["1$1.0.8".to_owned()],
+            user: "editor".to_owned(),
+            at_ms,
+            session: "s1".to_owned(),
+            address: "::1".to_owned(),
+            withdrawn: None,
+            unseen: None,
+        };
+        Logged::of(EventId { seq, ordinal: (seq % 3) as u16 }, &event)
+    }
+
+    fn segment() -> Segment {
+        Segment::of(vec![
+            logged(7, Some(1), 4, 900),
+            logged(8, None, 0, 100),
+            logged(300, Some(2), 1, 300),
+            logged(9_000_000_000, Some(1), 5, 200),
+        ])
+        .expect("they are in order")
+    }
+
+    #[test]
+    fn a_segment_is_read_as_it_was_written() {
+        assert_eq!(Segment::decode(&segment().encode()), Ok(segment()));
+    }
+
+    #[test]
+    fn its_index_has_its_head_and_the_last_revision_of_each_container() {
+        let index = segment().index();
+        let head = SegmentHead { last: EventId { seq: 9_000_000_000, ordinal: 0 }, count: 4, from_ms: 100, to_ms: 900 };
+        assert_eq!((index[0].0.table, &index[0].0.key), (Table::SegmentTimes, &segment().key()));
+        assert_eq!(SegmentHead::read(&index[0].1), Ok(head));
+        let of: Vec<_> = index[1..].iter().map(|(key, value)| (key.table, key.key.clone(), value.clone())).collect();
+        let entry = |container, last| {
+            (Table::SegmentsOf, place_in(Loid::new(DatabaseId::MAIN, container), last), segment().key())
+        };
+        assert_eq!(of, [entry(1, 5), entry(2, 1)]);
+        let range = Segment::range_of(Loid::new(DatabaseId::MAIN, 1), 4).expect("there are revisions after it");
+        assert!(range.from <= of[0].1 && range.to.as_ref().is_some_and(|to| of[0].1 < to && *to <= of[1].1));
+        assert!(Segment::range_of(Loid::new(DatabaseId::MAIN, 1), u64::MAX).is_none());
+    }
+
+    #[test]
+    fn events_out_of_order_are_no_segment_and_neither_are_none() {
+        assert_eq!(Segment::of(vec![]), None);
+        assert_eq!(Segment::of(vec![logged(8, None, 0, 1), logged(7, None, 0, 1)]), None);
+        assert_eq!(Segment::of(vec![logged(8, None, 0, 1), logged(8, None, 0, 1)]), None);
+    }
+
+    #[test]
+    fn damage_is_an_error_and_takes_no_memory() {
+        let stored = segment().encode();
+        for at in 0..stored.len() {
+            let mut damaged = stored.to_vec();
+            damaged[at] ^= 0xff;
+            // Some damage leaves another segment; none leaves a panic.
+            let _ = Segment::decode(&damaged);
+            assert!(Segment::decode(&stored[..at]).is_err(), "cut at {at}");
+        }
+        let mut huge = stored.to_vec();
+        huge[1..5].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(Segment::decode(&huge).is_err_and(|error| error.0.contains("4294967295 bytes")));
+    }
+
+    #[test]
+    fn many_alike_take_little_room() {
+        let events: Vec<Logged> =
+            (1..=4_096).map(|n| logged(n, Some(n % 50), n / 50, 1_700_000_000_000 + 7 * n)).collect();
+        let plain: usize = events.iter().map(|event| event.value.len()).sum();
+        let stored = Segment::of(events).expect("in order").encode().len();
+        assert!(stored * 4 < plain, "{stored} of {plain} bytes");
+    }
+}

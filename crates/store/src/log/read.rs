@@ -1,0 +1,204 @@
+//! Reading the log: first memory, then segments as of the last checkpoint.
+//!
+//! Memory lets go of an event only after readers see its segment, and tells of the last one that is gone. So what is looked for in
+//! segments after memory was looked at is there, unless it is past its retention, and what is in both is left to memory.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use stet_actors::id::Loid;
+use stet_actors::store::{
+    Event, EventId, EventLog, Logged, Passage, Range, Segment, SegmentHead, StoreError, Table, Times, View, Way, key_of,
+};
+
+use super::SEGMENT_BYTES;
+use crate::RedbStore;
+use crate::shared::Shared;
+
+/// Heads of segments that are looked at for a passage.
+const HEADS: usize = 10_000;
+/// Entries that name segments, read at a time.
+const PLACES: usize = 64;
+/// Segments that stay opened, for those who read one piece by piece.
+const OPENED: usize = 8;
+
+/// The segments that were opened last. They never change.
+#[derive(Debug, Default)]
+pub(crate) struct Opened(Mutex<VecDeque<Arc<Segment>>>);
+
+impl Opened {
+    fn get(&self, key: &[u8]) -> Option<Arc<Segment>> {
+        self.0.lock().iter().find(|segment| segment.key() == key).cloned()
+    }
+
+    fn keep(&self, segment: &Arc<Segment>) {
+        // One of a single large event is not kept: it would be read in one piece anyway.
+        if segment.events().iter().map(|event| event.value.len()).sum::<usize>() > SEGMENT_BYTES {
+            return;
+        }
+        let mut kept = self.0.lock();
+        kept.push_front(segment.clone());
+        kept.truncate(OPENED);
+    }
+}
+
+impl Shared {
+    /// The segment of that key; `None` if it has just gone.
+    fn segment(&self, key: &[u8]) -> Result<Option<Arc<Segment>>, StoreError> {
+        if let Some(segment) = self.opened.get(key) {
+            return Ok(Some(segment));
+        }
+        let Some(value) = self.get(View::Committed, Table::EventSegments, key)? else { return Ok(None) };
+        let segment = Arc::new(Segment::decode(&value)?);
+        self.opened.keep(&segment);
+        Ok(Some(segment))
+    }
+
+    /// The heads of segments before a place or behind it, and those with a part there, with their keys.
+    fn heads(&self, way: Way) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
+        let all = Range { from: Bytes::new(), to: None };
+        let (range, backwards) = match way {
+            Way::Back(before) => (Range { to: before.map(EventId::to_key), ..all }, true),
+            Way::Forth(None) => (all, false),
+            // The one that begins at or before that place may go beyond it.
+            Way::Forth(Some(after)) => {
+                let behind = key_of(&[&after.to_key(), &[0]]);
+                let up_to = Range { to: Some(behind), ..all.clone() };
+                let own = self.scan(View::Committed, Table::SegmentTimes, &up_to, 1, true)?;
+                (own.first().map_or(all, |(key, _)| Range { from: key.clone(), to: None }), false)
+            }
+        };
+        let rows = self.scan(View::Committed, Table::SegmentTimes, &range, HEADS, backwards)?;
+        rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
+    }
+
+    fn segments_of(&self, container: Loid, wanted: &mut Wanted) -> Result<bool, StoreError> {
+        let Some(mut range) = Segment::range_of(container, wanted.after) else { return Ok(false) };
+        loop {
+            let places = self.scan(View::Committed, Table::SegmentsOf, &range, PLACES, false)?;
+            for (_, key) in &places {
+                let Some(segment) = self.segment(key)? else { continue };
+                for event in segment.events() {
+                    let fits = event.container == Some(container) && event.revision > wanted.after;
+                    if event.id > wanted.up_to {
+                        return Ok(false);
+                    }
+                    if fits && !wanted.take(event)? {
+                        return Ok(true);
+                    }
+                }
+            }
+            match places.last() {
+                Some((last, _)) if places.len() == PLACES => range = range.after(last),
+                _ => return Ok(false),
+            }
+        }
+    }
+}
+
+/// Events of a container that are looked for.
+struct Wanted {
+    after: u64,
+    /// None behind that one.
+    up_to: EventId,
+    most: usize,
+    bytes: usize,
+    found: Vec<Event>,
+    weight: usize,
+}
+
+impl Wanted {
+    /// Takes the next one; false if there is no room for it.
+    fn take(&mut self, event: &Logged) -> Result<bool, StoreError> {
+        self.weight += event.value.len();
+        if self.found.len() >= self.most || (self.weight > self.bytes && !self.found.is_empty()) {
+            return Ok(false);
+        }
+        self.found.push(event.event()?);
+        Ok(true)
+    }
+}
+
+impl EventLog for RedbStore {
+    fn events_of(
+        &self,
+        container: Loid,
+        after: u64,
+        most: usize,
+        bytes: usize,
+    ) -> Result<(Vec<Event>, bool), StoreError> {
+        let shared = &self.shared;
+        let memory = shared.overlay.log.of(container, after, most, bytes);
+        let up_to = memory.last_gone.unwrap_or(EventId { seq: 0, ordinal: 0 });
+        let mut wanted = Wanted { after, up_to, most, bytes, found: Vec::new(), weight: 0 };
+        // Each change raises the revision by one: what follows on `after` itself has nothing before it.
+        let is_next = memory.events.first().is_some_and(|first| first.revision == after.saturating_add(1));
+        if memory.last_gone.is_some() && !is_next && shared.segments_of(container, &mut wanted)? {
+            return Ok((wanted.found, true));
+        }
+        for event in &memory.events {
+            if !wanted.take(event)? {
+                return Ok((wanted.found, true));
+            }
+        }
+        Ok((wanted.found, memory.more))
+    }
+
+    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {
+        let (place, backwards) = match way {
+            Way::Forth(place) => (place, false),
+            Way::Back(place) => (place, true),
+        };
+        let shared = &self.shared;
+        let memory = shared.overlay.log.next_to(place, backwards);
+        let in_segments = memory.last_gone.filter(|gone| match way {
+            Way::Forth(after) => after.is_none_or(|after| after < *gone),
+            Way::Back(_) => !memory.more,
+        });
+        let Some(gone) = in_segments else { return passage(&memory.events, memory.more, times) };
+        // Backwards the newest come first, and those are in memory.
+        if backwards && !memory.events.is_empty() {
+            return passage(&memory.events, true, times);
+        }
+        let beyond = |id: EventId| match way {
+            Way::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
+            Way::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
+        };
+        let heads = shared.heads(way)?;
+        let many = heads.len() == HEADS;
+        let mut passed = None;
+        for (key, head) in heads {
+            if head.touches(times)
+                && let Some(segment) = shared.segment(&key)?
+            {
+                let mut events: Vec<Logged> =
+                    segment.events().iter().filter(|event| beyond(event.id)).cloned().collect();
+                if backwards {
+                    events.reverse();
+                }
+                if !events.is_empty() {
+                    return passage(&events, true, times);
+                }
+            }
+            let first = EventId::from_key(&key);
+            passed = if backwards { first } else { Some(head.last) };
+        }
+        // All segments on the way lie outside the times, or so many of them that others go first.
+        match passed.filter(|_| many) {
+            Some(passed) => Ok(Passage { next: Some(passed), ..Passage::default() }),
+            None if backwards => Ok(Passage::default()),
+            None => {
+                let memory = shared.overlay.log.next_to(place.max(Some(gone)), false);
+                passage(&memory.events, memory.more, times)
+            }
+        }
+    }
+}
+
+fn passage(events: &[Logged], more: bool, times: &Times) -> Result<Passage, StoreError> {
+    let wanted = events.iter().filter(|event| times.contain(event.at_ms));
+    let wanted = wanted.map(|event| Ok((event.id, event.event()?))).collect::<Result<_, StoreError>>()?;
+    Ok(Passage { events: wanted, read: events.len(), next: events.last().filter(|_| more).map(|event| event.id) })
+}

@@ -1,0 +1,275 @@
+//! Events in memory: all that are in no segment, and the newest of those that are.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use foldhash::HashMap;
+use parking_lot::{Mutex, MutexGuard};
+use stet_actors::id::Loid;
+use stet_actors::store::{EventId, Logged, Seq};
+
+use super::{PASSAGE, RECENT_BYTES, SEGMENT_BYTES};
+
+/// Events that are entered into the index without a pause for others.
+const STEP: usize = 4_096;
+
+/// See the module's head. The lock is held for a few instructions, by readers for those of a step.
+#[derive(Debug, Default)]
+pub(crate) struct Tail(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// In the order of their places.
+    events: VecDeque<Logged>,
+    /// Bytes of their stored forms.
+    bytes: usize,
+    /// How many have been let go: the first one's number among all that were ever here.
+    gone: u64,
+    /// The last one let go; all behind it that are on disk are here.
+    last_gone: Option<EventId>,
+    /// How many of all that were ever here are in `of`. It grows when somebody asks: without followers nobody pays for it.
+    indexed: u64,
+    /// The events of each container: revision, and number among all that were ever here.
+    of: HashMap<Loid, VecDeque<(u64, u64)>>,
+}
+
+/// What was found in memory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The events, in the order asked for.
+    pub events: Vec<Logged>,
+    /// Whether memory has more behind them.
+    pub more: bool,
+    /// The last event that memory has no more; those up to it are in segments, if they are kept.
+    pub last_gone: Option<EventId>,
+}
+
+impl Inner {
+    fn number(&self, at: usize) -> u64 {
+        self.gone + at as u64
+    }
+
+    /// Enters some more events into the index; whether all are.
+    fn index_some(&mut self) -> bool {
+        let begin = (self.indexed.max(self.gone) - self.gone) as usize;
+        let end = self.events.len().min(begin + STEP);
+        for at in begin..end {
+            let number = self.number(at);
+            let Logged { container, revision, .. } = self.events[at];
+            if let Some(container) = container {
+                self.of.entry(container).or_default().push_back((revision, number));
+            }
+        }
+        self.indexed = self.number(end);
+        end == self.events.len()
+    }
+
+    fn let_go_of_first(&mut self) {
+        let Some(first) = self.events.pop_front() else { return };
+        self.bytes -= first.value.len();
+        self.last_gone = Some(first.id);
+        self.gone += 1;
+        let Some(container) = first.container.filter(|_| self.gone <= self.indexed) else { return };
+        if let Entry::Occupied(mut entry) = self.of.entry(container) {
+            entry.get_mut().pop_front();
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+        }
+    }
+}
+
+impl Tail {
+    /// Begins anew with these, which are all that are in no segment. `packed`: the last one that is.
+    pub fn begin(&self, events: impl IntoIterator<Item = Logged>, packed: Option<EventId>) {
+        *self.0.lock() = Inner { last_gone: packed, ..Inner::default() };
+        self.append(events);
+    }
+
+    /// Takes in what was committed, behind all that is here.
+    pub fn append(&self, events: impl IntoIterator<Item = Logged>) {
+        let mut inner = self.0.lock();
+        for event in events {
+            inner.bytes += event.value.len();
+            inner.events.push_back(event);
+        }
+    }
+
+    /// Those of the change sets after `folded`, up to `last`.
+    pub fn between(&self, folded: Seq, last: Seq) -> Vec<Logged> {
+        let inner = self.0.lock();
+        let begin = inner.events.partition_point(|event| event.id.seq <= folded);
+        let end = inner.events.partition_point(|event| event.id.seq <= last);
+        inner.events.range(begin..end.max(begin)).cloned().collect()
+    }
+
+    /// Lets go of old ones, of those up to `packed`, which readers find in segments from now on.
+    pub fn let_go(&self, packed: EventId) {
+        self.let_go_beyond(RECENT_BYTES, packed);
+    }
+
+    /// Lets go of all up to `packed`, as of old ones.
+    #[cfg(test)]
+    pub fn forget(&self, packed: EventId) {
+        self.let_go_beyond(0, packed);
+    }
+
+    fn let_go_beyond(&self, bytes: usize, packed: EventId) {
+        loop {
+            let mut inner = self.0.lock();
+            for _ in 0..STEP {
+                if inner.bytes <= bytes || inner.events.front().is_none_or(|first| first.id > packed) {
+                    return;
+                }
+                inner.let_go_of_first();
+            }
+            MutexGuard::unlock_fair(inner);
+        }
+    }
+
+    /// The first events of a container after a revision: so many, or fewer if their stored forms have more bytes than that, but one
+    /// if there is any.
+    pub fn of(&self, container: Loid, after: u64, most: usize, bytes: usize) -> Found {
+        let inner = loop {
+            let mut inner = self.0.lock();
+            if inner.index_some() {
+                break inner;
+            }
+            MutexGuard::unlock_fair(inner);
+        };
+        let mut found = Found { last_gone: inner.last_gone, ..Found::default() };
+        let Some(of) = inner.of.get(&container) else { return found };
+        let begin = of.partition_point(|(revision, _)| *revision <= after);
+        let mut weight = 0;
+        for (_, number) in of.range(begin..) {
+            let event = &inner.events[(number - inner.gone) as usize];
+            weight += event.value.len();
+            if found.events.len() >= most || (weight > bytes && !found.events.is_empty()) {
+                found.more = true;
+                break;
+            }
+            found.events.push(event.clone());
+        }
+        found
+    }
+
+    /// The first events behind a place, or the last ones before it, in that order: as many as make a passage, or fewer if they have more
+    /// bytes than a segment, but one if there is any.
+    pub fn next_to(&self, place: Option<EventId>, backwards: bool) -> Found {
+        let inner = self.0.lock();
+        let mut weight = 0;
+        let mut fits = |(count, event): &(usize, &Logged)| {
+            weight += event.value.len();
+            *count == 0 || weight <= SEGMENT_BYTES
+        };
+        let (events, all): (Vec<_>, usize) = if backwards {
+            let end = place.map_or(inner.events.len(), |place| inner.events.partition_point(|event| event.id < place));
+            (inner.events.range(..end).rev().take(PASSAGE).enumerate().take_while(&mut fits).collect(), end)
+        } else {
+            let begin = place.map_or(0, |place| inner.events.partition_point(|event| event.id <= place));
+            let all = inner.events.len() - begin;
+            (inner.events.range(begin..).take(PASSAGE).enumerate().take_while(&mut fits).collect(), all)
+        };
+        let more = all > events.len();
+        let events = events.into_iter().map(|(_, event)| event.clone()).collect();
+        Found { events, more, last_gone: inner.last_gone }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use bytes::Bytes;
+    use proptest::prelude::*;
+    use stet_actors::id::DatabaseId;
+
+    use super::*;
+
+    fn event(seq: Seq, container: Option<u64>, revision: u64, bytes: usize) -> Logged {
+        let container = container.map(|number| Loid::new(DatabaseId::MAIN, number));
+        Logged { id: EventId { seq, ordinal: 0 }, container, revision, at_ms: 0, value: Bytes::from(vec![0; bytes]) }
+    }
+
+    fn all(tail: &Tail) -> Vec<Seq> {
+        tail.between(0, Seq::MAX).iter().map(|event| event.id.seq).collect()
+    }
+
+    fn seqs(found: &Found) -> Vec<Seq> {
+        found.events.iter().map(|event| event.id.seq).collect()
+    }
+
+    #[test]
+    fn what_is_in_no_segment_stays_however_much_it_is() {
+        let tail = Tail::default();
+        tail.append((1..=10).map(|seq| event(seq, Some(1), seq, RECENT_BYTES / 4)));
+        tail.let_go(EventId { seq: 3, ordinal: 0 });
+        assert_eq!(all(&tail), (4..=10).collect::<Vec<_>>());
+        assert_eq!(tail.next_to(None, false).last_gone, Some(EventId { seq: 3, ordinal: 0 }));
+        tail.let_go(EventId { seq: 10, ordinal: 0 });
+        assert_eq!(all(&tail), [7, 8, 9, 10], "the newest stay beyond that");
+    }
+
+    #[test]
+    fn heavy_events_come_alone_and_it_is_said_that_there_are_more() {
+        let tail = Tail::default();
+        tail.append([(1, 10), (2, 10), (3, 100), (4, 1)].map(|(seq, bytes)| event(seq, Some(1), seq, bytes)));
+        let of = |after, most| {
+            let found = tail.of(Loid::new(DatabaseId::MAIN, 1), after, most, 50);
+            (seqs(&found), found.more)
+        };
+        assert_eq!(of(0, 10), (vec![1, 2], true));
+        assert_eq!(of(2, 10), (vec![3], true));
+        assert_eq!(of(3, 10), (vec![4], false));
+        assert_eq!(of(0, 1), (vec![1], true));
+        assert_eq!(of(4, 10), (vec![], false));
+    }
+
+    proptest! {
+        /// Against a plain list: events of three containers and of none come, are asked for, and are let go.
+        #[test]
+        fn it_is_a_list_that_is_asked_by_place_and_by_container(
+            steps in proptest::collection::vec((0..6_u8, 0..4_u64, 0..40_u64), 1..200),
+        ) {
+            let tail = Tail::default();
+            let mut list: Vec<Logged> = Vec::new();
+            let (mut seq, mut revisions) = (0, BTreeMap::<u64, u64>::new());
+            for (step, container, number) in steps {
+                let loid = Loid::new(DatabaseId::MAIN, container);
+                match step {
+                    0..=2 => {
+                        seq += 1 + number % 3;
+                        let revision = revisions.entry(container).or_default();
+                        *revision += 1;
+                        // One of the containers is none. An eighth of all that is kept: so it is soon too much.
+                        let new = event(seq, Some(container).filter(|it| *it > 0), *revision, RECENT_BYTES / 8);
+                        tail.append([new.clone()]);
+                        list.push(new);
+                    }
+                    3 => {
+                        tail.let_go(EventId { seq: number, ordinal: 0 });
+                        while list.len() > 8 && list[0].id.seq <= number {
+                            list.remove(0);
+                        }
+                    }
+                    4 => {
+                        let expected: Vec<Seq> = list
+                            .iter()
+                            .filter(|event| event.container == Some(loid) && event.revision > number)
+                            .map(|event| event.id.seq)
+                            .take(5)
+                            .collect();
+                        prop_assert_eq!(seqs(&tail.of(loid, number, 5, usize::MAX)), expected);
+                    }
+                    _ => {
+                        let place = Some(EventId { seq: number, ordinal: 0 });
+                        let behind = list.iter().map(|event| event.id.seq).filter(|seq| *seq > number);
+                        prop_assert_eq!(seqs(&tail.next_to(place, false)), behind.take(1).collect::<Vec<_>>());
+                        let before = list.iter().rev().map(|event| event.id.seq).filter(|seq| *seq < number);
+                        prop_assert_eq!(seqs(&tail.next_to(place, true)), before.take(1).collect::<Vec<_>>());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! The log of events: against a plain list, over checkpoints, restarts and crashes; how long events are kept; those of an older stet.
+
+use std::sync::atomic::Ordering;
+
+use proptest::prelude::*;
+use stet_actors::clock::ManualClock;
+use stet_actors::store::{Logged, Range, Segment, SegmentHead};
+
+use super::*;
+use crate::StoreFile;
+use crate::fault::{DiskFault, Plan};
+use crate::migrate::MIGRATIONS;
+use crate::options::DAY_MS;
+use crate::shared::Phase;
+
+fn loid(number: u64) -> Loid {
+    Loid::new(DatabaseId::MAIN, number)
+}
+
+fn rows_of(store: &RedbStore, table: Table) -> Vec<(Bytes, Bytes)> {
+    store.scan(View::Committed, table, &Range::prefix(b""), usize::MAX, false).expect("scanned")
+}
+
+fn happen(store: &RedbStore, events: Vec<Event>) -> Seq {
+    submit_set(store, ChangeSet { events, ..empty(store) }).expect("taken").wait().expect("committed")
+}
+
+/// Makes checkpoints until all is folded: one that failed before takes what was frozen then.
+fn checkpoint(store: &RedbStore) {
+    until("it is folded", || {
+        store.shared.checkpoint_due();
+        store.shared.folded.load(Ordering::Acquire) >= store.committed()
+    });
+}
+
+/// Lets memory go of all that is in segments.
+fn forget(store: &RedbStore) {
+    let last = rows_of(store, Table::SegmentTimes).pop();
+    if let Some(head) = last.and_then(|(_, head)| SegmentHead::read(&head).ok()) {
+        store.shared.overlay.log.forget(head.last);
+    }
+}
+
+/// Stores that pack so many events into a segment, and none because it is old.
+fn packing(disk: &Disk, events: usize) -> StoreOptions {
+    let mut options = options(disk);
+    options.checkpoint.segment_events = events;
+    options.clock = Arc::new(ManualClock::at(0));
+    options
+}
+
+/// The index of segments follows from them, and events in rows are in none.
+fn is_sound(store: &RedbStore) {
+    let segments = rows_of(store, Table::EventSegments);
+    let mut wanted = Vec::new();
+    for (key, value) in &segments {
+        let segment = Segment::decode(value).expect("readable");
+        assert_eq!(segment.key(), key);
+        wanted.extend(segment.index().into_iter().map(|(key, value)| (key.table, key.key, value)));
+    }
+    wanted.sort();
+    let mut found = Vec::new();
+    for table in [Table::SegmentsOf, Table::SegmentTimes] {
+        found.extend(rows_of(store, table).into_iter().map(|(key, value)| (table, key, value)));
+    }
+    found.sort();
+    assert_eq!(found, wanted);
+    let last = segments
+        .last()
+        .map(|(_, value)| Segment::decode(value).expect("readable").events().last().expect("none is empty").id);
+    let first = rows_of(store, Table::Events).first().and_then(|(key, _)| EventId::from_key(key));
+    assert!(first.is_none_or(|first| last.is_none_or(|last| last < first)), "{last:?} {first:?}");
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// A change set with events of these containers, 0 being none, at times that are so far apart.
+    Happen(Vec<(u64, u64)>),
+    /// One at which the disk fails.
+    Fail(u64),
+    Checkpoint,
+    Close,
+    Crash(u64),
+    Of {
+        container: u64,
+        after: u64,
+        most: usize,
+    },
+    Passages {
+        place: Option<usize>,
+        back: bool,
+        from_ms: Option<u64>,
+        to_ms: Option<u64>,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let event = (0..4_u64, prop_oneof![9 => 0..50_u64, 1 => Just(DAY_MS)]);
+    let time = || prop::option::of(0..3_000_u64);
+    prop_oneof![
+        12 => prop::collection::vec(event, 1..6).prop_map(Step::Happen),
+        1 => (0..4_u64).prop_map(Step::Fail),
+        4 => Just(Step::Checkpoint),
+        1 => Just(Step::Close),
+        1 => any::<u64>().prop_map(Step::Crash),
+        6 => (1..4_u64, 0..40_u64, 1..9_usize)
+            .prop_map(|(container, after, most)| Step::Of { container, after, most }),
+        6 => (prop::option::of(0..90_usize), any::<bool>(), time(), time())
+            .prop_map(|(place, back, from_ms, to_ms)| Step::Passages { place, back, from_ms, to_ms }),
+    ]
+}
+
+struct Model {
+    disk: Disk,
+    events: usize,
+    store: RedbStore,
+    list: Vec<(EventId, Event)>,
+    now_ms: u64,
+}
+
+impl Model {
+    fn open(disk: &Disk, events: usize) -> RedbStore {
+        RedbStore::open(packing(disk, events)).expect("the store opens")
+    }
+
+    fn next(&self, container: u64, at_ms: u64, before: &[Event]) -> Event {
+        if container == 0 {
+            return Event { container: None, revision: 0, ..event(1, 0, at_ms) };
+        }
+        let is_of = |event: &&Event| event.container == Some(loid(container));
+        let had = self.list.iter().map(|(_, event)| event).chain(before).filter(is_of).count();
+        event(container, had as u64 + 1, at_ms)
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Happen(new) => {
+                let mut events = Vec::new();
+                for (container, later) in new {
+                    self.now_ms += later;
+                    events.push(self.next(container, self.now_ms, &events));
+                }
+                let seq = happen(&self.store, events.clone());
+                self.list.extend((0..).map(|ordinal| EventId { seq, ordinal }).zip(events));
+            }
+            Step::Fail(container) => {
+                let at = self.disk.syncs_of(StoreFile::Journal) + 1;
+                self.disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Full });
+                let events = vec![self.next(container, self.now_ms, &[])];
+                let answer = submit_set(&self.store, ChangeSet { events: events.clone(), ..empty(&self.store) });
+                until("it is decided", || !self.store.shared.gate.lock().pending());
+                self.disk.heal();
+                until("the store is well", || self.store.shared.gate.lock().phase == Phase::Open);
+                // The record may have got there all the same.
+                if let Ok(Ok(seq)) = answer.map(|answer| answer.wait()) {
+                    self.list.extend((0..).map(|ordinal| EventId { seq, ordinal }).zip(events));
+                }
+            }
+            Step::Checkpoint => checkpoint(&self.store),
+            Step::Close => {
+                self.store.close();
+                self.store = Model::open(&self.disk, self.events);
+            }
+            Step::Crash(seed) => {
+                self.disk.crash(seed);
+                self.store = Model::open(&self.disk, self.events);
+            }
+            Step::Of { container, after, most } => {
+                let of = self
+                    .list
+                    .iter()
+                    .map(|(_, event)| event)
+                    .filter(|event| event.container == Some(loid(container)) && event.revision > after);
+                let wanted: Vec<Event> = of.cloned().collect();
+                let (found, more) = self.store.events_of(loid(container), after, most, usize::MAX).expect("read");
+                assert_eq!(found, wanted[..wanted.len().min(most)]);
+                assert!(more || found.len() == wanted.len(), "no more after {} of {}", found.len(), wanted.len());
+            }
+            Step::Passages { place, back, from_ms, to_ms } => {
+                let times = Times { from_ms, to_ms };
+                let mut place = place.and_then(|at| self.list.get(at)).map(|(id, _)| *id);
+                let mut wanted = self.list.clone();
+                wanted.retain(|(id, event)| {
+                    times.contain(event.at_ms) && place.is_none_or(|place| if back { *id < place } else { *id > place })
+                });
+                if back {
+                    wanted.reverse();
+                }
+                let mut found = Vec::new();
+                for _ in 0..1_000 {
+                    let way = if back { Way::Back(place) } else { Way::Forth(place) };
+                    let passage = self.store.events(way, &times).expect("read");
+                    assert!(passage.events.len() <= passage.read);
+                    found.extend(passage.events);
+                    place = passage.next;
+                    if place.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!((found, place), (wanted, None));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_log_is_a_list(
+        events in prop::sample::select(vec![1, 2, 5, 4_096]),
+        // Memory has the newest; the rest is where it has gone.
+        forgets in any::<bool>(),
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let disk = Disk::new();
+        let store = Model::open(&disk, events);
+        let mut model = Model { disk, events, store, list: Vec::new(), now_ms: 1_000 };
+        for step in steps {
+            model.step(step);
+            if forgets {
+                forget(&model.store);
+            }
+        }
+        prop_assert_eq!(logged(&model.store), model.list.clone());
+        checkpoint(&model.store);
+        is_sound(&model.store);
+        model.store.close();
+        model.store = Model::open(&model.disk, events);
+        prop_assert_eq!(logged(&model.store), model.list.clone());
+        is_sound(&model.store);
+    }
+}
+
+#[test]
+fn pending_events_are_counted_and_not_seen() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    happen(&store, vec![event(1, 1, 100)]);
+    disk.stall(StoreFile::Journal);
+    let set = ChangeSet { events: vec![event(1, 2, 100)], ..empty(&store) };
+    let answer = submit_set(&store, set).expect("taken");
+    assert_eq!(store.shared.overlay.total().0, 2);
+    assert_eq!(store.events_of(loid(1), 1, 9, 999).expect("read"), (vec![], false));
+    assert_eq!(logged(&store).len(), 1);
+    disk.release();
+    answer.wait().expect("committed");
+    assert_eq!(store.events_of(loid(1), 1, 9, 999).expect("read"), (vec![event(1, 2, 100)], false));
+    checkpoint(&store);
+    until("nothing waits", || store.shared.overlay.total() == (0, 0));
+}
+
+#[test]
+fn events_wait_in_rows_until_there_are_enough_or_the_first_is_old_enough() {
+    let disk = Disk::new();
+    let clock = Arc::new(ManualClock::at(10 * DAY_MS));
+    let mut options = packing(&disk, 3);
+    options.clock = clock.clone();
+    let store = RedbStore::open(options).expect("the store opens");
+    let counts = || [Table::Events, Table::EventSegments].map(|table| rows_of(&store, table).len());
+    happen(&store, vec![event(1, 1, 10 * DAY_MS), event(2, 1, 10 * DAY_MS)]);
+    checkpoint(&store);
+    assert_eq!(counts(), [2, 0]);
+    happen(&store, vec![event(1, 2, 10 * DAY_MS), event(1, 3, 10 * DAY_MS)]);
+    checkpoint(&store);
+    assert_eq!(counts(), [1, 1]);
+    clock.set(11 * DAY_MS - 1);
+    commit(&store, vec![put(Table::Marks, "something to fold", "1")]);
+    checkpoint(&store);
+    assert_eq!(counts(), [1, 1]);
+    clock.set(11 * DAY_MS);
+    commit(&store, vec![put(Table::Marks, "something to fold", "2")]);
+    checkpoint(&store);
+    assert_eq!(counts(), [0, 2]);
+    // Nor are events in one segment that are further apart.
+    happen(&store, vec![event(1, 4, 11 * DAY_MS - 5), event(1, 5, 12 * DAY_MS - 5), event(1, 6, 12 * DAY_MS)]);
+    checkpoint(&store);
+    assert_eq!(counts(), [2, 3]);
+    is_sound(&store);
+}
+
+#[test]
+fn a_search_by_time_reads_no_segment_of_another_time() {
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 10)).expect("the store opens");
+    for hundred in 0..20 {
+        happen(&store, (0..10).map(|n| event(1, hundred * 10 + n + 1, hundred * 100 + n)).collect());
+    }
+    checkpoint(&store);
+    forget(&store);
+    let times = Times { from_ms: Some(503), to_ms: Some(507) };
+    for way in [Way::Back(None), Way::Forth(None)] {
+        let passage = store.events(way, &times).expect("read");
+        assert_eq!((passage.events.len(), passage.read), (4, 10), "{way:?}");
+    }
+}
+
+#[test]
+fn what_is_read_at_a_time_has_a_weight() {
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 100)).expect("the store opens");
+    let heavy = |revision| Event { user: "u".repeat(400_000), ..event(1, revision, 1) };
+    for revision in 1..=3 {
+        happen(&store, vec![heavy(revision)]);
+    }
+    let counts = || {
+        let (of, more) = store.events_of(loid(1), 0, 9, 500_000).expect("read");
+        (of.len(), more, store.events(Way::Back(None), &Times::default()).expect("read").read)
+    };
+    assert_eq!(counts(), (1, true, 1));
+    checkpoint(&store);
+    forget(&store);
+    assert_eq!(rows_of(&store, Table::EventSegments).len(), 2, "and so has a segment");
+    assert_eq!(counts(), (1, true, 1));
+}
+
+/// What is left of a log at some time, after so many checkpoints, if events are kept for ten seconds.
+fn left(disk: &Disk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
+    let mut options = packing(disk, 1);
+    options.clock = Arc::new(ManualClock::at(now_ms));
+    options.event_retention_ms = Some(10_000);
+    options.checkpoint.trim = trim;
+    let store = RedbStore::open(options).expect("the store opens");
+    for number in 0..checkpoints {
+        commit(&store, vec![put(Table::Marks, "something to fold", &number.to_string())]);
+        checkpoint(&store);
+    }
+    store.close();
+    let store = open(disk);
+    is_sound(&store);
+    logged(&store).iter().map(|(_, event)| event.at_ms).collect()
+}
+
+fn with_events(times: impl IntoIterator<Item = u64>) -> Disk {
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 1)).expect("the store opens");
+    for (revision, at_ms) in (1..).zip(times) {
+        happen(&store, vec![event(1, revision, at_ms)]);
+    }
+    store.close();
+    disk
+}
+
+#[test]
+fn events_past_their_retention_go_and_the_others_stay() {
+    let disk = with_events([1_000, 2_000, 3_000]);
+    assert_eq!(left(&disk, 12_500, 1, 20_000), [3_000]);
+}
+
+#[test]
+fn an_event_from_the_future_keeps_no_older_ones_and_goes_with_those_after_it() {
+    // The clock was set forward for a while, more than once.
+    let times = [1_000, 900_000, 900_001, 900_002, 2_000, 900_003, 3_000, 900_004];
+    let disk = with_events(times);
+    // Fewer at a time than there are from the future.
+    let left = |now_ms, checkpoints| left(&disk, now_ms, checkpoints, 2);
+    assert_eq!(left(10_500, 3), times);
+    assert_eq!(left(12_500, 8), [900_003, 3_000, 900_004]);
+    assert_eq!(left(13_500, 8), [900_004]);
+    // Nothing is known of the age of the last one, until its time has come.
+    assert_eq!(left(900_003, 3), [900_004]);
+    assert_eq!(left(910_005, 3), [0_u64; 0]);
+}
+
+#[test]
+fn an_event_that_can_not_be_understood_keeps_no_other_from_being_packed_or_removed() {
+    let disk = with_events([1_000]);
+    let store = open(&disk);
+    // As damage might leave them: a row, and a segment of the times after it.
+    let key = EventId { seq: 999, ordinal: 0 }.to_key();
+    let row = |table, value: &Bytes| Change { table, key: key.clone(), value: Some(value.clone()) };
+    let nonsense = bytes("nonsense");
+    commit(&store, vec![row(Table::EventSegments, &nonsense), row(Table::SegmentTimes, &nonsense)]);
+    store.close();
+    assert_eq!(left(&disk, 12_500, 2, 20_000), [0_u64; 0]);
+    assert_eq!(rows_of(&open(&disk), Table::SegmentTimes), vec![]);
+}
+
+#[test]
+fn the_events_of_an_older_stet_are_packed_and_found() {
+    let disk = Disk::new();
+    // It knew nothing of segments.
+    let older = || RedbStore::open_with(packing(&disk, usize::MAX), &MIGRATIONS[..8]).expect("the store opens");
+    // Of two change sets.
+    let id = |n: u64| EventId { seq: 1 + n / 4_900, ordinal: n as u16 };
+    let events: Vec<Logged> = (0..5_000).map(|n| Logged::of(id(n), &event(1 + n % 7, 1 + n / 7, n))).collect();
+    let rows = |events: &[Logged]| -> Vec<Change> {
+        let row = |table, key: Bytes, value: &Bytes| Change { table, key, value: Some(value.clone()) };
+        let both = |event: &Logged| {
+            let of = [&event.container.expect("there is one").to_key()[..], &event.revision.to_be_bytes()].concat();
+            [
+                row(Table::Events, event.id.to_key(), &event.value),
+                row(Table::EventsOfBefore, of.into(), &event.id.to_key()),
+            ]
+        };
+        events.iter().flat_map(both).collect()
+    };
+    let store = older();
+    commit(&store, rows(&events[..4_900]));
+    store.close();
+    // The last ones wait in the journal.
+    let store = older();
+    commit(&store, rows(&events[4_900..]));
+    disk.crash(3);
+    drop(store);
+    {
+        let store = open(&disk);
+        let found: Vec<EventId> = logged(&store).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(found, events.iter().map(|event| event.id).collect::<Vec<_>>());
+        let (of, more) = store.events_of(loid(3), 700, 100, usize::MAX).expect("read");
+        let revisions: Vec<u64> = of.iter().map(|event| event.revision).collect();
+        assert_eq!((revisions, more), ((701..=714).collect(), false));
+        let counts =
+            [Table::Events, Table::EventsOfBefore, Table::EventSegments].map(|table| rows_of(&store, table).len());
+        assert_eq!(counts, [0, 0, 2]);
+        is_sound(&store);
+        // And what comes next goes on behind them.
+        happen(&store, vec![event(3, 715, 1)]);
+    }
+    assert_eq!(logged(&open(&disk)).len(), 5_001);
+}
+
+#[test]
+fn a_checkpoint_that_fails_and_counts_all_the_same_logs_nothing_twice() {
+    // Whatever a failing disk left of it: the same events are folded again.
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 3)).expect("the store opens");
+    for round in 0..6_u64 {
+        let events = (1..=4).map(|n| event(1, round * 4 + n, 1)).collect();
+        happen(&store, events);
+        let fault = if round % 2 == 0 { DiskFault::Sync } else { DiskFault::SyncForgets };
+        let at = disk.syncs_of(StoreFile::State) + 1 + round / 2;
+        disk.plan_for(StoreFile::State, Plan { at, times: 1, fault });
+        checkpoint(&store);
+        disk.heal();
+        let revisions: Vec<u64> = logged(&store).iter().map(|(_, event)| event.revision).collect();
+        assert_eq!(revisions, (1..=round * 4 + 4).collect::<Vec<_>>());
+    }
+    store.close();
+    let store = open(&disk);
+    assert_eq!(logged(&store).len(), 24);
+    is_sound(&store);
+}
