@@ -51,7 +51,7 @@ impl Default for CheckpointOptions {
             entries: 100_000,
             interval: Duration::from_secs(2),
             trim: 20_000,
-            segment_events: 4_096,
+            segment_events: 8_192,
             segment_span_ms: DAY_MS,
         }
     }

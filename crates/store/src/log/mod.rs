@@ -20,7 +20,7 @@ pub(super) use self::tail::Tail;
 const RECENT_BYTES: usize = 8 << 20;
 
 /// Events that a passage has at most, if they are not those of one segment.
-const PASSAGE: usize = 4_096;
+const PASSAGE: usize = 8_192;
 
 /// Bytes of events, before they are packed, after which a segment is full. More compress little better, and one is read whole.
-const SEGMENT_BYTES: usize = 512 << 10;
+const SEGMENT_BYTES: usize = 1 << 20;

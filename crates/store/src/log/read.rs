@@ -19,6 +19,9 @@ use crate::shared::Shared;
 
 /// Heads of segments that are looked at for a passage.
 const HEADS: usize = 10_000;
+/// How many of them are read at first, and at most at a time.
+const FIRST_HEADS: usize = 4;
+const MOST_HEADS: usize = 1_024;
 /// Entries that name segments, read at a time.
 const PLACES: usize = 64;
 /// Segments that stay opened, for those who read one piece by piece.
@@ -56,8 +59,8 @@ impl Shared {
         Ok(Some(segment))
     }
 
-    /// The heads of segments before a place or behind it, and those with a part there, with their keys.
-    fn heads(&self, way: Way) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
+    /// The next heads of segments on a way, with their keys; first that of the one which the way begins in.
+    fn heads(&self, way: Way, most: usize) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
         let all = Range { from: Bytes::new(), to: None };
         let (range, backwards) = match way {
             Way::Back(before) => (Range { to: before.map(EventId::to_key), ..all }, true),
@@ -70,7 +73,7 @@ impl Shared {
                 (own.first().map_or(all, |(key, _)| Range { from: key.clone(), to: None }), false)
             }
         };
-        let rows = self.scan(View::Committed, Table::SegmentTimes, &range, HEADS, backwards)?;
+        let rows = self.scan(View::Committed, Table::SegmentTimes, &range, most, backwards)?;
         rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
     }
 
@@ -162,37 +165,53 @@ impl EventLog for RedbStore {
         if backwards && !memory.events.is_empty() {
             return passage(&memory.events, true, times);
         }
-        let beyond = |id: EventId| match way {
-            Way::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
-            Way::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
-        };
-        let heads = shared.heads(way)?;
-        let many = heads.len() == HEADS;
-        let mut passed = None;
-        for (key, head) in heads {
-            if head.touches(times)
-                && let Some(segment) = shared.segment(&key)?
-            {
-                let mut events: Vec<Logged> =
-                    segment.events().iter().filter(|event| beyond(event.id)).cloned().collect();
-                if backwards {
-                    events.reverse();
-                }
-                if !events.is_empty() {
-                    return passage(&events, true, times);
-                }
-            }
-            let first = EventId::from_key(&key);
-            passed = if backwards { first } else { Some(head.last) };
-        }
-        // All segments on the way lie outside the times, or so many of them that others go first.
-        match passed.filter(|_| many) {
-            Some(passed) => Ok(Passage { next: Some(passed), ..Passage::default() }),
+        match shared.passage_of_segments(way, gone, times)? {
+            Some(passage) => Ok(passage),
             None if backwards => Ok(Passage::default()),
             None => {
                 let memory = shared.overlay.log.next_to(place.max(Some(gone)), false);
                 passage(&memory.events, memory.more, times)
             }
+        }
+    }
+}
+
+impl Shared {
+    /// The next passage of those that are in segments, none behind `gone`; `None` if there is none before the end.
+    fn passage_of_segments(&self, way: Way, gone: EventId, times: &Times) -> Result<Option<Passage>, StoreError> {
+        let is_next = |id: EventId| match way {
+            Way::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
+            Way::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
+        };
+        // Most often the first one has what is looked for; where many lie outside the times, they are passed over by the thousand.
+        let (mut on, mut looked, mut most) = (way, 0, FIRST_HEADS);
+        loop {
+            let heads = self.heads(on, most)?;
+            for (key, head) in &heads {
+                if head.touches(times)
+                    && let Some(segment) = self.segment(key)?
+                {
+                    let events = segment.events().iter().filter(|event| is_next(event.id)).cloned();
+                    let events: Vec<Logged> =
+                        if matches!(way, Way::Back(_)) { events.rev().collect() } else { events.collect() };
+                    if !events.is_empty() {
+                        return passage(&events, true, times).map(Some);
+                    }
+                }
+                on = match way {
+                    Way::Forth(_) => Way::Forth(Some(head.last)),
+                    Way::Back(_) => Way::Back(EventId::from_key(key)),
+                };
+            }
+            looked += heads.len();
+            if heads.len() < most {
+                return Ok(None);
+            }
+            if looked >= HEADS {
+                let (Way::Forth(next) | Way::Back(next)) = on;
+                return Ok(Some(Passage { next, ..Passage::default() }));
+            }
+            most = (2 * most).min(MOST_HEADS);
         }
     }
 }
