@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::id::Loid;
-use stet_actors::store::{Event, EventLog, StoreError};
+use stet_actors::store::{Event, EventLog, Resumed, Room, StoreError};
 
 use crate::limits::{PIECE, Share};
 
@@ -124,16 +124,13 @@ pub fn read(
     after: u64,
     most: usize,
 ) -> Result<(Vec<Happening>, bool), StoreError> {
-    let (events, more) = log.events_of(container, after, most, MOST_BYTES)?;
-    let (mut found, mut bytes) = (Vec::with_capacity(events.len()), 0);
-    for event in events {
-        let happening = Happening::of(container, event);
-        bytes += happening.whole.bytes.len();
-        if bytes > MOST_BYTES && !found.is_empty() {
-            return Ok((found, true));
-        }
-        found.push(happening);
-    }
+    let (events, more) = log.events_of(&Resumed { container, after, room: Room::of(most, MOST_BYTES) })?;
+    // Their texts may be longer than what is stored of them.
+    let mut room = Room::of(most, MOST_BYTES);
+    let count = events.len();
+    let happenings = events.into_iter().map(|event| Happening::of(container, event));
+    let found: Vec<Happening> = happenings.take_while(|happening| room.takes(happening.whole.bytes.len())).collect();
+    let more = more || found.len() < count;
     Ok((found, more))
 }
 
@@ -143,7 +140,7 @@ pub fn read(
 /// What the store says.
 pub fn is_kept(log: &dyn EventLog, container: Loid, revision: u64) -> Result<bool, StoreError> {
     let Some(before) = revision.checked_sub(1) else { return Ok(false) };
-    let (events, _) = log.events_of(container, before, 1, MOST_BYTES)?;
+    let (events, _) = log.events_of(&Resumed { container, after: before, room: Room::of(1, MOST_BYTES) })?;
     Ok(events.first().is_some_and(|event| event.revision == revision))
 }
 

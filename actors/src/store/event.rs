@@ -1,6 +1,7 @@
 //! What has happened: the events that change sets leave, and how the log of them is read.
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::row::{DecodeError, decode_value, encode_value, key_of};
@@ -40,7 +41,7 @@ pub struct Event {
 }
 
 /// An event's place in the log. Their order is the order of commits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventId {
     /// Number of the change set.
     pub seq: Seq,
@@ -92,6 +93,15 @@ impl Logged {
         Ok(Logged { id, container, revision, at_ms, value })
     }
 
+    /// An event that was read and packed before: of its value no more is looked at than is kept beside it.
+    ///
+    /// # Errors
+    /// The value can't be understood.
+    pub(super) fn unpacked(id: EventId, value: Bytes) -> Result<Logged, DecodeError> {
+        let Outline(container, revision, .., at_ms, _, _, _, _) = decode_value(1, &value)?;
+        Ok(Logged { id, container, revision, at_ms, value })
+    }
+
     /// The event itself.
     ///
     /// # Errors
@@ -100,6 +110,21 @@ impl Logged {
         decode_value(1, &self.value)
     }
 }
+
+/// The fields of an [`Event`] in their order, with what the log finds it by, and without the time and memory that the rest takes to read.
+#[derive(Deserialize)]
+struct Outline(
+    #[serde(with = "loid_key_or_none")] Option<Loid>,
+    u64,
+    IgnoredAny,
+    IgnoredAny,
+    IgnoredAny,
+    u64,
+    #[serde(default)] IgnoredAny,
+    #[serde(default)] IgnoredAny,
+    #[serde(default)] IgnoredAny,
+    #[serde(default)] IgnoredAny,
+);
 
 /// From when to when, epoch milliseconds: `from` inclusive, `to` exclusive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -142,20 +167,49 @@ pub struct Passage {
     pub next: Option<EventId>,
 }
 
+/// What a follower asks for who has seen a container at a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumed {
+    /// The container.
+    pub container: Loid,
+    /// The revision.
+    pub after: u64,
+    /// How many events, and how many bytes of their stored forms, are given at a time.
+    pub room: Room,
+}
+
+/// Room for so many things of so many bytes together; and for one, however large it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    things: usize,
+    bytes: usize,
+    taken: bool,
+}
+
+impl Room {
+    /// For so many things of so many bytes together.
+    pub const fn of(things: usize, bytes: usize) -> Room {
+        Room { things, bytes, taken: false }
+    }
+
+    /// Takes the room for a thing of so many bytes; false if there is none, and then for nothing after it.
+    pub fn takes(&mut self, bytes: usize) -> bool {
+        let fits = self.things > 0 && (bytes <= self.bytes || !self.taken);
+        self.things = if fits { self.things - 1 } else { 0 };
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.taken = true;
+        fits
+    }
+}
+
 /// The log of events, as far as they are on disk and not too old.
 pub trait EventLog: Send + Sync {
-    /// The first events of a container after a revision, oldest first: `most` of them, or fewer if their stored forms have more
-    /// bytes than that together, but one if there is any. And whether there may be more behind them; without any there are no more.
+    /// The first events of a container after a revision, oldest first, as many as there is room for. And whether there may be more
+    /// behind them; without any there are no more.
     ///
     /// # Errors
     /// A row can't be read or understood.
-    fn events_of(
-        &self,
-        container: Loid,
-        after: u64,
-        most: usize,
-        bytes: usize,
-    ) -> Result<(Vec<Event>, bool), StoreError>;
+    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError>;
 
     /// The next passage: at most some thousand events are looked at, and none in a stretch of the log that lies outside the times.
     ///
@@ -201,5 +255,45 @@ mod loid_key_or_none {
             return Ok(None);
         }
         Loid::from_key(&key).map(Some).ok_or_else(|| D::Error::custom("a loid has 18 bytes, or none"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::DatabaseId;
+
+    #[test]
+    fn there_is_room_for_one_thing_however_large_and_for_nothing_after_what_did_not_fit() {
+        let taken = |mut room: Room, sizes: &[usize]| sizes.iter().map(|size| room.takes(*size)).collect::<Vec<_>>();
+        assert_eq!(taken(Room::of(3, 10), &[5, 5, 0, 0]), [true, true, true, false]);
+        assert_eq!(taken(Room::of(3, 10), &[5, 6, 1]), [true, false, false]);
+        assert_eq!(taken(Room::of(3, 10), &[11, 1]), [true, false]);
+        assert_eq!(taken(Room::of(0, 10), &[1]), [false]);
+    }
+
+    #[test]
+    fn an_outline_is_that_of_the_event_and_of_one_from_before_later_fields() {
+        let id = EventId { seq: 7, ordinal: 1 };
+        for container in [Some(Loid::new(DatabaseId::MAIN, 9)), None] {
+            let event = Event {
+                container,
+                revision: 3,
+                kind: "drawer.item.add".to_owned(),
+                ids: vec!["1$1.0.8".to_owned(), "7".to_owned()],
+                user: "ada".to_owned(),
+                at_ms: 1_700_000_000_000,
+                session: "s".to_owned(),
+                address: "::1".to_owned(),
+                withdrawn: Some(vec!["1".to_owned()]),
+                unseen: None,
+            };
+            let logged = Logged::of(id, &event);
+            assert_eq!(Logged::unpacked(id, logged.value.clone()), Ok(logged));
+        }
+        let container = Bytes::copy_from_slice(&Loid::new(DatabaseId::MAIN, 9).to_key());
+        let old = encode_value(1, &(container, 3_u64, "drawer.clear", vec!["7"], "ada", 9_u64));
+        assert_eq!(Logged::unpacked(id, old.clone()), Logged::read(id, old));
+        assert!(Logged::unpacked(id, Bytes::from_static(b"\x01nonsense")).is_err());
     }
 }

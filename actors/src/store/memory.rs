@@ -8,10 +8,9 @@ use imbl::OrdMap;
 use parking_lot::Mutex;
 
 use super::{
-    Backlog, ChangeSet, Epoch, Event, EventId, EventLog, Health, Look, Passage, Range, Refusal, Seq, Store, StoreError,
-    Table, Times, View, Way, encode_value,
+    Backlog, ChangeSet, Epoch, Event, EventId, EventLog, Health, Look, Passage, Range, Refusal, Resumed, Seq, Store,
+    StoreError, Table, Times, View, Way, encode_value,
 };
-use crate::id::Loid;
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
 
@@ -199,24 +198,16 @@ impl Look for MemoryStore {
 const PASSAGE: usize = 4;
 
 impl EventLog for MemoryStore {
-    fn events_of(
-        &self,
-        container: Loid,
-        after: u64,
-        most: usize,
-        bytes: usize,
-    ) -> Result<(Vec<Event>, bool), StoreError> {
+    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError> {
+        let Resumed { container, after, mut room } = *resumed;
         let inner = self.inner.lock();
-        let (mut found, mut weight) = (Vec::new(), 0);
-        let of = |(_, event): &&(EventId, Event)| event.container == Some(container) && event.revision > after;
-        for (_, event) in inner.events.iter().filter(of) {
-            weight += encode_value(1, event).len();
-            if found.len() >= most || (weight > bytes && !found.is_empty()) {
-                return Ok((found, true));
-            }
-            found.push(event.clone());
-        }
-        Ok((found, false))
+        let all = inner.events.iter().map(|(_, event)| event);
+        let of: Vec<&Event> =
+            all.filter(|event| event.container == Some(container) && event.revision > after).collect();
+        let fits = |event: &&&Event| room.takes(encode_value(1, **event).len());
+        let found: Vec<Event> = of.iter().take_while(fits).map(|event| Event::clone(event)).collect();
+        let more = found.len() < of.len();
+        Ok((found, more))
     }
 
     fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {

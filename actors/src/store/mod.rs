@@ -26,7 +26,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
-pub use self::event::{Event, EventId, EventLog, Logged, Passage, Times, Way, loid_key};
+pub use self::event::{Event, EventId, EventLog, Logged, Passage, Resumed, Room, Times, Way, loid_key};
 pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
 pub use self::segment::{Segment, SegmentHead};
 pub use self::table::Table;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    Backlog, ChangeSet, Epoch, Event, EventLog, Health, Look, Passage, Range, Refusal, Seq, Store, StoreError, Table,
-    Times, View, Way,
+    Backlog, ChangeSet, Epoch, Event, EventLog, Health, Look, Passage, Range, Refusal, Resumed, Seq, Store, StoreError,
+    Table, Times, View, Way,
 };
 use crate::id::Loid;
 
@@ -56,14 +56,8 @@ impl<S: Store + ?Sized> Look for Observed<S> {
 }
 
 impl<S: Store + ?Sized> EventLog for Observed<S> {
-    fn events_of(
-        &self,
-        container: Loid,
-        after: u64,
-        most: usize,
-        bytes: usize,
-    ) -> Result<(Vec<Event>, bool), StoreError> {
-        self.store.events_of(container, after, most, bytes)
+    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError> {
+        self.store.events_of(resumed)
     }
 
     fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {

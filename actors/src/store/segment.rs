@@ -120,7 +120,7 @@ impl Segment {
             .into_iter()
             .map(|(step, ordinal, value)| {
                 seq = seq.checked_add(step).ok_or_else(|| odd("a number is too large".to_owned()))?;
-                Logged::read(EventId { seq, ordinal }, value)
+                Logged::unpacked(EventId { seq, ordinal }, value)
             })
             .collect::<Result<_, _>>()?;
         Segment::of(events).ok_or_else(|| odd("it has no events, or not in order".to_owned()))

@@ -95,7 +95,7 @@ fn put_len(blob: &mut Vec<u8>, len: usize) {
     blob.extend_from_slice(&len_u32(len).to_le_bytes());
 }
 
-/// Reads change sets back; keys and values share the blob's memory.
+/// Reads change sets back; keys and values of rows share the blob's memory, those of events do not.
 ///
 /// # Errors
 /// Says what is wrong with the bytes.
@@ -130,6 +130,8 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
                 (Table::Events, Some(value)) => {
                     let id =
                         EventId::from_key(&key).ok_or_else(|| "the key of an event has not ten bytes".to_owned())?;
+                    // They stay in memory for longer than all else in the blob, and must not keep that there, too.
+                    let value = Bytes::copy_from_slice(&value);
                     events.push(Logged::read(id, value).map_err(|error| error.to_string())?);
                 }
                 // A stet before there were segments.

@@ -211,7 +211,7 @@ impl Checkpointer {
         let outcome =
             self.state.fold(&self.shared.overlay, folded, commit, (&mut self.trim, options, &Packing::of(options)));
         let outcome = outcome.and_then(|counts| Ok((counts, self.state.snapshot()?)));
-        let ((rows, Folded { trimmed, packed }), snapshot) = match outcome {
+        let ((rows, Folded { trimmed, packed, removed }), snapshot) = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.failed(&error);
@@ -222,7 +222,7 @@ impl Checkpointer {
         self.shared.set_snapshot(snapshot);
         self.shared.overlay.drop_frozen();
         if let Some(packed) = packed {
-            self.shared.overlay.log.let_go(packed);
+            self.shared.overlay.log.let_go(packed, removed);
         }
         if let Some((_, journaled)) = self.frozen.take() {
             self.shared.journal_folded.store(journaled, Ordering::Release);

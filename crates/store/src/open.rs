@@ -1,5 +1,5 @@
-//! Opening: formats, replay, migrations, threads. No table is scanned: the time it takes depends on the journal's
-//! rest alone.
+//! Opening: formats, replay, migrations, threads. No table is scanned but that of the events that are in no segment, some thousand: the
+//! time it takes depends on the journal's rest alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -24,7 +24,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use stet_actors::store::{Change, EventId, Logged, Range, Seq, Table};
 
 use super::blob::Set;
-use super::log::Tail;
+use super::log::{self, Tail};
 use super::tables::{COUNT, place};
 use super::versions::{Ordered, ROW_OVERHEAD, RowKey, Rows, Sought, Versions};
 
@@ -137,9 +137,6 @@ pub(super) struct Overlay {
     active: Count,
     frozen: Count,
 }
-
-/// Bytes that an event takes in memory beside its stored form.
-const EVENT_OVERHEAD: usize = 128;
 
 impl Overlay {
     pub fn new() -> Overlay {
@@ -281,5 +278,5 @@ impl Overlay {
 }
 
 fn weight(events: &[Logged]) -> usize {
-    events.iter().map(|event| event.value.len() + EVENT_OVERHEAD).sum()
+    events.iter().map(log::weight).sum()
 }

@@ -40,6 +40,11 @@ impl Snapshot {
         Snapshot { tables: Vec::new(), _kept: None, lease: None }
     }
 
+    /// Whether it is that after closing.
+    pub fn is_closed(&self) -> bool {
+        self.tables.is_empty()
+    }
+
     /// The present state of the tables in `db`.
     pub fn take(db: &Database, lease: &Lease) -> Result<Snapshot, RedbError> {
         let transaction = db.begin_read().map_err(failure)?;

@@ -59,8 +59,10 @@ impl Packing {
 pub(crate) struct Folded {
     /// How many were removed.
     pub trimmed: usize,
-    /// The last one that is in a segment.
+    /// The last one that is in a segment, or was in one that was removed.
     pub packed: Option<EventId>,
+    /// The last one that was removed.
+    pub removed: Option<EventId>,
 }
 
 /// Takes events in that the tables may have already: a checkpoint is tried again after a failure, whatever came of it.
@@ -200,18 +202,19 @@ impl Trim {
     /// Removes the oldest segments, those of so many events as the options allow at a time, and one more.
     pub fn run(&mut self, options: &StoreOptions, transaction: &WriteTransaction) -> Result<Folded, RedbError> {
         let mut times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
-        let mut trimmed = 0;
+        let mut folded = Folded { packed: last_of(&times)?, ..Folded::default() };
         if let Some(kept_ms) = options.event_retention_ms {
             let (now_ms, most) = (options.clock.now_ms(), options.checkpoint.trim);
             self.look(&times, (now_ms.saturating_sub(kept_ms), now_ms), most)?;
             let mut gone = Vec::new();
             if let Some(old) = &self.old {
                 for row in times.range::<&[u8]>(..=&old[..]).map_err(failure)? {
-                    if trimmed >= most {
+                    if folded.trimmed >= most {
                         break;
                     }
                     let (key, head) = row.map_err(failure)?;
-                    trimmed += count_of(head.value());
+                    folded.trimmed += count_of(head.value());
+                    folded.removed = SegmentHead::read(head.value()).map_or(folded.removed, |head| Some(head.last));
                     gone.push(key.value().to_vec());
                 }
             }
@@ -220,17 +223,10 @@ impl Trim {
                 remove(transaction, &key)?;
             }
         }
-        let last = times.last().map_err(failure)?;
-        let packed = last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last));
-        Ok(Folded { trimmed, packed })
+        Ok(folded)
     }
 
-    fn look(
-        &mut self,
-        times: &impl ReadableTable<&'static [u8], &'static [u8]>,
-        (before_ms, now_ms): (u64, u64),
-        most: usize,
-    ) -> Result<(), RedbError> {
+    fn look(&mut self, times: &impl Heads, (before_ms, now_ms): (u64, u64), most: usize) -> Result<(), RedbError> {
         let from = self.seen.clone();
         let from = from.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut looked = 0;
@@ -250,6 +246,16 @@ impl Trim {
         }
         Ok(())
     }
+}
+
+/// The table of segments' heads.
+trait Heads: ReadableTable<&'static [u8], &'static [u8]> {}
+impl<T: ReadableTable<&'static [u8], &'static [u8]>> Heads for T {}
+
+/// The last event that is in a segment.
+fn last_of(times: &impl Heads) -> Result<Option<EventId>, RedbError> {
+    let last = times.last().map_err(failure)?;
+    Ok(last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last)))
 }
 
 fn count_of(head: &[u8]) -> usize {
@@ -278,7 +284,5 @@ pub(crate) fn unpacked(db: &Database) -> Result<(Vec<Logged>, Option<EventId>), 
         events.extend(readable(key.value(), value.value()));
     }
     let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
-    let last = times.last().map_err(failure)?;
-    let packed = last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last));
-    Ok((events, packed))
+    Ok((events, last_of(&times)?))
 }

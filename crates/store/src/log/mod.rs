@@ -8,6 +8,8 @@
 //! Memory always has all events that are in no segment, and beyond them the last [`RECENT_BYTES`]. So readers (`read`) look there first, which is
 //! all that followers need as a rule, and then into segments; nobody reads the rows but a start.
 
+use stet_actors::store::Logged;
+
 mod fold;
 mod read;
 mod tail;
@@ -15,6 +17,14 @@ mod tail;
 pub(super) use self::fold::{Folded, Packing, Trim, fold, pack, unpacked};
 pub(super) use self::read::Opened;
 pub(super) use self::tail::Tail;
+
+/// Bytes that an event takes in memory beside its stored form: what it is found by, and what an allocation has more than is asked for.
+const EVENT_OVERHEAD: usize = 256;
+
+/// What an event takes in memory.
+pub(super) fn weight(event: &Logged) -> usize {
+    event.value.len() + EVENT_OVERHEAD
+}
 
 /// Bytes of events that stay in memory after they have gone to a segment, for followers that are a little behind.
 const RECENT_BYTES: usize = 8 << 20;

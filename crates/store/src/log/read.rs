@@ -10,7 +10,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use stet_actors::id::Loid;
 use stet_actors::store::{
-    Event, EventId, EventLog, Logged, Passage, Range, Segment, SegmentHead, StoreError, Table, Times, View, Way, key_of,
+    Event, EventId, EventLog, Logged, Passage, Range, Resumed, Room, Segment, SegmentHead, StoreError, Table, Times,
+    View, Way, key_of,
 };
 
 use super::SEGMENT_BYTES;
@@ -48,6 +49,10 @@ impl Opened {
 }
 
 impl Shared {
+    fn check_open(&self) -> Result<(), StoreError> {
+        if self.snapshot().is_closed() { Err(StoreError::Closed) } else { Ok(()) }
+    }
+
     /// The segment of that key; `None` if it has just gone.
     fn segment(&self, key: &[u8]) -> Result<Option<Arc<Segment>>, StoreError> {
         if let Some(segment) = self.opened.get(key) {
@@ -77,14 +82,15 @@ impl Shared {
         rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
     }
 
-    fn segments_of(&self, container: Loid, wanted: &mut Wanted) -> Result<bool, StoreError> {
-        let Some(mut range) = Segment::range_of(container, wanted.after) else { return Ok(false) };
+    /// Takes what is wanted out of segments; whether there is no room for all of it.
+    fn segments_of(&self, container: Loid, after: u64, wanted: &mut Wanted) -> Result<bool, StoreError> {
+        let Some(mut range) = Segment::range_of(container, after) else { return Ok(false) };
         loop {
             let places = self.scan(View::Committed, Table::SegmentsOf, &range, PLACES, false)?;
             for (_, key) in &places {
                 let Some(segment) = self.segment(key)? else { continue };
                 for event in segment.events() {
-                    let fits = event.container == Some(container) && event.revision > wanted.after;
+                    let fits = event.container == Some(container) && event.revision > after;
                     if event.id > wanted.up_to {
                         return Ok(false);
                     }
@@ -101,44 +107,34 @@ impl Shared {
     }
 }
 
-/// Events of a container that are looked for.
+/// Events that are looked for, as many as there is room for.
 struct Wanted {
-    after: u64,
     /// None behind that one.
     up_to: EventId,
-    most: usize,
-    bytes: usize,
+    room: Room,
     found: Vec<Event>,
-    weight: usize,
 }
 
 impl Wanted {
     /// Takes the next one; false if there is no room for it.
     fn take(&mut self, event: &Logged) -> Result<bool, StoreError> {
-        self.weight += event.value.len();
-        if self.found.len() >= self.most || (self.weight > self.bytes && !self.found.is_empty()) {
-            return Ok(false);
+        let fits = self.room.takes(event.value.len());
+        if fits {
+            self.found.push(event.event()?);
         }
-        self.found.push(event.event()?);
-        Ok(true)
+        Ok(fits)
     }
 }
 
 impl EventLog for RedbStore {
-    fn events_of(
-        &self,
-        container: Loid,
-        after: u64,
-        most: usize,
-        bytes: usize,
-    ) -> Result<(Vec<Event>, bool), StoreError> {
-        let shared = &self.shared;
-        let memory = shared.overlay.log.of(container, after, most, bytes);
-        let up_to = memory.last_gone.unwrap_or(EventId { seq: 0, ordinal: 0 });
-        let mut wanted = Wanted { after, up_to, most, bytes, found: Vec::new(), weight: 0 };
+    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError> {
+        let (shared, Resumed { container, after, room }) = (&self.shared, *resumed);
+        shared.check_open()?;
+        let memory = shared.overlay.log.of(resumed);
         // Each change raises the revision by one: what follows on `after` itself has nothing before it.
         let is_next = memory.events.first().is_some_and(|first| first.revision == after.saturating_add(1));
-        if memory.last_gone.is_some() && !is_next && shared.segments_of(container, &mut wanted)? {
+        let mut wanted = Wanted { up_to: memory.last_gone.unwrap_or_default(), room, found: Vec::new() };
+        if memory.last_gone.is_some() && !is_next && shared.segments_of(container, after, &mut wanted)? {
             return Ok((wanted.found, true));
         }
         for event in &memory.events {
@@ -155,6 +151,7 @@ impl EventLog for RedbStore {
             Way::Back(place) => (place, true),
         };
         let shared = &self.shared;
+        shared.check_open()?;
         let memory = shared.overlay.log.next_to(place, backwards);
         let in_segments = memory.last_gone.filter(|gone| match way {
             Way::Forth(after) => after.is_none_or(|after| after < *gone),

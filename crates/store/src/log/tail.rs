@@ -6,9 +6,9 @@ use std::collections::hash_map::Entry;
 use foldhash::HashMap;
 use parking_lot::{Mutex, MutexGuard};
 use stet_actors::id::Loid;
-use stet_actors::store::{EventId, Logged, Seq};
+use stet_actors::store::{EventId, Logged, Resumed, Room, Seq};
 
-use super::{PASSAGE, RECENT_BYTES, SEGMENT_BYTES};
+use super::{PASSAGE, RECENT_BYTES, SEGMENT_BYTES, weight};
 
 /// Events that are entered into the index without a pause for others.
 const STEP: usize = 4_096;
@@ -21,7 +21,7 @@ pub(crate) struct Tail(Mutex<Inner>);
 struct Inner {
     /// In the order of their places.
     events: VecDeque<Logged>,
-    /// Bytes of their stored forms.
+    /// What they take ([`weight`]).
     bytes: usize,
     /// How many have been let go: the first one's number among all that were ever here.
     gone: u64,
@@ -66,7 +66,7 @@ impl Inner {
 
     fn let_go_of_first(&mut self) {
         let Some(first) = self.events.pop_front() else { return };
-        self.bytes -= first.value.len();
+        self.bytes -= weight(&first);
         self.last_gone = Some(first.id);
         self.gone += 1;
         let Some(container) = first.container.filter(|_| self.gone <= self.indexed) else { return };
@@ -90,7 +90,7 @@ impl Tail {
     pub fn append(&self, events: impl IntoIterator<Item = Logged>) {
         let mut inner = self.0.lock();
         for event in events {
-            inner.bytes += event.value.len();
+            inner.bytes += weight(&event);
             inner.events.push_back(event);
         }
     }
@@ -103,22 +103,25 @@ impl Tail {
         inner.events.range(begin..end.max(begin)).cloned().collect()
     }
 
-    /// Lets go of old ones, of those up to `packed`, which readers find in segments from now on.
-    pub fn let_go(&self, packed: EventId) {
-        self.let_go_beyond(RECENT_BYTES, packed);
+    /// Lets go of those up to `packed`, which readers find in segments from now on, the oldest first, until no more than
+    /// [`RECENT_BYTES`] are left; and of all up to `removed`, which are past their retention.
+    pub fn let_go(&self, packed: EventId, removed: Option<EventId>) {
+        self.let_go_while(|inner, first| {
+            first.id <= packed && (inner.bytes > RECENT_BYTES || removed.is_some_and(|removed| first.id <= removed))
+        });
     }
 
     /// Lets go of all up to `packed`, as of old ones.
     #[cfg(test)]
     pub fn forget(&self, packed: EventId) {
-        self.let_go_beyond(0, packed);
+        self.let_go_while(|_, first| first.id <= packed);
     }
 
-    fn let_go_beyond(&self, bytes: usize, packed: EventId) {
+    fn let_go_while(&self, goes: impl Fn(&Inner, &Logged) -> bool) {
         loop {
             let mut inner = self.0.lock();
             for _ in 0..STEP {
-                if inner.bytes <= bytes || inner.events.front().is_none_or(|first| first.id > packed) {
+                if !inner.events.front().is_some_and(|first| goes(&inner, first)) {
                     return;
                 }
                 inner.let_go_of_first();
@@ -127,9 +130,9 @@ impl Tail {
         }
     }
 
-    /// The first events of a container after a revision: so many, or fewer if their stored forms have more bytes than that, but one
-    /// if there is any.
-    pub fn of(&self, container: Loid, after: u64, most: usize, bytes: usize) -> Found {
+    /// The first events of a container after a revision, as many as there is room for.
+    pub fn of(&self, resumed: &Resumed) -> Found {
+        let Resumed { container, after, mut room } = *resumed;
         let inner = loop {
             let mut inner = self.0.lock();
             if inner.index_some() {
@@ -139,17 +142,11 @@ impl Tail {
         };
         let mut found = Found { last_gone: inner.last_gone, ..Found::default() };
         let Some(of) = inner.of.get(&container) else { return found };
-        let begin = of.partition_point(|(revision, _)| *revision <= after);
-        let mut weight = 0;
-        for (_, number) in of.range(begin..) {
-            let event = &inner.events[(number - inner.gone) as usize];
-            weight += event.value.len();
-            if found.events.len() >= most || (weight > bytes && !found.events.is_empty()) {
-                found.more = true;
-                break;
-            }
-            found.events.push(event.clone());
-        }
+        let behind = of.range(of.partition_point(|(revision, _)| *revision <= after)..);
+        let behind = behind.map(|(_, number)| &inner.events[(number - inner.gone) as usize]);
+        let all = behind.len();
+        found.events = behind.take_while(|event| room.takes(event.value.len())).cloned().collect();
+        found.more = found.events.len() < all;
         found
     }
 
@@ -157,22 +154,17 @@ impl Tail {
     /// bytes than a segment, but one if there is any.
     pub fn next_to(&self, place: Option<EventId>, backwards: bool) -> Found {
         let inner = self.0.lock();
-        let mut weight = 0;
-        let mut fits = |(count, event): &(usize, &Logged)| {
-            weight += event.value.len();
-            *count == 0 || weight <= SEGMENT_BYTES
-        };
-        let (events, all): (Vec<_>, usize) = if backwards {
+        let mut room = Room::of(PASSAGE, SEGMENT_BYTES);
+        let fits = |event: &&Logged| room.takes(event.value.len());
+        let (events, all): (Vec<Logged>, usize) = if backwards {
             let end = place.map_or(inner.events.len(), |place| inner.events.partition_point(|event| event.id < place));
-            (inner.events.range(..end).rev().take(PASSAGE).enumerate().take_while(&mut fits).collect(), end)
+            (inner.events.range(..end).rev().take_while(fits).cloned().collect(), end)
         } else {
             let begin = place.map_or(0, |place| inner.events.partition_point(|event| event.id <= place));
             let all = inner.events.len() - begin;
-            (inner.events.range(begin..).take(PASSAGE).enumerate().take_while(&mut fits).collect(), all)
+            (inner.events.range(begin..).take_while(fits).cloned().collect(), all)
         };
-        let more = all > events.len();
-        let events = events.into_iter().map(|(_, event)| event.clone()).collect();
-        Found { events, more, last_gone: inner.last_gone }
+        Found { more: all > events.len(), events, last_gone: inner.last_gone }
     }
 }
 
@@ -184,6 +176,7 @@ mod tests {
     use proptest::prelude::*;
     use stet_actors::id::DatabaseId;
 
+    use super::super::EVENT_OVERHEAD;
     use super::*;
 
     fn event(seq: Seq, container: Option<u64>, revision: u64, bytes: usize) -> Logged {
@@ -202,12 +195,14 @@ mod tests {
     #[test]
     fn what_is_in_no_segment_stays_however_much_it_is() {
         let tail = Tail::default();
-        tail.append((1..=10).map(|seq| event(seq, Some(1), seq, RECENT_BYTES / 4)));
-        tail.let_go(EventId { seq: 3, ordinal: 0 });
+        tail.append((1..=10).map(|seq| event(seq, Some(1), seq, RECENT_BYTES / 4 - EVENT_OVERHEAD)));
+        tail.let_go(EventId { seq: 3, ordinal: 0 }, None);
         assert_eq!(all(&tail), (4..=10).collect::<Vec<_>>());
         assert_eq!(tail.next_to(None, false).last_gone, Some(EventId { seq: 3, ordinal: 0 }));
-        tail.let_go(EventId { seq: 10, ordinal: 0 });
+        tail.let_go(EventId { seq: 10, ordinal: 0 }, None);
         assert_eq!(all(&tail), [7, 8, 9, 10], "the newest stay beyond that");
+        tail.let_go(EventId { seq: 10, ordinal: 0 }, Some(EventId { seq: 8, ordinal: 0 }));
+        assert_eq!(all(&tail), [9, 10], "unless they are past their retention");
     }
 
     #[test]
@@ -215,7 +210,8 @@ mod tests {
         let tail = Tail::default();
         tail.append([(1, 10), (2, 10), (3, 100), (4, 1)].map(|(seq, bytes)| event(seq, Some(1), seq, bytes)));
         let of = |after, most| {
-            let found = tail.of(Loid::new(DatabaseId::MAIN, 1), after, most, 50);
+            let container = Loid::new(DatabaseId::MAIN, 1);
+            let found = tail.of(&Resumed { container, after, room: Room::of(most, 50) });
             (seqs(&found), found.more)
         };
         assert_eq!(of(0, 10), (vec![1, 2], true));
@@ -242,24 +238,25 @@ mod tests {
                         let revision = revisions.entry(container).or_default();
                         *revision += 1;
                         // One of the containers is none. An eighth of all that is kept: so it is soon too much.
-                        let new = event(seq, Some(container).filter(|it| *it > 0), *revision, RECENT_BYTES / 8);
+                        let new = event(seq, Some(container).filter(|it| *it > 0), *revision, RECENT_BYTES / 8 - EVENT_OVERHEAD);
                         tail.append([new.clone()]);
                         list.push(new);
                     }
                     3 => {
-                        tail.let_go(EventId { seq: number, ordinal: 0 });
+                        tail.let_go(EventId { seq: number, ordinal: 0 }, None);
                         while list.len() > 8 && list[0].id.seq <= number {
                             list.remove(0);
                         }
                     }
                     4 => {
+                        let resumed = Resumed { container: loid, after: number, room: Room::of(5, usize::MAX) };
                         let expected: Vec<Seq> = list
                             .iter()
                             .filter(|event| event.container == Some(loid) && event.revision > number)
                             .map(|event| event.id.seq)
                             .take(5)
                             .collect();
-                        prop_assert_eq!(seqs(&tail.of(loid, number, 5, usize::MAX)), expected);
+                        prop_assert_eq!(seqs(&tail.of(&resumed)), expected);
                     }
                     _ => {
                         let place = Some(EventId { seq: number, ordinal: 0 });

@@ -97,3 +97,15 @@ fn what_an_older_stet_wrote_of_events_is_understood() {
         assert!(decode(&encoded(&[Set { seq: 9, changes: vec![damaged], events: vec![] }])).is_err());
     }
 }
+
+#[test]
+fn events_do_not_keep_in_memory_what_was_written_beside_them() {
+    let logged = Logged::of(EventId { seq: 9, ordinal: 0 }, &event(7, 3, 5));
+    let body = Change { table: Table::Bodies, key: Bytes::from_static(b"k"), value: Some(vec![7; 100_000].into()) };
+    let blob = encoded(&[Set { seq: 9, changes: vec![body], events: vec![logged] }]);
+    let mut sets = decode(&blob).expect("it can be read");
+    assert!(!blob.is_unique(), "rows share it");
+    sets[0].changes.clear();
+    assert_eq!(sets[0].events.len(), 1);
+    assert!(blob.is_unique(), "events do not");
+}

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::store::{Logged, Range, Segment, SegmentHead};
+use stet_actors::store::{Logged, Range, Resumed, Room, Segment, SegmentHead};
 
 use super::*;
 use crate::StoreFile;
@@ -15,6 +15,10 @@ use crate::shared::Phase;
 
 fn loid(number: u64) -> Loid {
     Loid::new(DatabaseId::MAIN, number)
+}
+
+fn resumed(container: u64, after: u64, most: usize, bytes: usize) -> Resumed {
+    Resumed { container: loid(container), after, room: Room::of(most, bytes) }
 }
 
 fn rows_of(store: &RedbStore, table: Table) -> Vec<(Bytes, Bytes)> {
@@ -172,7 +176,7 @@ impl Model {
                     .map(|(_, event)| event)
                     .filter(|event| event.container == Some(loid(container)) && event.revision > after);
                 let wanted: Vec<Event> = of.cloned().collect();
-                let (found, more) = self.store.events_of(loid(container), after, most, usize::MAX).expect("read");
+                let (found, more) = self.store.events_of(&resumed(container, after, most, usize::MAX)).expect("read");
                 assert_eq!(found, wanted[..wanted.len().min(most)]);
                 assert!(more || found.len() == wanted.len(), "no more after {} of {}", found.len(), wanted.len());
             }
@@ -241,11 +245,11 @@ fn pending_events_are_counted_and_not_seen() {
     let set = ChangeSet { events: vec![event(1, 2, 100)], ..empty(&store) };
     let answer = submit_set(&store, set).expect("taken");
     assert_eq!(store.shared.overlay.total().0, 2);
-    assert_eq!(store.events_of(loid(1), 1, 9, 999).expect("read"), (vec![], false));
+    assert_eq!(store.events_of(&resumed(1, 1, 9, 999)).expect("read"), (vec![], false));
     assert_eq!(logged(&store).len(), 1);
     disk.release();
     answer.wait().expect("committed");
-    assert_eq!(store.events_of(loid(1), 1, 9, 999).expect("read"), (vec![event(1, 2, 100)], false));
+    assert_eq!(store.events_of(&resumed(1, 1, 9, 999)).expect("read"), (vec![event(1, 2, 100)], false));
     checkpoint(&store);
     until("nothing waits", || store.shared.overlay.total() == (0, 0));
 }
@@ -304,7 +308,7 @@ fn what_is_read_at_a_time_has_a_weight() {
         happen(&store, vec![heavy(revision)]);
     }
     let counts = || {
-        let (of, more) = store.events_of(loid(1), 0, 9, 500_000).expect("read");
+        let (of, more) = store.events_of(&resumed(1, 0, 9, 500_000)).expect("read");
         (of.len(), more, store.events(Way::Back(None), &Times::default()).expect("read").read)
     };
     assert_eq!(counts(), (1, true, 1));
@@ -345,6 +349,30 @@ fn with_events(times: impl IntoIterator<Item = u64>) -> Disk {
 fn events_past_their_retention_go_and_the_others_stay() {
     let disk = with_events([1_000, 2_000, 3_000]);
     assert_eq!(left(&disk, 12_500, 1, 20_000), [3_000]);
+}
+
+#[test]
+fn events_past_their_retention_are_not_told_from_memory_either_and_a_closed_store_tells_none() {
+    let clock = Arc::new(ManualClock::at(1_500));
+    let disk = Disk::new();
+    let mut options = packing(&disk, 1);
+    options.clock = clock.clone();
+    options.event_retention_ms = Some(10_000);
+    let store = RedbStore::open(options).expect("the store opens");
+    for (revision, at_ms) in [(1, 1_000), (2, 1_400)] {
+        happen(&store, vec![event(1, revision, at_ms)]);
+        checkpoint(&store);
+    }
+    assert_eq!(logged(&store).len(), 2);
+    clock.set(11_200);
+    commit(&store, vec![put(Table::Marks, "something to fold", "1")]);
+    checkpoint(&store);
+    let revisions = |events: Vec<Event>| events.iter().map(|event| event.revision).collect::<Vec<_>>();
+    assert_eq!(logged(&store).len(), 1);
+    assert_eq!(revisions(store.events_of(&resumed(1, 0, 9, 999)).expect("read").0), [2]);
+    store.close();
+    assert_eq!(store.events_of(&resumed(1, 0, 9, 999)), Err(StoreError::Closed));
+    assert_eq!(store.events(Way::Back(None), &Times::default()), Err(StoreError::Closed));
 }
 
 #[test]
@@ -407,7 +435,7 @@ fn the_events_of_an_older_stet_are_packed_and_found() {
         let store = open(&disk);
         let found: Vec<EventId> = logged(&store).into_iter().map(|(id, _)| id).collect();
         assert_eq!(found, events.iter().map(|event| event.id).collect::<Vec<_>>());
-        let (of, more) = store.events_of(loid(3), 700, 100, usize::MAX).expect("read");
+        let (of, more) = store.events_of(&resumed(3, 700, 100, usize::MAX)).expect("read");
         let revisions: Vec<u64> = of.iter().map(|event| event.revision).collect();
         assert_eq!((revisions, more), ((701..=714).collect(), false));
         let counts =
