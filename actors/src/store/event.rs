@@ -211,7 +211,7 @@ pub trait EventLog: Send + Sync {
     /// A row can't be read or understood.
     fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError>;
 
-    /// The next passage: at most some thousand events are looked at, and none in a stretch of the log that lies outside the times.
+    /// The next passage: at most some hundred events are looked at, and none in a stretch of the log that lies outside the times.
     ///
     /// # Errors
     /// A row can't be read or understood.

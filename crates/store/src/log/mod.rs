@@ -29,8 +29,8 @@ pub(super) fn weight(event: &Logged) -> usize {
 /// Bytes of events that stay in memory after they have gone to a segment, for followers that are a little behind.
 const RECENT_BYTES: usize = 8 << 20;
 
-/// Events that a passage has at most, if they are not those of one segment.
-const PASSAGE: usize = 8_192;
+/// Events that a passage has at most. It is read whole, however few of them are wanted.
+const PASSAGE: usize = 500;
 
 /// Bytes of events, before they are packed, after which a segment is full. More compress little better, and one is read whole.
 const SEGMENT_BYTES: usize = 1 << 20;

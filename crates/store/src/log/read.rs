@@ -14,7 +14,7 @@ use stet_actors::store::{
     View, Way, key_of,
 };
 
-use super::SEGMENT_BYTES;
+use super::{PASSAGE, SEGMENT_BYTES};
 use crate::RedbStore;
 use crate::shared::Shared;
 
@@ -188,9 +188,13 @@ impl Shared {
                 if head.touches(times)
                     && let Some(segment) = self.segment(key)?
                 {
-                    let events = segment.events().iter().filter(|event| is_next(event.id)).cloned();
-                    let events: Vec<Logged> =
-                        if matches!(way, Way::Back(_)) { events.rev().collect() } else { events.collect() };
+                    let mut room = Room::of(PASSAGE, SEGMENT_BYTES);
+                    let fits = |event: &&Logged| room.takes(event.value.len());
+                    let events = segment.events().iter().filter(|event| is_next(event.id));
+                    let events: Vec<Logged> = match way {
+                        Way::Forth(_) => events.take_while(fits).cloned().collect(),
+                        Way::Back(_) => events.rev().take_while(fits).cloned().collect(),
+                    };
                     if !events.is_empty() {
                         return passage(&events, true, times).map(Some);
                     }
