@@ -469,3 +469,33 @@ fn a_checkpoint_that_fails_and_counts_all_the_same_logs_nothing_twice() {
     assert_eq!(logged(&store).len(), 24);
     is_sound(&store);
 }
+
+#[test]
+fn a_segment_and_memory_are_walked_piece_by_piece_without_gap_or_repeat() {
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 1_200)).expect("the store opens");
+    // Change sets of many events, so that a piece ends amid one: a full segment, then rows.
+    for hundred in 0..18 {
+        happen(&store, (1..=100).map(|n| event(1, hundred * 100 + n, 1)).collect());
+    }
+    checkpoint(&store);
+    for in_memory in [true, false] {
+        if !in_memory {
+            forget(&store);
+        }
+        let forth: Vec<u64> = logged(&store).iter().map(|(_, event)| event.revision).collect();
+        assert_eq!(forth, (1..=1_800).collect::<Vec<_>>());
+        let (mut back, mut before, mut pieces) = (Vec::new(), None, 0);
+        loop {
+            let passage = store.events(Way::Back(before), &Times::default()).expect("read");
+            assert!(passage.read <= 500, "{}", passage.read);
+            back.extend(passage.events.iter().map(|(_, event)| event.revision));
+            (before, pieces) = (passage.next, pieces + 1);
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(back, (1..=1_800).rev().collect::<Vec<_>>());
+        assert!(pieces >= 4, "{pieces}");
+    }
+}
