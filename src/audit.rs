@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn only_event_keys_are_accepted() {
-        for text in ["", "1", "-", "1-", "-1", "1-2-3", "+1-2", "1-70000", "x-1"] {
+        for text in ["", "1", "-", "1-", "-1", "1-2-3", "+1-2", "1-5000000000", "x-1"] {
             assert!(EventKey::parse("after", text).is_err(), "{text}");
         }
     }

@@ -30,8 +30,7 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
             derived
         }
         Table::Events => {
-            let id = EventId::from_key(key)
-                .ok_or_else(|| DecodeError("the key of an event has not ten bytes".to_owned()))?;
+            let id = EventId::from_key(key).ok_or_else(|| DecodeError("the key of an event is none".to_owned()))?;
             return Logged::read(id, Bytes::copy_from_slice(value)).map(|_| Vec::new());
         }
         Table::EventSegments => {

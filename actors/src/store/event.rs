@@ -45,20 +45,34 @@ pub struct Event {
 pub struct EventId {
     /// Number of the change set.
     pub seq: Seq,
-    /// Its place among the events of that change set.
-    pub ordinal: u16,
+    /// Its place among the events of that change set, which may be many: an object that is discarded is told of by each of its
+    /// containers.
+    pub ordinal: u32,
 }
 
 impl EventId {
-    /// The key of [`super::Table::Events`], and how other rows name an event.
+    /// The key of [`super::Table::Events`], and how other rows name an event. The order of keys is that of the places: what two bytes
+    /// do not count has four more behind the greatest that they do.
     pub fn to_key(self) -> Bytes {
-        key_of(&[&self.seq.to_be_bytes(), &self.ordinal.to_be_bytes()])
+        let seq = self.seq.to_be_bytes();
+        match u16::try_from(self.ordinal) {
+            Ok(ordinal) if ordinal < u16::MAX => key_of(&[&seq, &ordinal.to_be_bytes()]),
+            _ => key_of(&[&seq, &u16::MAX.to_be_bytes(), &self.ordinal.to_be_bytes()]),
+        }
     }
 
     /// Reads what [`EventId::to_key`] gives.
     pub fn from_key(key: &[u8]) -> Option<EventId> {
-        let (seq, ordinal) = (key.get(..8)?.try_into().ok()?, key.get(8..)?.try_into().ok()?);
-        Some(EventId { seq: u64::from_be_bytes(seq), ordinal: u16::from_be_bytes(ordinal) })
+        let (seq, rest) = key.split_at_checked(8)?;
+        let (ordinal, rest) = rest.split_at_checked(2)?;
+        let ordinal = u16::from_be_bytes(ordinal.try_into().ok()?);
+        let ordinal = match rest {
+            // An older stet gave the greatest number to all that it could not count.
+            [] => u32::from(ordinal),
+            rest if ordinal == u16::MAX => u32::from_be_bytes(rest.try_into().ok()?),
+            _ => return None,
+        };
+        Some(EventId { seq: u64::from_be_bytes(seq.try_into().ok()?), ordinal })
     }
 }
 
@@ -270,6 +284,20 @@ mod tests {
         assert_eq!(taken(Room::of(3, 10), &[5, 6, 1]), [true, false, false]);
         assert_eq!(taken(Room::of(3, 10), &[11, 1]), [true, false]);
         assert_eq!(taken(Room::of(0, 10), &[1]), [false]);
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_places_and_lead_back_to_them() {
+        let ordinals = [0, 1, 255, 256, 65_534, 65_535, 65_536, 70_000, u32::MAX];
+        let places = [0, 1, u64::MAX].map(|seq| ordinals.map(|ordinal| EventId { seq, ordinal })).concat();
+        let keys: Vec<Bytes> = places.iter().map(|place| place.to_key()).collect();
+        assert!(keys.is_sorted_by(|one, other| one < other));
+        assert!(keys.iter().map(|key| EventId::from_key(key)).eq(places.into_iter().map(Some)));
+        let old = [&7_u64.to_be_bytes()[..], &[0xff, 0xff]].concat();
+        assert_eq!(EventId::from_key(&old), Some(EventId { seq: 7, ordinal: 65_535 }));
+        for odd in [&b""[..], &[0; 9], &[0; 11], &[0; 14], &[0xff; 13], &[0xff; 15]] {
+            assert_eq!(EventId::from_key(odd), None, "{odd:?}");
+        }
     }
 
     #[test]

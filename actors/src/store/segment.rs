@@ -88,7 +88,7 @@ impl Segment {
     /// Its stored form.
     pub fn encode(&self) -> Bytes {
         let mut before = 0;
-        let packed: Vec<(Seq, u16, &Bytes)> = self
+        let packed: Vec<(Seq, u32, &Bytes)> = self
             .0
             .iter()
             .map(|event| (event.id.seq - std::mem::replace(&mut before, event.id.seq), event.id.ordinal, &event.value))
@@ -114,7 +114,7 @@ impl Segment {
             return Err(odd(format!("{len} bytes are said to be in {}", block.len())));
         }
         let packed = lz4_flex::decompress_size_prepended(block).map_err(|error| odd(error.to_string()))?;
-        let packed: Vec<(Seq, u16, Bytes)> = decode_value(FORMAT, &packed)?;
+        let packed: Vec<(Seq, u32, Bytes)> = decode_value(FORMAT, &packed)?;
         let mut seq: Seq = 0;
         let events = packed
             .into_iter()
@@ -156,7 +156,7 @@ mod tests {
             withdrawn: None,
             unseen: None,
         };
-        Logged::of(EventId { seq, ordinal: (seq % 3) as u16 }, &event)
+        Logged::of(EventId { seq, ordinal: (seq % 3) as u32 }, &event)
     }
 
     fn segment() -> Segment {

@@ -52,9 +52,9 @@ tables! {
     Sessions = 9, "sessions/1", index: false;
     /// Counters and marks of the repository itself: name → value.
     Marks = 10, "marks/1", index: false;
-    /// The newest events, until there are enough for a segment: seq (u64), ordinal (u16) → `Event`.
+    /// The newest events, until there are enough for a segment: `EventId::to_key` → `Event`.
     Events = 11, "events/1", index: false;
-    /// Events in segments: seq (u64) and ordinal (u16) of a segment's first → `Segment`.
+    /// Events in segments: `EventId::to_key` of a segment's first → `Segment`.
     EventSegments = 31, "event_segments/1", index: false;
     /// Drafts, saved contents of objects that are checked out: object's loid → `Draft`.
     Drafts = 12, "drafts/1", index: false;

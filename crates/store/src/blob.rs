@@ -42,15 +42,15 @@ pub struct Parts<'a> {
 
 /// Bytes that a row beside its key and value takes.
 const AROUND: usize = 9;
-/// Length of the key of an event.
-const EVENT_KEY: usize = 10;
+/// The longest key of an event.
+const EVENT_KEY: usize = 14;
 
 /// Bytes that a change takes; what limits count.
 pub(super) fn change_bytes(change: &Change) -> usize {
     AROUND + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
 }
 
-/// Bytes that an event takes; what limits count.
+/// Bytes that an event takes at most; what limits count.
 pub(super) fn event_bytes(event: &Logged) -> usize {
     AROUND + EVENT_KEY + event.value.len()
 }
@@ -128,8 +128,7 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
             };
             match (table, value) {
                 (Table::Events, Some(value)) => {
-                    let id =
-                        EventId::from_key(&key).ok_or_else(|| "the key of an event has not ten bytes".to_owned())?;
+                    let id = EventId::from_key(&key).ok_or_else(|| "the key of an event is none".to_owned())?;
                     // They stay in memory for longer than all else in the blob, and must not keep that there, too.
                     let value = Bytes::copy_from_slice(&value);
                     events.push(Logged::read(id, value).map_err(|error| error.to_string())?);

@@ -8,14 +8,9 @@ use super::shared::{Gate, Phase, Shared, Waiting};
 impl Shared {
     /// [`stet_actors::store::Store::submit`].
     pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        // One event for each container changed: a request can't name 65,536 of them.
-        let ordinals = (0..=u16::MAX).chain(std::iter::repeat(u16::MAX));
-        let mut events: Vec<Logged> = set
-            .events
-            .iter()
-            .zip(ordinals)
-            .map(|(event, ordinal)| Logged::of(EventId { seq: 0, ordinal }, event))
-            .collect();
+        // No set within `LimitOptions::set_bytes` has more than four bytes count.
+        let mut events: Vec<Logged> =
+            set.events.iter().zip(0..).map(|(event, ordinal)| Logged::of(EventId { seq: 0, ordinal }, event)).collect();
         let bytes: usize =
             set.changes.iter().map(change_bytes).sum::<usize>() + events.iter().map(event_bytes).sum::<usize>();
         let mut gate = self.gate.lock();

@@ -100,6 +100,7 @@ pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing:
 pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &Packing) -> Result<(), RedbError> {
     let mut packer = Packer {
         packing,
+        last: None,
         waiting: Vec::new(),
         bytes: 0,
         segments: transaction.open_table(tables::rows(Table::EventSegments)).map_err(failure)?,
@@ -139,6 +140,7 @@ fn readable(key: &[u8], value: &[u8]) -> Option<Logged> {
 /// Makes segments of events that come in order.
 struct Packer<'a> {
     packing: &'a Packing,
+    last: Option<EventId>,
     waiting: Vec<Logged>,
     bytes: usize,
     segments: Stored<'a>,
@@ -150,6 +152,12 @@ type Stored<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
 
 impl Packer<'_> {
     fn push(&mut self, event: Logged) -> Result<(), RedbError> {
+        // A checkpoint that fails for what is in memory would fail for ever.
+        if self.last.is_some_and(|last| event.id <= last) {
+            tracing::error!(id = ?event.id, "an event is out of order, and is left out");
+            return Ok(());
+        }
+        self.last = Some(event.id);
         let len = event.value.len();
         let apart = |first: &Logged| event.at_ms.saturating_sub(first.at_ms) >= self.packing.span_ms;
         let fits = self.bytes.saturating_add(len) <= self.packing.bytes && !self.waiting.first().is_some_and(apart);

@@ -22,7 +22,7 @@ fn any_sets() -> impl Strategy<Value = Vec<Set>> {
     let change =
         (table, bytes(), prop::option::of(bytes())).prop_map(|(table, key, value)| Change { table, key, value });
     let logged = |(seq, ordinal, revision)| Logged::of(EventId { seq, ordinal }, &event(7, revision, revision / 2));
-    let logged = (any::<Seq>(), any::<u16>(), any::<u64>()).prop_map(logged);
+    let logged = (any::<Seq>(), any::<u32>(), any::<u64>()).prop_map(logged);
     let set = (any::<u64>(), prop::collection::vec(change, 0..5), prop::collection::vec(logged, 0..3));
     prop::collection::vec(set.prop_map(|(seq, changes, events)| Set { seq, changes, events }), 0..6)
 }

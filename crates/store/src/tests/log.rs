@@ -410,7 +410,7 @@ fn the_events_of_an_older_stet_are_packed_and_found() {
     // It knew nothing of segments.
     let older = || RedbStore::open_with(packing(&disk, usize::MAX), &MIGRATIONS[..8]).expect("the store opens");
     // Of two change sets.
-    let id = |n: u64| EventId { seq: 1 + n / 4_900, ordinal: n as u16 };
+    let id = |n: u64| EventId { seq: 1 + n / 4_900, ordinal: n as u32 };
     let events: Vec<Logged> = (0..5_000).map(|n| Logged::of(id(n), &event(1 + n % 7, 1 + n / 7, n))).collect();
     let rows = |events: &[Logged]| -> Vec<Change> {
         let row = |table, key: Bytes, value: &Bytes| Change { table, key, value: Some(value.clone()) };
@@ -498,4 +498,26 @@ fn a_segment_and_memory_are_walked_piece_by_piece_without_gap_or_repeat() {
         assert_eq!(back, (1..=1_800).rev().collect::<Vec<_>>());
         assert!(pieces >= 4, "{pieces}");
     }
+}
+
+#[test]
+fn a_change_set_may_leave_more_events_than_two_bytes_count() {
+    // An object that so many drawers hold is discarded: each of them tells of it.
+    const MANY: u64 = 70_000;
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 8_192)).expect("the store opens");
+    let seq = happen(&store, (1..=MANY).map(|container| event(container, 1, 5)).collect());
+    let after = happen(&store, vec![event(1, 2, 6)]);
+    let wanted = (0..).take(MANY as usize).map(|ordinal| EventId { seq, ordinal });
+    let wanted: Vec<EventId> = wanted.chain([EventId { seq: after, ordinal: 0 }]).collect();
+    let ids = |store: &RedbStore| logged(store).into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+    assert_eq!(ids(&store), wanted);
+    disk.crash(1);
+    let store = RedbStore::open(packing(&disk, 8_192)).expect("the store opens");
+    checkpoint(&store);
+    forget(&store);
+    assert_eq!(ids(&store), wanted);
+    is_sound(&store);
+    let (of, more) = store.events_of(&resumed(MANY, 0, 9, 999)).expect("read");
+    assert_eq!((of.len(), more), (1, false));
 }
