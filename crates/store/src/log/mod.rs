@@ -1,7 +1,7 @@
 //! The log of events, by commit.
 //!
 //! - An event goes to the journal with the change set that it belongs to, and into memory at the commit ([`Tail`]).
-//! - A checkpoint takes it to the tables ([`fold`]): as a row of [`Table::Events`](stet_actors::store::Table), until there are enough of them
+//! - A checkpoint takes it to the tables ([`mod@fold`]): as a row of [`Table::Events`](stet_actors::store::Table), until there are enough of them
 //!   or the first is old enough; then they are packed into a [`Segment`](stet_actors::store::Segment), one row for thousands.
 //! - A segment goes when all in it is past its retention.
 //!
