@@ -121,18 +121,23 @@ fn beside_redis(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     let server = Stet::start("journal");
     let bare = bare::Bare::start(b"{\"status\":\"success\",\"result\":{}}", None);
     let (asked, pushes) = (server.changes_in(clients, drawers), redis.pushes_in(clients, drawers));
-    let mut rows: Vec<[Load; 3]> = Vec::new();
+    // Drawers and stories of its own.
+    let other = Stet::start("journal");
+    let short = other.changes_with(clients, drawers, &[("prefer", "return=minimal")]);
+    let mut rows: Vec<[Load; 4]> = Vec::new();
     for _ in 0..plan.rounds {
         rows.push([
             drive(&Target::new(&server.address), &asked, plan.length),
+            drive(&Target::new(&other.address), &short, plan.length),
             drive(&Target::redis(&redis.address), &pushes, plan.length),
             drive(&Target::new(&bare.address), &asked, plan.length),
         ]);
     }
     println!("\n{what}, {clients} clients, {} s each:", plan.length.as_secs());
-    report(&["stet", "Redis", "bare handler"], &rows);
-    ratio("stet / Redis", &rows, |row| row[0].rate / row[1].rate);
-    ratio("bare handler / Redis", &rows, |row| row[2].rate / row[1].rate);
+    report(&["stet", "short replies", "Redis", "bare handler"], &rows);
+    ratio("stet / Redis", &rows, |row| row[0].rate / row[2].rate);
+    ratio("stet with short replies / Redis", &rows, |row| row[1].rate / row[2].rate);
+    ratio("bare handler / Redis", &rows, |row| row[3].rate / row[2].rate);
     ratio("p99 / p50 of stet", &rows, |row| row[0].p99.as_secs_f64() / row[0].p50.as_secs_f64());
 }
 

@@ -181,6 +181,11 @@ impl Stet {
 
     /// For each client: adds of its own story to drawers, each followed by its delete.
     pub fn changes_in(&self, clients: usize, drawers: usize) -> Vec<Vec<Vec<u8>>> {
+        self.changes_with(clients, drawers, &[])
+    }
+
+    /// The same with these headers.
+    pub fn changes_with(&self, clients: usize, drawers: usize, headers: &[(&str, &str)]) -> Vec<Vec<Vec<u8>>> {
         let drawers: Vec<String> = (0..drawers).map(|n| self.drawer(&format!("drawer-{n}"), &[])).collect();
         let each = (drawers.len() / clients).clamp(1, 256);
         (0..clients)
@@ -188,7 +193,7 @@ impl Stet {
                 let story = self.story(&format!("story-{client}.xml"));
                 let own = (0..each).map(|n| &drawers[(client * each + n) % drawers.len()]);
                 let paths = own.map(|drawer| format!("/v3/container/drawer/{drawer}/item/{story}"));
-                paths.flat_map(|path| ["POST", "DELETE"].map(|method| self.request(method, &path, &[]))).collect()
+                paths.flat_map(|path| ["POST", "DELETE"].map(|method| self.request(method, &path, headers))).collect()
             })
             .collect()
     }

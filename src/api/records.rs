@@ -126,14 +126,33 @@ pub async fn record_after(
     left: Option<&Left>,
     display: &Display,
 ) -> Result<Option<(Tag, Ready<ObjectRecord>)>> {
+    match left_of(call, loid, left)? {
+        Some(left) => left.shown(call, display).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// An object as a change has left it, which the caller may read.
+pub enum LeftRecord {
+    /// The same as it is: that may have been shown before.
+    AsItIs(Arc<Cached>),
+    /// Others have changed it since, or it lies in the recycle bin.
+    AsItWas(Object),
+}
+
+/// The object as a change has left it; as it is where that is not known. `None` for one that is gone for good, or that the caller may
+/// not read any more.
+///
+/// # Errors
+/// What the store says.
+pub fn left_of(call: &Call, loid: Loid, left: Option<&Left>) -> Result<Option<LeftRecord>> {
     let (app, access) = (&call.app, call.access());
     if let Some(cached) = app.records.get(&app.repository, loid)? {
         if !access.may(Privilege::Read, &cached)? {
             return Ok(None);
         }
-        // The same as it is: that may have been shown before.
         if left.is_none_or(|left| left.object().record.revision == cached.revision) {
-            return Ok(Some((Tag::of(&cached), record_of(app, &cached, display).await?)));
+            return Ok(Some(LeftRecord::AsItIs(cached)));
         }
     } else {
         let present = app.repository.any_record(loid)?;
@@ -142,17 +161,40 @@ pub async fn record_after(
             return Ok(None);
         }
     }
-    let Object { record, attributes } = match left {
+    Ok(Some(LeftRecord::AsItWas(match left {
         Some(left) => left.object().clone(),
         None => {
             let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
             Object { record: Arc::new(record), attributes: Arc::new(app.repository.attributes(loid)?) }
         }
-    };
-    let groups = Groups::of(&attributes, display).await?;
-    let mut shown = render(app, &record, groups, display)?;
-    shown.path = path_if_shown(app, &record, display)?;
-    Ok(Some((Tag::of(&record), shown.ready().await?)))
+    })))
+}
+
+impl LeftRecord {
+    /// Its state.
+    pub fn state(&self) -> Tag {
+        match self {
+            LeftRecord::AsItIs(cached) => Tag::of(cached),
+            LeftRecord::AsItWas(object) => Tag::of(&object.record),
+        }
+    }
+
+    /// Its record, path included if asked for, and its state.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn shown(&self, call: &Call, display: &Display) -> Result<(Tag, Ready<ObjectRecord>)> {
+        let shown = match self {
+            LeftRecord::AsItIs(cached) => record_of(&call.app, cached, display).await?,
+            LeftRecord::AsItWas(Object { record, attributes }) => {
+                let groups = Groups::of(attributes, display).await?;
+                let mut shown = render(&call.app, record, groups, display)?;
+                shown.path = path_if_shown(&call.app, record, display)?;
+                shown.ready().await?
+            }
+        };
+        Ok((self.state(), shown))
+    }
 }
 
 /// A record, path included if asked for; of an outline no more than there is in it.

@@ -29,12 +29,12 @@ const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 
 /// The request headers that calls are read for, beyond those that any page may send.
 const ASKED: &str =
-    "content-type, token, authorization, if-match, if-none-match, idempotency-key, range, last-event-id";
+    "content-type, token, authorization, if-match, if-none-match, idempotency-key, prefer, range, last-event-id";
 
 /// The response headers that pages may read beyond those that any page may. Each by its name: with credentials, `*`
 /// is a name as well.
 const EXPOSED: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, \
-                    Idempotency-Replayed, Content-Disposition, Content-Range";
+                    Idempotency-Replayed, Preference-Applied, Content-Disposition, Content-Range";
 
 /// Seconds that a browser may go by a preflight.
 const MAX_AGE: &str = "3600";

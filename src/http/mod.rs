@@ -23,6 +23,7 @@ pub(crate) mod openapi;
 pub(crate) mod origin;
 pub(crate) mod pace;
 pub(crate) mod pieces;
+pub(crate) mod prefer;
 pub(crate) mod probe;
 pub(crate) mod query;
 pub(crate) mod range;

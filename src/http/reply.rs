@@ -17,6 +17,7 @@ use stet_actors::expect::Tag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
+use super::prefer::Minimal;
 use crate::give_way;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 use crate::limits::Share;
@@ -28,6 +29,9 @@ pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>
 pub trait Answer {
     /// The schema of the body; `None` if that is not JSON.
     const SCHEMA: Option<TypeOf>;
+
+    /// Whether it may be a [`Minimal`](super::prefer::Minimal) instead, as the client prefers.
+    const MAY_BE_MINIMAL: bool = false;
 
     /// The body on the wire.
     fn into_reply(self) -> Reply;
@@ -49,7 +53,9 @@ pub struct Reply {
 pub(super) enum Content {
     /// JSON, whole on v3, its `result` alone on the older surface.
     Json(Body),
-    /// The same, made while it goes out: in its envelope or without it, as the endpoint has it.
+    /// The short form that the client prefers, likewise.
+    Minimal(Body),
+    /// JSON, made while it goes out: in its envelope or without it, as the endpoint has it.
     Listing(BodyStream),
     /// Text of the given media type.
     Text(&'static str, String),
@@ -117,6 +123,11 @@ impl Reply {
     /// JSON that is made while it goes out.
     pub(super) fn listing(json: BodyStream) -> Reply {
         Reply::new(Content::Listing(json))
+    }
+
+    /// As short as the client prefers.
+    pub(super) fn minimal(minimal: Enveloped<Minimal>) -> Reply {
+        Reply::new(Content::Minimal(minimal.body))
     }
 
     /// What the call was answered when it was sent before.

@@ -13,6 +13,7 @@ use super::object::{ChangedRecord, Removed};
 use super::records::record_after;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Listed;
 use crate::records::usage;
@@ -135,7 +136,7 @@ impl Wanted {
 }
 
 /// `POST /v3/container/bundle/{source}/channelcopy`
-pub async fn create(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
     let request: ChannelCopyRequest = call.json().await?;
     let bundle = call.resolve("source")?;
     check_bundle(&bundle, call.param("source"))?;
@@ -145,14 +146,20 @@ pub async fn create(call: Call) -> Result<Json<ChangedRecord>> {
     let done = call.change_all(copy).await?;
     // It is the bundle's next change that its tag serves for.
     let copy = done.reply.loid;
+    let state = done.left.map(|bundle| Tag::of(&bundle.object().record));
+    if let Some(state) = state
+        && let Some(minimal) = call.minimal(copy, state)?
+    {
+        return Ok(minimal);
+    }
     let shown = match record_after(&call, copy, None, &display).await? {
         Some((_, record)) => ChangedRecord::Shown(record),
         None => ChangedRecord::Gone(Removed { id: copy.to_string() }),
     };
     let reply = Json::of(&shown)?;
-    Ok(match done.left {
-        Some(bundle) => reply.with_etag(ETag::new(Tag::of(&bundle.object().record), "change")),
-        None => reply,
+    Ok(match state {
+        Some(state) => reply.with_etag(ETag::new(state, "change")).into(),
+        None => reply.into(),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::auth::Privilege;
 use crate::give_way::Place;
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::limits::Room;
 use crate::records::{Cached, Display};
@@ -242,7 +243,7 @@ impl Items for Looking {
 }
 
 /// `POST /v3/crossreference/{source}`
-pub async fn set(call: Call) -> Result<Json<SetReply>> {
+pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
     let request: SetRequest = call.json().await?;
     let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
     let index = usize::try_from(request.index)

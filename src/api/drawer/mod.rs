@@ -17,6 +17,7 @@ use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::records::{Display, Gathering, Page, Sort};
 
@@ -25,7 +26,7 @@ pub mod routes;
 mod types;
 
 pub(crate) use self::reply::RenderedDrawers;
-use self::reply::{ChangeReply, DrawerItems, changed, gone, info, moved_reply, read, shown};
+use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone, info, moved_reply, read, shown};
 use self::types::DrawerItem;
 pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
@@ -66,14 +67,14 @@ impl<'c> Desk<'c> {
 }
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
-pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn add_item(call: Call) -> Result<Preferred<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let items = vec![desk.item("item")?];
     Ok(desk.change(drawer::Add { items }).await?.answer(call))
 }
 
 /// `POST /v3/container/drawer/{source}/item`
-pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn add_items(call: Call) -> Result<Preferred<DrawerReply>> {
     let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let desk = Desk::of(&call)?;
     let (mut items, mut way) = (Vec::with_capacity(given.len()), GiveWay::new());
@@ -85,25 +86,26 @@ pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
-pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn position_item(call: Call) -> Result<Preferred<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let (item, position) = (desk.item("item")?, call.integer("position")?);
     Ok(desk.change(drawer::Position { item, position }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
-pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn position_shortcut(call: Call) -> Result<Preferred<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
     Ok(desk.change(drawer::Shift { item, position }).await?.answer(call))
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
-pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn delete_item(call: Call) -> Result<Preferred<DrawerReply>> {
     let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
     let items = vec![desk.item("item")?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
-    let reply = ChangeReply::of(&call, &done.view, removed(&done.reply.items), &display, |drawer| drawer).await?;
+    let reply =
+        ChangeReply::of(&call, &done.view, removed(&done.reply.items).collect(), &display, |drawer| drawer).await?;
     Ok(reply.answer(call))
 }
 
@@ -142,18 +144,19 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     }
     let BulkParts { items, errors } = bulk.parts();
     let more = |drawer| DrawerReply { errors: Some(errors), ..drawer };
-    let reply = ChangeReply::of(&call, &done.view, removed(&items), &display, more).await?;
+    // Whole whatever the client prefers: it has what went wrong.
+    let reply = WholeReply::of(&call, &done.view, removed(&items), &display, more).await?;
     Ok(reply.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
-pub async fn clear(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn clear(call: Call) -> Result<Preferred<DrawerReply>> {
     let done = call.change(&call.container("source")?, drawer::Clear).await?;
     Ok(changed(&call, &done.view, &Vec::new(), &call.display()).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
-pub async fn move_item(call: Call) -> Result<Json<ChangedDrawer>> {
+pub async fn move_item(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let desk = Desk::of(&call)?;
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
@@ -313,7 +316,7 @@ async fn new_drawer(
 }
 
 /// `POST /v3/container/drawer`
-pub async fn create(call: Call) -> Result<Json<ChangedDrawer>> {
+pub async fn create(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let name = request.name.clone();
@@ -326,7 +329,7 @@ pub async fn create(call: Call) -> Result<Json<ChangedDrawer>> {
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
-pub async fn create_automatic(call: Call) -> Result<Json<ChangedDrawer>> {
+pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
@@ -342,7 +345,7 @@ async fn make(
     folder: Option<Source>,
     object: NewObject,
     database: DatabaseId,
-) -> Result<Json<ChangedDrawer>> {
+) -> Result<Preferred<ChangedDrawer>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let create = app.destination(&call, folder, database)?.create(object);
     let Jointly { reply: Created { loid, .. }, left } = call.change_all(create).await?;
@@ -352,7 +355,7 @@ async fn make(
 }
 
 /// `PUT /v3/container/drawer/{source}`
-pub async fn update(call: Call) -> Result<Json<ChangedDrawer>> {
+pub async fn update(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mut request: UpdateRequest = call.json().await?;
     let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;

@@ -20,6 +20,7 @@ use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::prefer::{MinimalItem, Preferred};
 use crate::http::reply::Json;
 use crate::http::steps::WHOLE;
 use crate::json::Changed;
@@ -172,12 +173,12 @@ impl Items for DrawerItems {
 
 /// The reply to a change: the drawer as it is right after, and the given items. The display is asked for beforehand: a call
 /// whose options are wrong must change nothing.
-pub(super) struct ChangeReply {
+pub(super) struct WholeReply {
     listing: Drawers,
     tag: Tag,
 }
 
-impl ChangeReply {
+impl WholeReply {
     /// With `more` of it filled in.
     pub(super) async fn of<'i>(
         call: &Call,
@@ -185,17 +186,52 @@ impl ChangeReply {
         items: impl IntoIterator<Item = (usize, &'i Item)>,
         display: &Display,
         more: impl FnOnce(DrawerReply) -> DrawerReply,
-    ) -> Result<ChangeReply> {
+    ) -> Result<WholeReply> {
         let info = info(call, view, display).await?;
         let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
         let items = DrawerItems { recycled: true, ..DrawerItems::new(items, display) };
         let listing = Listing::of(call, items, reply).await?;
-        Ok(ChangeReply { listing, tag: tag_of(view) })
+        Ok(WholeReply { listing, tag: tag_of(view) })
     }
 
     /// As an answer, with its ETag.
     pub(super) fn answer(self, call: Call) -> Json<DrawerReply> {
         self.listing.answer(call).with_etag(ETag::new(self.tag, "change"))
+    }
+}
+
+/// The same, or as short as the client prefers.
+pub(super) enum ChangeReply {
+    Whole(Box<WholeReply>),
+    Minimal(Preferred<DrawerReply>),
+}
+
+impl ChangeReply {
+    /// As [`WholeReply::of`].
+    pub(super) async fn of<'i>(
+        call: &Call,
+        view: &DrawerView,
+        items: Vec<(usize, &'i Item)>,
+        display: &Display,
+        more: impl FnOnce(DrawerReply) -> DrawerReply,
+    ) -> Result<ChangeReply> {
+        let short = items.iter().map(|(position, item)| MinimalItem {
+            id: item.shortcut.to_string(),
+            position: *position,
+            source: item.object.to_string(),
+        });
+        Ok(match call.minimal_with(tag_of(view), short)? {
+            Some(minimal) => ChangeReply::Minimal(minimal),
+            None => ChangeReply::Whole(Box::new(WholeReply::of(call, view, items, display, more).await?)),
+        })
+    }
+
+    /// As [`WholeReply::answer`].
+    pub(super) fn answer(self, call: Call) -> Preferred<DrawerReply> {
+        match self {
+            ChangeReply::Whole(whole) => whole.answer(call).into(),
+            ChangeReply::Minimal(minimal) => minimal,
+        }
     }
 }
 
@@ -218,8 +254,9 @@ pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, 
 }
 
 /// The reply to a change of a drawer that is not there any more, or not for the caller.
-pub(super) fn gone(drawer: Loid) -> Result<Json<ChangedDrawer>> {
-    Json::of(&Changed::Gone(RemovedDrawer { info: Removed { id: drawer.to_string() }, items: [] }))
+pub(super) fn gone(drawer: Loid) -> Result<Preferred<ChangedDrawer>> {
+    let gone = Changed::Gone(RemovedDrawer { info: Removed { id: drawer.to_string() }, items: [] });
+    Json::of(&gone).map(Preferred::from)
 }
 
 /// The items of a change that the caller sees, with their positions as the caller counts them.

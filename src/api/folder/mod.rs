@@ -19,6 +19,7 @@ use super::object::{ChangedRecord, reply_after};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::http::body::Object;
 use crate::http::call::Call;
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
 use crate::records::{Cached, Display, ObjectRecord};
@@ -81,7 +82,7 @@ pub fn check_place(record: &Record, source: &str) -> Result<()> {
 }
 
 /// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
-pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
+pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
     let request: CreateFolder = call.json().await?;
     let app = &call.app;
     let database = database_named(&call, request.database_id.as_ref())?;

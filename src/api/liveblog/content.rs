@@ -30,7 +30,8 @@ use crate::http::body::Incoming;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::media_type::content_type;
-use crate::http::reply::{Json, Reply};
+use crate::http::prefer::Preferred;
+use crate::http::reply::Reply;
 use crate::http::{body, pace};
 
 /// The attribute that marks the element which posts are written into, and its value.
@@ -88,7 +89,7 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
 /// post could be written into it.
-pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
+pub async fn write_content(mut call: Call) -> Result<Preferred<ChangedLiveblog>> {
     let source = call.source("source")?;
     let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&source)?;

@@ -13,24 +13,24 @@ use crate::api::object::{ProductInfo, status_of, with_product_info};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
 use crate::http::call::Call;
-use crate::http::reply::Json;
+use crate::http::prefer::Preferred;
 
 /// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
-pub async fn create_from_default(call: Call) -> Result<Json<ChangedLiveblog>> {
+pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedLiveblog>> {
     let template = Source::Path(call.app.config.liveblog.template.clone());
     create(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Json<ChangedLiveblog>> {
+pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedLiveblog>> {
     let template = Source::parse("source", call.param("source"))?;
     create(&call, &template, call.database()?).await
 }
 
-async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<ChangedLiveblog>> {
+async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Preferred<ChangedLiveblog>> {
     let mut request: CreateLiveblog = call.json().await?;
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;

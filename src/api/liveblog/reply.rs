@@ -28,6 +28,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready, With};
 use crate::records::Display;
@@ -225,12 +226,15 @@ pub(super) async fn changed_reply(
     liveblog: Loid,
     left: Option<&Left>,
     display: &Display,
-) -> Result<Json<ChangedLiveblog>> {
+) -> Result<Preferred<ChangedLiveblog>> {
     let Some(view) = call.view_after::<Liveblog>(liveblog, left).await? else {
         let info = Removed { id: liveblog.to_string() };
-        return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] }));
+        return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] })).map(Preferred::from);
     };
     let open = Open::of(call, view)?;
+    if let Some(minimal) = call.minimal(liveblog, open.tag())? {
+        return Ok(minimal);
+    }
     let shown = settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
         let (info, revision) = (info(&call.app, open, display).await?, open.view.revision());
@@ -238,7 +242,7 @@ pub(super) async fn changed_reply(
         Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")))
     })
     .await?;
-    Ok(shown.shown())
+    Ok(shown.shown().into())
 }
 
 /// A post alone.

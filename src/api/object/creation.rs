@@ -25,7 +25,7 @@ use crate::give_way;
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::Json;
+use crate::http::prefer::Preferred;
 use crate::records::Cached;
 
 /// Part `options` of the creation of an object.
@@ -66,10 +66,10 @@ pub struct CreateObject {
 }
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
-pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn create(mut call: Call) -> Result<Preferred<ChangedRecord>> {
     let mut form: Form = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
-        Submitted::Answered(reply) => return Ok(reply),
+        Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let mut options = form.options;
     let content = named_as_file(&mut options, form.files.pop())?;
@@ -97,7 +97,7 @@ fn named_as_template(options: &mut CreateObject, template: &Record) {
 }
 
 /// `POST /v3/object/create/from/template/path?path=`: with the content of the template, and its attributes where none are given.
-pub async fn create_from_template(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>> {
     let mut options: CreateObject = call.json().await?;
     // It is required, so there is one.
     let source = Source::parse("path", call.query.text("path").unwrap_or_default())?;
@@ -108,10 +108,10 @@ pub async fn create_from_template(call: Call) -> Result<Json<ChangedRecord>> {
 }
 
 /// `POST /object/story`, of the older surface: a form as that of [`create`]. Without content it begins as the configured template.
-pub async fn create_story(mut call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn create_story(mut call: Call) -> Result<Preferred<ChangedRecord>> {
     let mut form: Form = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
-        Submitted::Answered(reply) => return Ok(reply),
+        Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let mut options = form.options;
     if let Some(file) = form.files.pop() {
@@ -130,7 +130,7 @@ async fn make(
     mut options: CreateObject,
     content: Option<NewContent>,
     template: Option<&Cached>,
-) -> Result<Json<ChangedRecord>> {
+) -> Result<Preferred<ChangedRecord>> {
     let app = &call.app;
     // Both kinds of calls have one by now.
     let name = options.name.take().unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::api::requests::{DatabaseRef, database_named};
 use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::Json;
+use crate::http::prefer::Preferred;
 use crate::records::Display;
 
 /// Part `options` of an import: an object as its record says.
@@ -103,12 +103,12 @@ pub struct Imported {
 }
 
 /// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
-pub async fn import(mut call: Call) -> Result<Json<Imported>> {
+pub async fn import(mut call: Call) -> Result<Preferred<Imported>> {
     // It says who made what, and that is for few to say.
     call.access().check_everywhere(Privilege::Configure)?;
     let mut form: form::Form<ImportObject> = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
-        Submitted::Answered(reply) => return Ok(reply),
+        Submitted::Answered(reply) => return Ok(reply.into()),
     };
     // It may have taken long to come.
     call.access().check_everywhere(Privilege::Configure)?;

@@ -8,7 +8,7 @@ use stet_actors::error::Result;
 use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::reply::Json;
+use crate::http::prefer::Preferred;
 
 /// Body of an unlock.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct UnlockRequest {
 }
 
 /// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
-pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_all(take).await?;
@@ -27,7 +27,7 @@ pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
 }
 
 /// `POST /v3/object/{source}/unlock`
-pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let request: UnlockRequest = call.json().await?;
     let source = call.source("source")?;
     let object = target(&call, Privilege::Write, &source, call.database()?)?;

@@ -10,12 +10,13 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 use stet_actors::runtime::Left;
 
-use super::records::{BulkError, BulkReply, path_if_shown, record_after, record_of};
+use super::records::{BulkError, BulkReply, left_of, path_if_shown, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json, Reply};
 use crate::json::{Changed, Ready};
 use crate::records::Display;
@@ -208,7 +209,7 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 }
 
 /// The object's record with its path: what creations answer.
-async fn reply_with(call: &Call, object: Loid, left: Option<&Left>) -> Result<Json<ChangedRecord>> {
+async fn reply_with(call: &Call, object: Loid, left: Option<&Left>) -> Result<Preferred<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
     reply_after(call, object, left, &display, |record| record).await
 }
@@ -218,18 +219,23 @@ async fn reply_with(call: &Call, object: Loid, left: Option<&Left>) -> Result<Js
 ///
 /// # Errors
 /// What the store says.
-pub async fn reply_after<T: Serialize>(
+pub async fn reply_after<T: Serialize + JsonSchema>(
     call: &Call,
     object: Loid,
     left: Option<&Left>,
     display: &Display,
     reply: impl FnOnce(ChangedRecord) -> T,
-) -> Result<Json<T>> {
-    match record_after(call, object, left, display).await? {
-        Some((tag, record)) => {
+) -> Result<Preferred<T>> {
+    let whole = match left_of(call, object, left)? {
+        Some(left) => {
+            if let Some(minimal) = call.minimal(object, left.state())? {
+                return Ok(minimal);
+            }
+            let (tag, record) = left.shown(call, display).await?;
             let bytes = record.text().len();
-            Ok(Enveloped::of(&reply(Changed::Shown(record)), bytes)?.tagged(tag))
+            Enveloped::of(&reply(Changed::Shown(record)), bytes)?.tagged(tag)
         }
-        None => Json::of(&reply(Changed::Gone(Removed { id: object.to_string() }))),
-    }
+        None => Json::of(&reply(Changed::Gone(Removed { id: object.to_string() })))?,
+    };
+    Ok(whole.into())
 }

@@ -12,7 +12,7 @@ use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
 use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::Json;
+use crate::http::prefer::Preferred;
 
 /// Body of a renaming.
 #[derive(Deserialize, JsonSchema)]
@@ -52,7 +52,7 @@ pub(super) fn name_mode(options: Option<&Object<CreateOptions>>, given: Option<W
 }
 
 /// `POST /v3/object/{source}/rename`
-pub async fn rename(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
     let RenameRequest { name, create_mode, options } = call.json().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(options.as_ref(), create_mode)?;
@@ -61,7 +61,7 @@ pub async fn rename(call: Call) -> Result<Json<ChangedRecord>> {
 }
 
 /// `POST /v3/object/{source}/move`
-pub async fn relocate(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     let request: MoveRequest = call.json().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;

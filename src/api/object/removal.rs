@@ -15,6 +15,7 @@ use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::body::Object;
 use crate::http::call::Call;
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 
 /// Body of a restore; all optional.
@@ -87,7 +88,7 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
 }
 
 /// `POST /v3/object/{source}/restore`
-pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn restore(call: Call) -> Result<Preferred<ChangedRecord>> {
     let request: RestoreRequest = call.json().await?;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;

@@ -18,6 +18,7 @@ use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Listed;
 use crate::records::hex;
@@ -138,7 +139,7 @@ impl Items for Down {
 }
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
-pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn restore_version(call: Call) -> Result<Preferred<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let number = call.integer("version")?;
     let version = u32::try_from(number).ok().filter(|number| *number > 0);

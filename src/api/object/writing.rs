@@ -13,26 +13,26 @@ use crate::http::body::{Incoming, too_large};
 use crate::http::call::Call;
 use crate::http::media_type::content_type;
 use crate::http::pace::Paced;
+use crate::http::prefer::Preferred;
 use crate::http::query::Query;
-use crate::http::reply::Json;
 use crate::http::wording::of_payload;
 
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
 
 /// `PUT /v3/object/{source}/content`
-pub async fn write_content(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn write_content(call: Call) -> Result<Preferred<ChangedRecord>> {
     let source = call.source("source")?;
     write_to(call, source).await
 }
 
 /// `PUT /v3/object/loid/content?loid=`
-pub async fn write_content_by_loid(call: Call) -> Result<Json<ChangedRecord>> {
+pub async fn write_content_by_loid(call: Call) -> Result<Preferred<ChangedRecord>> {
     let source = loid_in_query(&call)?;
     write_to(call, source).await
 }
 
-async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>> {
+async fn write_to(mut call: Call, source: Source) -> Result<Preferred<ChangedRecord>> {
     // Checked before anything is received: a caller who may not write need not send it all.
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     check_whole(&source)?;

@@ -28,6 +28,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::etag::ETag;
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Ready;
 
@@ -120,7 +121,7 @@ async fn said(
 }
 
 /// Adds an item to the topic of the path, or a subitem to the item of the path.
-async fn add(call: &Call) -> Result<Json<ChangedItem>> {
+async fn add(call: &Call) -> Result<Preferred<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, under) = (topic(call)?, item_of(call)?);
     let extent = extent_of(call, body.options.as_ref().map(|options| &options.0)).await?;
@@ -130,17 +131,17 @@ async fn add(call: &Call) -> Result<Json<ChangedItem>> {
 }
 
 /// `POST /v3/container/topic/{topic}/topicitem`
-pub async fn add_item(call: Call) -> Result<Json<ChangedItem>> {
+pub async fn add_item(call: Call) -> Result<Preferred<ChangedItem>> {
     add(&call).await
 }
 
 /// `POST /v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem`
-pub async fn add_subitem(call: Call) -> Result<Json<ChangedItem>> {
+pub async fn add_subitem(call: Call) -> Result<Preferred<ChangedItem>> {
     add(&call).await
 }
 
 /// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}`, and the same of a subitem.
-pub async fn update_item(call: Call) -> Result<Json<ChangedItem>> {
+pub async fn update_item(call: Call) -> Result<Preferred<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
     let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
@@ -149,7 +150,7 @@ pub async fn update_item(call: Call) -> Result<Json<ChangedItem>> {
 }
 
 /// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and the same of a subitem.
-pub async fn attach(call: Call) -> Result<Json<ChangedItem>> {
+pub async fn attach(call: Call) -> Result<Preferred<ChangedItem>> {
     let body: AttachBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
     let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
@@ -171,27 +172,27 @@ async fn change<C: Command<Family = Topic, Reply = ItemDone>>(
     topic: &Container<Topic>,
     command: C,
     extent: &Extent,
-) -> Result<Json<ChangedItem>> {
+) -> Result<Preferred<ChangedItem>> {
     let done = call.change(topic, command).await?;
     changed_item(call, done.view, done.reply.item, extent).await
 }
 
 /// `POST /v3/container/topic/{topic}/divider`, and the same of an item.
-pub async fn add_divider(call: Call) -> Result<Json<ChangedDivider>> {
+pub async fn add_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under) = (topic(&call)?, item_of(&call)?);
     divide(&call, &topic, AddDivider { under, divider }).await
 }
 
 /// `PUT /v3/container/topic/{topic}/divider/{divider}`, and the same of an item.
-pub async fn update_divider(call: Call) -> Result<Json<ChangedDivider>> {
+pub async fn update_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
     divide(&call, &topic, UpdateDivider { under, id, divider }).await
 }
 
 /// `DELETE /v3/container/topic/{topic}/divider/{divider}`, and the same of an item.
-pub async fn remove_divider(call: Call) -> Result<Json<ChangedDivider>> {
+pub async fn remove_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
     divide(&call, &topic, RemoveDivider { under, id }).await
 }
@@ -200,9 +201,9 @@ async fn divide<C: Command<Family = Topic, Reply = DividerDone>>(
     call: &Call,
     topic: &Container<Topic>,
     command: C,
-) -> Result<Json<ChangedDivider>> {
+) -> Result<Preferred<ChangedDivider>> {
     let done = call.change(topic, command).await?;
-    changed_divider(done.view, done.reply.divider)
+    changed_divider(&call, done.view, done.reply.divider)
 }
 
 /// `GET /v3/container/topic/{topic}`
@@ -235,7 +236,7 @@ pub async fn structure(call: Call) -> Result<Json<Ready<TopicStructure>>> {
 }
 
 /// `PUT /v3/container/topic/{topic}`
-pub async fn update(call: Call) -> Result<Json<ChangedTopic>> {
+pub async fn update(call: Call) -> Result<Preferred<ChangedTopic>> {
     let mut request: UpdateBody = call.json().await?;
     let (topic, display) = (topic(&call)?.loid(), call.display_of_body().await?);
     let command = UpdateTopic {
@@ -250,24 +251,24 @@ pub async fn update(call: Call) -> Result<Json<ChangedTopic>> {
 }
 
 /// `POST /v3/container/topic`: an empty topic.
-pub async fn create(call: Call) -> Result<Json<ChangedTopic>> {
+pub async fn create(call: Call) -> Result<Preferred<ChangedTopic>> {
     let request: CreateTopic = call.json().await?;
     make(&call, request, NewTopic::default()).await
 }
 
 /// `POST /v3/container/topic/from/template`
-pub async fn create_from_default(call: Call) -> Result<Json<ChangedTopic>> {
+pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedTopic>> {
     let template = Source::Path(call.app.config.topic.template.clone());
     from_template(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/topic/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Json<ChangedTopic>> {
+pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedTopic>> {
     let template = Source::parse("source", call.param("source"))?;
     from_template(&call, &template, call.database()?).await
 }
 
-async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Json<ChangedTopic>> {
+async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Preferred<ChangedTopic>> {
     let request: CreateTopic = call.json().await?;
     let found = template_of(call, template, database, FamilyKind::Topic)?;
     let view = call.view_of::<Topic>(found).await.map_err(|error| no_template(template, error))?;
@@ -380,7 +381,7 @@ pub(in crate::api) async fn described(
     Ok(())
 }
 
-async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Json<ChangedTopic>> {
+async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Preferred<ChangedTopic>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
@@ -395,7 +396,7 @@ async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Js
 }
 
 /// `PUT /v3/container/topic/move`: items into a topic, or topics into a plan.
-pub async fn move_into(call: Call) -> Result<Json<Moved>> {
+pub async fn move_into(call: Call) -> Result<Preferred<Moved>> {
     let body: MoveBody = call.json().await?;
     let database = database_named(&call, body.database_id.as_ref())?;
     let target = call.find_for(Privilege::Write, &Source::parse("target", &body.target)?, database)?;
@@ -410,15 +411,18 @@ pub async fn move_into(call: Call) -> Result<Json<Moved>> {
     }
 }
 
-async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Json<Moved>> {
+async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Preferred<Moved>> {
     let items = sources.given.iter().map(|text| address(text)).collect::<Result<_>>()?;
     let changeable = call.access().changeable()?;
     let done = call.change_all(MoveItems { items, target, position, changeable }).await?;
     let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
+    let state = Tag::of(&view.state.object().record);
+    if let Some(minimal) = call.minimal(target, state)? {
+        return Ok(minimal);
+    }
     let found = done.reply.lines.iter().filter_map(|done| view.state.place_of(done.item).ok());
     let items = found.map(|(position, item)| MovedLine { id: item.loid(), position }).collect();
     let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
-    let tag = ETag::new(Tag::of(&view.state.object().record), "change");
     let revisions = done.reply.revisions.iter().copied().map(MoveRevision::from).collect();
-    Ok(Json::of(&MovedReply { info, items, revisions })?.with_etag(tag).shown())
+    Ok(Json::of(&MovedReply { info, items, revisions })?.with_etag(ETag::new(state, "change")).shown().into())
 }

@@ -3,6 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
@@ -27,6 +29,7 @@ use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready};
 use crate::records::{Cached, Display, Groups, ObjectRecord, is_large, render};
@@ -397,18 +400,21 @@ pub(super) async fn changed_topic(
     topic: Loid,
     left: Option<&Left>,
     display: &Display,
-) -> Result<Json<ChangedTopic>> {
+) -> Result<Preferred<ChangedTopic>> {
     let Some(view) = call.view_after::<Topic>(topic, left).await? else { return gone(topic) };
     let open = Open(view);
+    if let Some(minimal) = call.minimal(topic, open.tag())? {
+        return Ok(minimal);
+    }
     let info = info(&call.app, open.state(), display).await?;
     let dividers = dividers(Some(open.state().lineup()));
     let reply = TopicReply { info, dividers, correlates: None, items: Vec::new().into() };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown())
+    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
 }
 
 /// The reply to a change of what is not there any more, or not for the caller.
-pub(in crate::api) fn gone<T: serde::Serialize>(which: Loid) -> Result<Json<Changed<T, Gone>>> {
-    Json::of(&Changed::Gone(Gone { info: Removed { id: which.to_string() } }))
+pub(in crate::api) fn gone<T: Serialize + JsonSchema>(which: Loid) -> Result<Preferred<Changed<T, Gone>>> {
+    Json::of(&Changed::Gone(Gone { info: Removed { id: which.to_string() } })).map(Preferred::from)
 }
 
 /// The reply to a change of an item: as the change has left it.
@@ -417,8 +423,14 @@ pub(super) async fn changed_item(
     view: SeenView<Topic>,
     item: Loid,
     extent: &Extent,
-) -> Result<Json<ChangedItem>> {
-    let reply = settled(call, Open(view), async |open| {
+) -> Result<Preferred<ChangedItem>> {
+    let open = Open(view);
+    if open.state().place_of(item).is_ok()
+        && let Some(minimal) = call.minimal(item, open.tag())?
+    {
+        return Ok(minimal);
+    }
+    let reply = settled(call, open, async |open| {
         let shown = alone(call, open, item, extent).await?;
         Ok(Json::of(&shown)?.with_etag(ETag::new(open.tag(), "change")))
     });
@@ -426,23 +438,26 @@ pub(super) async fn changed_item(
         // The change was made, now or when the call was sent before. Others have removed the item since, or never cease to change
         // the topic.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
-        shown => shown.map(Json::shown),
+        shown => shown.map(|shown| shown.shown().into()),
     }
 }
 
 /// The reply to a change of a divider.
-pub(super) fn changed_divider(view: SeenView<Topic>, id: u64) -> Result<Json<ChangedDivider>> {
+pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Result<Preferred<ChangedDivider>> {
     let open = Open(view);
+    if let Some(minimal) = call.minimal(id, open.tag())? {
+        return Ok(minimal);
+    }
     let found = open.state().find(id.into()).and_then(|(position, line)| Some((position, line.divider()?)));
     let Some(found) = found else { return gone_divider(id, open.tag()) };
     let reply = DividerReply { info: shown_divider(found) };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown())
+    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
 }
 
 /// The reply to the change of a divider that is not there any more, of a container that now has this tag.
-pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Json<ChangedDivider>> {
+pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<ChangedDivider>> {
     let reply = Changed::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
-    Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")))
+    Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")).into())
 }
 
 /// What a text names an item by.

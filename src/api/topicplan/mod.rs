@@ -26,6 +26,7 @@ use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::etag::ETag;
+use crate::http::prefer::Preferred;
 use crate::http::reply::{Json, Reply};
 
 mod reply;
@@ -51,14 +52,14 @@ pub struct AddBody {
 }
 
 /// `PUT /v3/container/topicplan/{topicPlan}/add/{topic}`
-pub async fn add_topic(call: Call) -> Result<Json<ChangedPlan>> {
+pub async fn add_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
     let AddBody { position } = call.json().await?;
     let topic = call.resolve("topic")?.loid;
     change(&call, AddTopic { topic, position }).await
 }
 
 /// `DELETE /v3/container/topicplan/{topicPlan}/delete/{topic}`: the topic stays as it is.
-pub async fn remove_topic(call: Call) -> Result<Json<ChangedPlan>> {
+pub async fn remove_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
     let topic = call.resolve("topic")?.loid;
     change(&call, RemoveTopic { topic }).await
 }
@@ -66,26 +67,26 @@ pub async fn remove_topic(call: Call) -> Result<Json<ChangedPlan>> {
 async fn change<C: Command<Family = TopicPlan, Reply = PlannedDone>>(
     call: &Call,
     command: C,
-) -> Result<Json<ChangedPlan>> {
+) -> Result<Preferred<ChangedPlan>> {
     let (plan, display) = (plan(call)?, call.display_of_body().await?);
     let done = call.change(&plan, command).await?;
     changed(call, &done.view, Some(done.reply.topic), display).await
 }
 
 /// `POST /v3/container/topicplan/{topicPlan}/divider`
-pub async fn add_divider(call: Call) -> Result<Json<ChangedDivider>> {
+pub async fn add_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     divide(&call, AddDivider { divider }).await
 }
 
 /// `PUT /v3/container/topicplan/{topicPlan}/divider/{divider}`
-pub async fn update_divider(call: Call) -> Result<Json<ChangedDivider>> {
+pub async fn update_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let (divider, id) = (divider_said(&call).await?, divider_of(&call)?);
     divide(&call, UpdateDivider { id, divider }).await
 }
 
 /// `DELETE /v3/container/topicplan/{topicPlan}/divider/{divider}`
-pub async fn remove_divider(call: Call) -> Result<Json<ChangedDivider>> {
+pub async fn remove_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let id = divider_of(&call)?;
     divide(&call, RemoveDivider { id }).await
 }
@@ -93,7 +94,7 @@ pub async fn remove_divider(call: Call) -> Result<Json<ChangedDivider>> {
 async fn divide<C: Command<Family = TopicPlan, Reply = DividerDone>>(
     call: &Call,
     command: C,
-) -> Result<Json<ChangedDivider>> {
+) -> Result<Preferred<ChangedDivider>> {
     let done = call.change(&plan(call)?, command).await?;
     changed_divider(call, &done.view, done.reply.divider).await
 }
@@ -152,24 +153,24 @@ pub async fn export(call: Call) -> Result<Reply> {
 }
 
 /// `POST /v3/container/topicplan`: an empty plan.
-pub async fn create(call: Call) -> Result<Json<ChangedPlan>> {
+pub async fn create(call: Call) -> Result<Preferred<ChangedPlan>> {
     make(&call, NewPlan::default()).await
 }
 
 /// `POST /v3/container/topicplan/from/template`
-pub async fn create_from_default(call: Call) -> Result<Json<ChangedPlan>> {
+pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedPlan>> {
     let template = Source::Path(call.app.config.topic_plan.template.clone());
     from_template(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/topicplan/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Json<ChangedPlan>> {
+pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedPlan>> {
     let template = Source::parse("source", call.param("source"))?;
     from_template(&call, &template, call.database()?).await
 }
 
 /// A plan with the title, description and dividers of another. Topics are of a day: those of the template stay there.
-async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Json<ChangedPlan>> {
+async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Preferred<ChangedPlan>> {
     let found = template_of(call, template, database, FamilyKind::TopicPlan)?;
     let view = call.view_of::<TopicPlan>(found).await?;
     let head = view.state.head();
@@ -178,7 +179,7 @@ async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> 
     make(call, NewPlan { title: Some(head.title.clone()), description: Some(head.description.clone()), lines }).await
 }
 
-async fn make(call: &Call, new: NewPlan) -> Result<Json<ChangedPlan>> {
+async fn make(call: &Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     let mut request: CreateTopic = call.json().await?;
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
@@ -203,7 +204,7 @@ pub(super) async fn move_topics(
     target: Loid,
     sources: &Sources,
     position: Option<i64>,
-) -> Result<Json<Moved>> {
+) -> Result<Preferred<Moved>> {
     let mut topics = Vec::with_capacity(sources.given.len());
     let mut way = GiveWay::new();
     for text in &sources.given {
@@ -213,6 +214,9 @@ pub(super) async fn move_topics(
     let moving = MoveTopics { topics, target, position, changeable: call.access().changeable()? };
     let done = call.change_all(moving).await?;
     let Some(view) = call.view_after::<TopicPlan>(target, done.left.as_ref()).await? else { return gone(target) };
+    if let Some(minimal) = call.minimal(target, tag_of(&view))? {
+        return Ok(minimal);
+    }
     let seen = seen(call, &view.state).await?;
     let places: std::collections::HashMap<u128, usize> =
         seen.iter().enumerate().map(|(place, line)| (line.id(), place)).collect();
@@ -223,5 +227,5 @@ pub(super) async fn move_topics(
     let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
     let revisions = done.reply.revisions.iter().copied().map(MoveRevision::from).collect();
     let reply = MovedReply { info, items: found.collect(), revisions };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(tag_of(&view), "change")).shown())
+    Ok(Json::of(&reply)?.with_etag(ETag::new(tag_of(&view), "change")).shown().into())
 }

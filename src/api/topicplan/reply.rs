@@ -25,6 +25,7 @@ use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, MadeBy, Never};
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::records::Display;
 
@@ -229,7 +230,10 @@ pub(super) async fn changed(
     view: &SeenView<TopicPlan>,
     about: Option<Loid>,
     display: Display,
-) -> Result<Json<ChangedPlan>> {
+) -> Result<Preferred<ChangedPlan>> {
+    if let Some(minimal) = call.minimal(view.state.object().record.loid, tag_of(view))? {
+        return Ok(minimal);
+    }
     let extent = Extent { display, attachments: false, correlates: false, below: false };
     for _ in 0..TRIES {
         let seen = seen(call, &view.state).await?;
@@ -237,7 +241,7 @@ pub(super) async fn changed(
         match plan_with(call, view, &seen, shown, &extent).await {
             Ok(reply) => {
                 let whole = reply.whole().cloned().ok_or_else(Error::internal)?;
-                return Ok(Json::from(whole).with_etag(ETag::new(tag_of(view), "change")).shown());
+                return Ok(Json::from(whole).with_etag(ETag::new(tag_of(view), "change")).shown().into());
             }
             Err(Unsettled::Failed(error)) => return Err(error),
             // The topic has gone meanwhile.
@@ -249,10 +253,17 @@ pub(super) async fn changed(
 }
 
 /// The reply to a change of a divider, with the position that it has for the caller.
-pub(super) async fn changed_divider(call: &Call, view: &SeenView<TopicPlan>, id: u64) -> Result<Json<ChangedDivider>> {
+pub(super) async fn changed_divider(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    id: u64,
+) -> Result<Preferred<ChangedDivider>> {
     let seen = seen(call, &view.state).await?;
     let Some(info) = dividers(&seen).into_iter().find(|divider| divider.id == id.to_string()) else {
         return crate::api::topic::reply::gone_divider(id, tag_of(view));
     };
-    Ok(Json::of(&DividerReply { info })?.with_etag(ETag::new(tag_of(view), "change")).shown())
+    if let Some(minimal) = call.minimal(id, tag_of(view))? {
+        return Ok(minimal);
+    }
+    Ok(Json::of(&DividerReply { info })?.with_etag(ETag::new(tag_of(view), "change")).shown().into())
 }

@@ -110,7 +110,7 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
     if let Some(body) = bodies::request(route.body, schemas) {
         operation["requestBody"] = body;
     }
-    operation["responses"] = responses::list(route, shape, reply).into();
+    operation["responses"] = responses::list(route, shape, reply, schemas).into();
     operation["security"] = security(route);
     operation["x-stet-privilege"] = json!(route.privilege);
     operation["x-stet-scope"] = json!(route.privilege.map(|_| route.scope()));

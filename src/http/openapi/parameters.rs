@@ -39,6 +39,7 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
         ("If-Modified-Since", route.is_dated()),
         ("If-Unmodified-Since", route.is_dated()),
         ("Idempotency-Key", route.takes_key()),
+        ("Prefer", route.handler().may_be_minimal),
     ] {
         if taken {
             all.push(reference(name));
@@ -63,7 +64,7 @@ pub fn shared() -> Map<String, Value> {
 }
 
 /// The request headers that operations are read for.
-const HEADERS: [(&str, &str); 8] = [
+const HEADERS: [(&str, &str); 9] = [
     ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
     ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
     ("Last-Event-ID", "The last event that the client has."),
@@ -82,6 +83,7 @@ const HEADERS: [(&str, &str); 8] = [
         "If-Unmodified-Since",
         "A time; if the content is younger, the answer is 412. It does not count beside `If-Match`.",
     ),
+    ("Prefer", "`return=minimal`: the reply is to say no more than id and revision (RFC 7240)."),
     ("Idempotency-Key", "Names the call, so that it is carried out once however often it is sent."),
 ];
 

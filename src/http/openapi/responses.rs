@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
+use super::super::prefer::{self, Minimal};
 use super::super::route::{Produces, QueryParam, Route, Token, type_of};
 use super::schemas::Schemas;
 use super::{Shape, bodies, enveloped};
@@ -46,8 +47,11 @@ fn names_something(route: &Route) -> bool {
 }
 
 /// The responses of an operation.
-pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>) -> Map<String, Value> {
-    let success = success(route, reply);
+pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: &mut Schemas) -> Map<String, Value> {
+    let mut success = success(route, reply);
+    if route.handler().may_be_minimal {
+        success[prefer::MEDIA_TYPE] = json!({"schema": envelope(&schemas.reply(type_of::<Minimal>))});
+    }
     let response = |code: u16| match code {
         200 => json!({"description": description(200), "headers": success_headers(route, shape), "content": success}),
         206 => {
@@ -72,6 +76,9 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     }
     if route.takes_key() {
         headers.push("Idempotency-Replayed");
+    }
+    if route.handler().may_be_minimal {
+        headers.push("Preference-Applied");
     }
     if route.headers.contains(&"Range") {
         headers.push("Accept-Ranges");
@@ -148,13 +155,14 @@ pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
 }
 
 /// The response headers with a meaning of their own.
-const HEADERS: [(&str, &str, &str); 9] = [
+const HEADERS: [(&str, &str, &str); 10] = [
     ("Accept-Ranges", "string", "`bytes`: `Range` is taken."),
     ("Content-Disposition", "string", "The name under which to save the content."),
     ("Content-Range", "string", "Which bytes come, and how many there are (RFC 9110)."),
     ("ETag", "string", "Revision, object and representation: for `If-None-Match`, and for `If-Match` of a change."),
     ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is what was answered then."),
     ("Last-Modified", "string", "When the content was written, if it is sent as it is stored."),
+    ("Preference-Applied", "string", "`return=minimal`: the reply is as short as `Prefer` asks for."),
     ("Retry-After", "integer", "Seconds after which to try again."),
     ("WWW-Authenticate", "string", "That a token is wanted."),
     ("X-Request-Id", "string", "The request, as the log names it."),

@@ -26,6 +26,8 @@ pub struct Handler {
     pub answer: fn(Call) -> Answering,
     /// Type of the `result` (v3) or of the bare body (older surface); `None` if it is not JSON.
     pub reply: Option<TypeOf>,
+    /// Whether `Prefer: return=minimal` is followed.
+    pub may_be_minimal: bool,
 }
 
 /// Makes a [`Route::handler`] of an `async fn(Call) -> Result<A, Error>`, where `A` is an [`Answer`]: the type that the handler
@@ -38,6 +40,7 @@ macro_rules! handler {
                 Box::pin(::futures_util::TryFutureExt::map_ok($function(call), $crate::http::reply::Answer::into_reply))
             },
             reply: $crate::http::route::schema_of(&$function),
+            may_be_minimal: $crate::http::route::may_be_minimal(&$function),
         })
     };
 }
@@ -51,6 +54,16 @@ where
     A: Answer,
 {
     A::SCHEMA
+}
+
+/// Whether a handler's answers may be short.
+pub(crate) const fn may_be_minimal<F, R, A>(_: &F) -> bool
+where
+    F: Fn(Call) -> R,
+    R: Future<Output = Result<A, Error>>,
+    A: Answer,
+{
+    A::MAY_BE_MINIMAL
 }
 
 /// Endpoints that belong together.

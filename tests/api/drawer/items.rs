@@ -269,3 +269,24 @@ fn what_leaves_has_the_positions_that_it_had_before_anything_left() {
     }));
     assert_eq!((&reply["info"]["count"], desk.order()), (&json!(1), vec![2]));
 }
+
+#[test]
+fn a_short_reply_tells_which_items_stand_where_as_the_whole_one_does() {
+    let (one, other) = (Desk::new(5, 4, 2), Desk::new(5, 4, 2));
+    let calls: [for<'d> fn(&'d Desk) -> Call<'d>; 5] = [
+        |desk| desk.add(2),
+        |desk| desk.add_all(desk.sources(&[3, 0])),
+        |desk| desk.call("drawer-item-position-put", &[&desk.stories[3], &0]),
+        |desk| desk.call("drawer-item-delete", &[&desk.stories[1]]),
+        |desk| desk.call("drawer-item-clear-put", &[]),
+    ];
+    for call in calls {
+        let (whole, answer) = (call(&one).ok(), call(&other).header("prefer", "return=minimal").send());
+        let short = answer.ok();
+        assert_eq!(other.placed(&short), one.placed(&whole));
+        assert_eq!((&short["id"], &short["revision"]), (&json!(other.drawer), &json!(revision(&answer))));
+        assert!(whole["items"].as_array().is_none_or(|items| items.is_empty() || items[0]["object"].is_object()));
+    }
+    let short = other.add(1).header("prefer", "return=minimal").ok();
+    assert_eq!(short["items"][0]["id"], other.shortcut(1));
+}

@@ -57,6 +57,7 @@ fn assert_admitted(answer: &Answer, origin: &str) {
         "RateLimit-Remaining",
         "RateLimit-Reset",
         "Idempotency-Replayed",
+        "Preference-Applied",
         "Content-Disposition",
         "Content-Range",
     ];
@@ -100,8 +101,7 @@ fn a_preflight_of_a_listed_origin_is_answered_without_a_token() {
         assert_admitted(&answer, origin);
         let header = |name: &str| answer.header(name).unwrap_or_else(|| panic!("no {name}: {answer:?}"));
         assert_eq!(header("access-control-allow-methods"), "GET, HEAD, POST, PUT, DELETE");
-        let headers =
-            "content-type, token, authorization, if-match, if-none-match, idempotency-key, range, last-event-id";
+        let headers = "content-type, token, authorization, if-match, if-none-match, idempotency-key, prefer, range, last-event-id";
         assert_eq!(header("access-control-allow-headers"), headers);
         assert_eq!(header("access-control-max-age"), "3600");
         assert!(!header("x-request-id").is_empty());

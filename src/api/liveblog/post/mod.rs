@@ -22,6 +22,7 @@ use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Changed;
 
@@ -32,10 +33,10 @@ const FILES: &[FileRule] = &[
 ];
 
 /// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.
-pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
+pub async fn create_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
     let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
-        Submitted::Answered(reply) => return Ok(reply),
+        Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let open = open(&call).await?;
     let body = form.take("content").map(body_of).ok_or_else(|| {
@@ -56,10 +57,10 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
 }
 
 /// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have stay as they are.
-pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
+pub async fn update_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
     let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
-        Submitted::Answered(reply) => return Ok(reply),
+        Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let open = open(&call).await?;
     let post = seen_post(&call, &open)?;
@@ -91,26 +92,26 @@ pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
-pub async fn approve(call: Call) -> Result<Json<ChangedPost>> {
+pub async fn approve(call: Call) -> Result<Preferred<ChangedPost>> {
     set_status(&call, PostStatus::Approved).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/reject`
-pub async fn reject(call: Call) -> Result<Json<ChangedPost>> {
+pub async fn reject(call: Call) -> Result<Preferred<ChangedPost>> {
     set_status(&call, PostStatus::Rejected).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/pending`
-pub async fn set_pending(call: Call) -> Result<Json<ChangedPost>> {
+pub async fn set_pending(call: Call) -> Result<Preferred<ChangedPost>> {
     set_status(&call, PostStatus::Pending).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/delete`: the post stays in the liveblog.
-pub async fn mark_deleted(call: Call) -> Result<Json<ChangedPost>> {
+pub async fn mark_deleted(call: Call) -> Result<Preferred<ChangedPost>> {
     set_status(&call, PostStatus::Deleted).await
 }
 
-async fn set_status(call: &Call, to: PostStatus) -> Result<Json<ChangedPost>> {
+async fn set_status(call: &Call, to: PostStatus) -> Result<Preferred<ChangedPost>> {
     let open = open(call).await?;
     let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
     execute(call, open, command).await
@@ -136,7 +137,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     call: &Call,
     open: Open,
     command: C,
-) -> Result<Json<ChangedPost>> {
+) -> Result<Preferred<ChangedPost>> {
     let app = &call.app;
     let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
@@ -150,6 +151,11 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     if there.is_some_and(|post| !is_shown(&open, post)) {
         return gone(&done.reply, revision);
     }
+    if there.is_some()
+        && let Some(minimal) = call.minimal(done.reply.post, open.tag())?
+    {
+        return Ok(minimal);
+    }
     if let Some(left) = there {
         let reply = match post_reply(app, &open, left, "change").await {
             Ok(reply) => Some(reply),
@@ -158,7 +164,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
             Err(Unsettled::Changed) => post_as_left(app, &open, left).await?,
         };
         if let Some(reply) = reply {
-            return Ok(reply.shown());
+            return Ok(reply.shown().into());
         }
     }
     let shown = settled(call, open, async |open| {
@@ -172,13 +178,13 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
         // it.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(&done.reply, revision),
-        shown => shown.map(Json::shown),
+        shown => shown.map(|shown| shown.shown().into()),
     }
 }
 
 /// The reply to a change of a post that is not there any more, or not for the caller.
-fn gone(done: &PostDone, revision: u64) -> Result<Json<ChangedPost>> {
-    Json::of(&Changed::Gone(RemovedPost { id: done.post.to_string(), revision }))
+fn gone(done: &PostDone, revision: u64) -> Result<Preferred<ChangedPost>> {
+    Json::of(&Changed::Gone(RemovedPost { id: done.post.to_string(), revision })).map(Preferred::from)
 }
 
 fn body_of(part: FilePart) -> PostBody {

@@ -1,0 +1,192 @@
+//! `Prefer: return=minimal` (RFC 7240): the reply to a change without all that the client knows, or does not want to know.
+//!
+//! A handler whose reply may be short answers a [`Preferred`], from which the document follows. A short reply has a media type of its own, so
+//! that what a client expects of `application/json` is always the whole one.
+
+use std::marker::PhantomData;
+
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::Result;
+use stet_actors::expect::Tag;
+use stet_actors::id::{Loid, ShortcutId};
+
+use super::call::Call;
+use super::etag::ETag;
+use super::reply::{Answer, Enveloped, Json, Reply};
+use crate::json::{Changed, TypeOf, type_of};
+
+/// The media type of a [`Minimal`].
+pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
+/// The request header.
+pub(super) const PREFER: &str = "prefer";
+/// The response header that says which preference was followed.
+pub(super) const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+/// What a client is told of a change that it wants to hear little of.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Minimal {
+    /// What the change is about, as the whole reply names it: an object, a container, a post, an item, a divider.
+    id: String,
+    /// The revision, after the change, of what the ETag names.
+    revision: u64,
+    /// The items that the change put, moved or took out of a drawer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<Vec<MinimalItem>>,
+}
+
+/// An item in a [`Minimal`].
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MinimalItem {
+    /// Its shortcut id.
+    #[schemars(with = "ShortcutId")]
+    pub id: String,
+    /// Where it stands; where it stood, of one that was taken out.
+    pub position: usize,
+    /// Loid of its object.
+    #[schemars(with = "Loid")]
+    pub source: String,
+}
+
+impl Minimal {
+    /// Of that id, in that state.
+    pub fn of(id: impl ToString, state: Tag) -> Minimal {
+        Minimal { id: id.to_string(), revision: state.revision, items: None }
+    }
+}
+
+/// The answer to a change: that of a `T`, or as short as the client prefers.
+pub struct Preferred<T> {
+    reply: Reply,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Preferred<T> {
+    fn new(reply: Reply) -> Preferred<T> {
+        Preferred { reply, of: PhantomData }
+    }
+
+    /// As the answer to a change of what may have gone since.
+    pub fn shown<G>(self) -> Preferred<Changed<T, G>> {
+        Preferred::new(self.reply)
+    }
+}
+
+impl<T: JsonSchema> From<Json<T>> for Preferred<T> {
+    fn from(whole: Json<T>) -> Preferred<T> {
+        Preferred::new(whole.into_reply())
+    }
+}
+
+impl<T: JsonSchema> Answer for Preferred<T> {
+    const SCHEMA: Option<TypeOf> = Some(type_of::<T>);
+    const MAY_BE_MINIMAL: bool = true;
+
+    fn into_reply(self) -> Reply {
+        self.reply
+    }
+}
+
+impl Call {
+    /// Whether the client prefers to be told little.
+    pub fn prefers_minimal(&self) -> bool {
+        prefers_minimal(self.headers())
+    }
+
+    /// The short reply about what has that id and is in that state now, if the client prefers it.
+    ///
+    /// # Errors
+    /// As [`Enveloped::of`].
+    pub fn minimal<T>(&self, id: impl ToString, state: Tag) -> Result<Option<Preferred<T>>> {
+        self.prefers_minimal().then(|| short(&Minimal::of(id, state), state)).transpose()
+    }
+
+    /// The same about a drawer and some of its items.
+    ///
+    /// # Errors
+    /// As [`Enveloped::of`].
+    pub fn minimal_with<T>(
+        &self,
+        state: Tag,
+        items: impl IntoIterator<Item = MinimalItem>,
+    ) -> Result<Option<Preferred<T>>> {
+        let minimal = || Minimal { items: Some(items.into_iter().collect()), ..Minimal::of(state.object, state) };
+        self.prefers_minimal().then(|| short(&minimal(), state)).transpose()
+    }
+}
+
+fn short<T>(minimal: &Minimal, state: Tag) -> Result<Preferred<T>> {
+    let reply = Reply::minimal(Enveloped::of(minimal, 0)?).with_etag(ETag::new(state, "minimal"));
+    Ok(Preferred::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal"))))
+}
+
+/// Whether the first of the preferences named `return` is `minimal`, as RFC 7240 (section 2) has it: their names are compared without regard
+/// to case, a value may be quoted, parameters of a preference are of no concern.
+fn prefers_minimal(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(PREFER).filter_map(|line| line.to_str().ok());
+    let first = lines.flat_map(preferences).find(|(name, _)| name.eq_ignore_ascii_case("return"));
+    first.is_some_and(|(_, value)| value == "minimal")
+}
+
+/// The preferences of a line, by name and value.
+fn preferences(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    outside_quotes(line, ',').map(|preference| {
+        let preference = outside_quotes(preference, ';').next().unwrap_or_default();
+        let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+        (name.trim(), value.trim().trim_matches('"'))
+    })
+}
+
+fn outside_quotes(text: &str, at: char) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    text.split(move |letter| {
+        quoted ^= letter == '"';
+        letter == at && !quoted
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefers(lines: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(HeaderName::from_static(PREFER), HeaderValue::from_str(line).expect("it is a header"));
+        }
+        prefers_minimal(&headers)
+    }
+
+    #[test]
+    fn the_first_return_counts_wherever_it_stands_and_nothing_else_does() {
+        for line in [
+            "return=minimal",
+            "RETURN = minimal",
+            "return=\"minimal\"",
+            "return=minimal; foo=\"a;b,c\"",
+            "respond-async, wait=10, return=minimal",
+            "note=\"a, return=representation\", return=minimal",
+            "return=minimal, return=representation",
+        ] {
+            assert!(prefers(&[line]), "{line}");
+        }
+        assert!(prefers(&["wait=1", "return=minimal"]));
+        for line in [
+            "",
+            "return",
+            "minimal",
+            "return=representation",
+            "return=representation, return=minimal",
+            "return, return=minimal",
+            "note=\"x, return=minimal\"",
+            "returns=minimal",
+            "wait=10; return=minimal",
+            "return=MINIMAL!",
+            "\"",
+        ] {
+            assert!(!prefers(&[line]), "{line}");
+        }
+        assert!(!prefers(&[]));
+    }
+}
