@@ -208,10 +208,10 @@ pub(super) enum ChangeReply {
 
 impl ChangeReply {
     /// As [`WholeReply::of`].
-    pub(super) async fn of<'i>(
+    pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
-        items: Vec<(usize, &'i Item)>,
+        items: Vec<(usize, &Item)>,
         display: &Display,
         more: impl FnOnce(DrawerReply) -> DrawerReply,
     ) -> Result<ChangeReply> {

@@ -203,7 +203,7 @@ async fn divide<C: Command<Family = Topic, Reply = DividerDone>>(
     command: C,
 ) -> Result<Preferred<ChangedDivider>> {
     let done = call.change(topic, command).await?;
-    changed_divider(&call, done.view, done.reply.divider)
+    changed_divider(call, done.view, done.reply.divider)
 }
 
 /// `GET /v3/container/topic/{topic}`

@@ -258,12 +258,12 @@ pub(super) async fn changed_divider(
     view: &SeenView<TopicPlan>,
     id: u64,
 ) -> Result<Preferred<ChangedDivider>> {
+    if let Some(minimal) = call.minimal(id, tag_of(view))? {
+        return Ok(minimal);
+    }
     let seen = seen(call, &view.state).await?;
     let Some(info) = dividers(&seen).into_iter().find(|divider| divider.id == id.to_string()) else {
         return crate::api::topic::reply::gone_divider(id, tag_of(view));
     };
-    if let Some(minimal) = call.minimal(id, tag_of(view))? {
-        return Ok(minimal);
-    }
     Ok(Json::of(&DividerReply { info })?.with_etag(ETag::new(tag_of(view), "change")).shown().into())
 }
