@@ -33,7 +33,7 @@ use super::query::{Pairs, Query};
 use super::reply::{BodyStream, Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, etag, pace, prefer};
+use super::{body, calls, client, cors, etag, minimal, pace};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
@@ -327,7 +327,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
             let bytes = if surface == Surface::V3 { body.whole() } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
-        Content::Minimal(body) => HttpResponse::Ok().content_type(prefer::MEDIA_TYPE).body(body.whole()),
+        Content::Minimal(body) => HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(body.whole()),
         Content::Listing(stream) => made(json, stream, http),
         Content::Made(media_type, stream) => made(media_type, stream, http),
         Content::File(media_type, bytes) => HttpResponse::Ok().content_type(media_type).body(bytes),

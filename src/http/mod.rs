@@ -19,6 +19,7 @@ pub(crate) mod intake;
 pub mod listing;
 pub(crate) mod media_type;
 pub(crate) mod meters;
+pub(crate) mod minimal;
 pub(crate) mod openapi;
 pub(crate) mod origin;
 pub(crate) mod pace;

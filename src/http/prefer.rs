@@ -7,54 +7,19 @@ use std::marker::PhantomData;
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
-use serde::Serialize;
 use stet_actors::error::Result;
 use stet_actors::expect::Tag;
-use stet_actors::id::{Loid, ShortcutId};
 
 use super::call::Call;
 use super::etag::ETag;
+use super::minimal::{Minimal, MinimalItem};
 use super::reply::{Answer, Enveloped, Json, Reply};
 use crate::json::{Changed, TypeOf, type_of};
 
-/// The media type of a [`Minimal`].
-pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
 /// The request header.
 pub(super) const PREFER: &str = "prefer";
 /// The response header that says which preference was followed.
 pub(super) const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
-
-/// What a client is told of a change that it wants to hear little of.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Minimal {
-    /// What the change is about, as the whole reply names it: an object, a container, a post, an item, a divider.
-    id: String,
-    /// The revision, after the change, of what the ETag names.
-    revision: u64,
-    /// The items that the change put, moved or took out of a drawer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    items: Option<Vec<MinimalItem>>,
-}
-
-/// An item in a [`Minimal`].
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MinimalItem {
-    /// Its shortcut id.
-    #[schemars(with = "ShortcutId")]
-    pub id: String,
-    /// Where it stands; where it stood, of one that was taken out.
-    pub position: usize,
-    /// Loid of its object.
-    #[schemars(with = "Loid")]
-    pub source: String,
-}
-
-impl Minimal {
-    /// Of that id, in that state.
-    pub fn of(id: impl ToString, state: Tag) -> Minimal {
-        Minimal { id: id.to_string(), revision: state.revision, items: None }
-    }
-}
 
 /// The answer to a change: that of a `T`, or as short as the client prefers.
 pub struct Preferred<T> {
@@ -111,7 +76,7 @@ impl Call {
         state: Tag,
         items: impl IntoIterator<Item = MinimalItem>,
     ) -> Result<Option<Preferred<T>>> {
-        let minimal = || Minimal { items: Some(items.into_iter().collect()), ..Minimal::of(state.object, state) };
+        let minimal = || Minimal::with_items(items, state);
         self.prefers_minimal().then(|| short(&minimal(), state)).transpose()
     }
 }

@@ -17,7 +17,7 @@ use stet_actors::expect::Tag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
-use super::prefer::Minimal;
+use super::minimal::Minimal;
 use crate::give_way;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 use crate::limits::Share;
@@ -30,7 +30,7 @@ pub trait Answer {
     /// The schema of the body; `None` if that is not JSON.
     const SCHEMA: Option<TypeOf>;
 
-    /// Whether it may be a [`Minimal`](super::prefer::Minimal) instead, as the client prefers.
+    /// Whether it may be a [`Minimal`] instead, as the client prefers.
     const MAY_BE_MINIMAL: bool = false;
 
     /// The body on the wire.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
-use super::super::prefer::{self, Minimal};
+use super::super::minimal::{self, Minimal};
 use super::super::route::{Produces, QueryParam, Route, Token, type_of};
 use super::schemas::Schemas;
 use super::{Shape, bodies, enveloped};
@@ -50,7 +50,7 @@ fn names_something(route: &Route) -> bool {
 pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: &mut Schemas) -> Map<String, Value> {
     let mut success = success(route, reply);
     if route.handler().may_be_minimal {
-        success[prefer::MEDIA_TYPE] = json!({"schema": envelope(&schemas.reply(type_of::<Minimal>))});
+        success[minimal::MEDIA_TYPE] = json!({"schema": envelope(&schemas.reply(type_of::<Minimal>))});
     }
     let response = |code: u16| match code {
         200 => json!({"description": description(200), "headers": success_headers(route, shape), "content": success}),

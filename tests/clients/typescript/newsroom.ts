@@ -8,7 +8,8 @@ import type { components, paths } from "./stet.js";
 const base = process.argv[2] ?? "";
 const password = process.env["STET_ADMIN_PASSWORD"] ?? "";
 const folderPath = `/Test/typescript-${randomUUID()}`;
-const client = createClient<paths>({ baseUrl: base });
+// The media type: what the short replies of `Prefer` look like is then no part of the types.
+const client = createClient<paths, "application/json">({ baseUrl: base });
 
 /** The result of a success. */
 function result<T>(answer: { data?: { result: T }; error?: unknown; response: Response }): T {
