@@ -38,6 +38,7 @@ pub mod rows;
 pub mod runtime;
 pub mod sequence;
 pub mod store;
+pub mod thread;
 pub mod topic;
 pub mod topic_plan;
 pub mod usage;

@@ -15,8 +15,8 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
 use stet_actors::liveblog::{
-    AddPost, Liveblog, LiveblogState, MAX_HISTORY, NewLiveblog, Post, PostAddress, PostBody, PostDone, PostFields,
-    PostStatus, RemovePost, SetStatus, Sight, UpdatePost, post_name,
+    AddPost, Liveblog, LiveblogState, MAX_HISTORY, NewLiveblog, Post, PostAddress, PostBody, PostFields, PostStatus,
+    RemovePost, SetStatus, Sight, UpdatePost, post_name,
 };
 use stet_actors::object::{Content, CreateMode, NewContent, Reach, SmallBody, Stored, Version};
 use stet_actors::part::{NewAttachment, attachment_body};
@@ -164,7 +164,7 @@ fn a_name_that_is_taken_is_met_as_the_mode_says() {
 
         let key = first.post.at_version(1).to_key();
         let replaced = world.run(again(CreateMode::Replace, "three")).await;
-        assert_eq!(replaced, PostDone { post: first.post, is_new: false });
+        assert_eq!((replaced.post, replaced.is_new), (first.post, false));
         assert_eq!(world.post(first.post).await.record.version, 1);
         assert_eq!(world.row(Table::Bodies, &key).as_deref(), Some(&b"three"[..]));
 
@@ -195,7 +195,7 @@ fn a_post_that_was_moved_is_back_at_the_time_it_is_written_again_with() {
             let fields = PostFields { timestamp: Some(NOON + 9), ..PostFields::default() };
             world.run(UpdatePost { fields, ..update(named) }).await;
             let again = world.run(AddPost { mode, ..post("again", 1) }).await;
-            assert_eq!(again, PostDone { post: named, is_new: false });
+            assert_eq!((again.post, again.is_new), (named, false));
             let view = world.view().await;
             assert_eq!(world.post(named).await.timestamp, NOON + 1);
             let order: Vec<Loid> = view.state.posts().map(|post| post.loid()).collect();

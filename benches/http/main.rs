@@ -2,7 +2,7 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, caches, rights, start, redis, liveblog, followers, topic, folder, disk.
+//! read, caches, rights, start, redis, liveblog, followers, topic, folder, disk, threads.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
 //! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
@@ -14,6 +14,7 @@ mod follow;
 mod liveblog;
 mod redis;
 mod stet;
+mod threads;
 mod topic;
 
 use std::io::Write;
@@ -88,6 +89,9 @@ fn main() {
     }
     if wanted("disk") {
         disk::growth(&plan);
+    }
+    if wanted("threads") {
+        threads::costs(&plan);
     }
 }
 

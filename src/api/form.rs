@@ -23,6 +23,9 @@ use crate::http::reply::Json;
 use crate::http::wording::of_payload;
 use crate::limits::{Gathered, Room};
 
+/// Bytes of a part `options` that is kept as it was read while the rest of the form comes.
+const SHORT_OPTIONS: usize = 1024;
+
 /// A file that a form may have.
 pub(crate) struct FileRule {
     /// Name of its part.
@@ -158,9 +161,13 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                     let message = "The part `options` must be a JSON object, but is a list.";
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
                 }
-                // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what comes
-                // behind it may take long.
-                options_of::<T, _>(&bytes, limits, &Room::of_nobody(), drop).await?;
+                if bytes.len() <= SHORT_OPTIONS {
+                    form.options = options_of(&bytes, limits, into.room, |options| options).await?;
+                } else {
+                    // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what
+                    // comes behind it may take long.
+                    options_of::<T, _>(&bytes, limits, &Room::of_nobody(), drop).await?;
+                }
                 form.options_text = bytes;
             }
             Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, into).await?),
@@ -168,7 +175,9 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
             None => return Err(unknown_part(&name, rules)),
         }
     }
-    form.options = options_of(&form.options_text, limits, into.room, |options| options).await?;
+    if form.options_text.len() > SHORT_OPTIONS {
+        form.options = options_of(&form.options_text, limits, into.room, |options| options).await?;
+    }
     Ok(form)
 }
 

@@ -18,6 +18,7 @@ use actix_web::dev::{AppConfig, Service};
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{self, Data};
 use actix_web::{App as WebApp, Error as WebError, HttpMessage};
+use stet_actors::thread;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::http::app::App;
@@ -109,6 +110,8 @@ fn calls<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
+    // Each worker makes a service of its own, on its thread.
+    thread::name_this(c"stet-http");
     let server = &app.config.server;
     let idle = Duration::from_secs(server.keep_alive_seconds);
     let head = Duration::from_secs(server.slow_request_seconds);

@@ -13,7 +13,6 @@ use super::{Liveblog, POST_TYPE};
 use crate::command::{Command, Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
-use crate::folder::free_name;
 use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, Text};
 use crate::part::{NewAttachment, attach, detach};
@@ -27,6 +26,9 @@ pub struct PostDone {
     pub post: Loid,
     /// Whether it is new.
     pub is_new: bool,
+    /// The liveblog's revision with the change; 0 if nothing has changed, or it was not noted yet when the change was made.
+    #[serde(default)]
+    pub revision: u64,
 }
 
 /// Adds a post, or writes over one of its name, as `mode` says.
@@ -62,7 +64,7 @@ impl Command for AddPost {
                 CreateMode::AutoRename => {}
                 // Whoever does not see the post may not write over it either, and hears the same whatever they ask for.
                 _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(&name, None).into()),
-                CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false }),
+                CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false, revision: 0 }),
                 CreateMode::Exception => return Err(name_taken(&name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
@@ -74,12 +76,12 @@ impl Command for AddPost {
                     describe(&mut post, &self.fields, context)?;
                     attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
                     unapprove(&mut post, self.reach, context);
-                    liveblog.replace(&there, post, context);
-                    return Ok(PostDone { post: there.loid(), is_new: false });
+                    let revision = liveblog.replace(&there, post, context);
+                    return Ok(PostDone { post: there.loid(), is_new: false, revision });
                 }
             }
         }
-        let name = free_name(&name, |name| Ok::<_, Error>(liveblog.named(name).is_some()))?;
+        let name = liveblog.free_name(&name)?;
         let liveblog_loid = liveblog.object().record.loid;
         let loid = Loid::new(liveblog_loid.database, context.next_number()?);
         let waits = self.moderated || liveblog.head().moderated || self.reach != Reach::All;
@@ -113,8 +115,8 @@ impl Command for AddPost {
         write(&mut post, Some(&self.body), 0, context)?;
         describe(&mut post, &self.fields, context)?;
         attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
-        liveblog.insert(post, context);
-        Ok(PostDone { post: loid, is_new: true })
+        let revision = liveblog.insert(post, context);
+        Ok(PostDone { post: loid, is_new: true, revision })
     }
 }
 
@@ -160,11 +162,12 @@ impl Command for UpdatePost {
         write(&mut post, self.body.as_ref(), 0, context)?;
         let described = describe(&mut post, &self.fields, context)?;
         attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
+        let mut done = PostDone { post: old.loid(), is_new: false, revision: 0 };
         if post != *old || described {
             unapprove(&mut post, self.reach, context);
-            liveblog.replace(&old, post, context);
+            done.revision = liveblog.replace(&old, post, context);
         }
-        Ok(PostDone { post: old.loid(), is_new: false })
+        Ok(done)
     }
 }
 
@@ -186,7 +189,7 @@ impl Command for SetStatus {
 
     fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let old = liveblog.get(&self.post)?.clone();
-        let done = PostDone { post: old.loid(), is_new: false };
+        let mut done = PostDone { post: old.loid(), is_new: false, revision: 0 };
         check_reach(&old, self.reach, context)?;
         if self.reach != Reach::All
             && (matches!(self.to, PostStatus::Approved | PostStatus::Rejected)
@@ -204,7 +207,7 @@ impl Command for SetStatus {
         if old.status != self.to {
             let mut post = Post::clone(&old);
             turn(&mut post, self.to, context);
-            liveblog.replace(&old, post, context);
+            done.revision = liveblog.replace(&old, post, context);
         }
         Ok(done)
     }
@@ -227,8 +230,8 @@ impl Command for RemovePost {
     fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let post = liveblog.get(&self.post)?.clone();
         check_reach(&post, self.reach, context)?;
-        liveblog.take(&post, context)?;
-        Ok(PostDone { post: post.loid(), is_new: false })
+        let revision = liveblog.take(&post, context)?;
+        Ok(PostDone { post: post.loid(), is_new: false, revision })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A liveblog in memory: all its posts, in the order of the listing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
@@ -12,6 +13,7 @@ use super::sight::Hidden;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
+use crate::folder::free_name;
 use crate::id::{Loid, ObjectUuid};
 use crate::object::{Object, Text};
 use crate::part;
@@ -100,8 +102,9 @@ impl State for LiveblogState {
     }
 }
 
-fn normal(name: &str) -> Text {
-    name.nfc().collect::<String>().into()
+/// A name in NFC, as names are told apart. One of ASCII is, and nearly all posts have such names: those of their timestamps.
+fn normal(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() { name.into() } else { name.nfc().collect::<String>().into() }
 }
 
 impl LiveblogState {
@@ -166,7 +169,7 @@ impl LiveblogState {
         let loid = match address {
             PostAddress::Loid(loid) => Some(loid.object()),
             PostAddress::Uuid(uuid) => self.by_uuid.get(uuid).copied(),
-            PostAddress::Name(name) => self.by_name.get(&normal(name)).copied(),
+            PostAddress::Name(name) => self.by_name.get(&*normal(name)).copied(),
         };
         let found = loid.and_then(|loid| self.posts.get(*self.by_loid.get(&loid)?));
         found.ok_or_else(|| self.not_held(address))
@@ -185,8 +188,13 @@ impl LiveblogState {
 
     /// Whether a post has that name.
     pub(super) fn named(&self, name: &str) -> Option<&Arc<Post>> {
-        let loid = self.by_name.get(&normal(name))?;
+        let loid = self.by_name.get(&*normal(name))?;
         self.posts.get(*self.by_loid.get(loid)?)
+    }
+
+    /// A name that no post has: that one, or with a number.
+    pub(super) fn free_name(&self, name: &str) -> Result<String> {
+        free_name(name, |name| Ok::<_, Error>(self.by_name.contains_key(&*normal(name))))
     }
 
     /// The posts that have changed after a revision, oldest change first, each once: the post as it is, or the row of one that
@@ -214,7 +222,11 @@ impl LiveblogState {
         }
         self.by_loid.insert(loid, post.place_in_order());
         self.by_uuid.insert(post.record.uuid, loid);
-        self.by_name.insert(normal(&post.record.name), loid);
+        let name = match normal(&post.record.name) {
+            Cow::Borrowed(_) => post.record.name.clone(),
+            Cow::Owned(name) => name.into(),
+        };
+        self.by_name.insert(name, loid);
         self.changes.insert(post.record.revision, Change::There(loid));
         self.posts.put(post);
     }
@@ -233,31 +245,36 @@ impl LiveblogState {
         self.posts.remove(post.place_in_order());
         self.by_loid.remove(&post.loid());
         self.by_uuid.remove(&post.record.uuid);
-        self.by_name.remove(&normal(&post.record.name));
+        self.by_name.remove(&*normal(&post.record.name));
         self.changes.remove(&post.record.revision);
     }
 
-    /// Puts a new post.
-    pub(super) fn insert(&mut self, mut post: Post, context: &mut Context<'_>) {
-        post.record.revision = self.next_revision();
+    /// Puts a new post. Gives the revision that goes with it.
+    pub(super) fn insert(&mut self, mut post: Post, context: &mut Context<'_>) -> u64 {
+        let revision = self.next_revision();
+        post.record.revision = revision;
         context.put(None, &post);
         context.concerns_seen(post.loid(), false, post.is_seen());
         self.keep(Arc::new(post));
+        revision
     }
 
-    /// Puts a post in the place of what it was.
-    pub(super) fn replace(&mut self, old: &Post, mut new: Post, context: &mut Context<'_>) {
-        new.record.revision = self.next_revision();
+    /// Puts a post in the place of what it was. Gives the revision that goes with it.
+    pub(super) fn replace(&mut self, old: &Post, mut new: Post, context: &mut Context<'_>) -> u64 {
+        let revision = self.next_revision();
+        new.record.revision = revision;
         new.record.modified = context.now_s();
         new.record.last_modifier = context.who.user.clone();
         context.put(Some(old), &new);
         context.concerns_seen(new.loid(), old.is_seen(), new.is_seen());
         self.forget(old);
         self.keep(Arc::new(new));
+        revision
     }
 
-    /// Takes a post out for good, with its versions, attributes and attachments, and remembers that it went.
-    pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<(), Fault> {
+    /// Takes a post out for good, with its versions, attributes and attachments, and remembers that it went. Gives the revision that
+    /// goes with it.
+    pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<u64, Fault> {
         erase(post, context)?;
         let removed = RemovedPost {
             liveblog: self.head.loid,
@@ -269,8 +286,9 @@ impl LiveblogState {
         context.put(None, &removed);
         context.concerns_seen(post.loid(), post.is_seen(), false);
         self.forget(post);
-        self.changes.insert(removed.revision, Change::Removed(Arc::new(removed)));
-        Ok(())
+        let revision = removed.revision;
+        self.changes.insert(revision, Change::Removed(Arc::new(removed)));
+        Ok(revision)
     }
 
     /// Says whether new posts wait for approval.

@@ -34,6 +34,7 @@ use crate::runtime::{
     run_joint, store_failure, unknown,
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
+use crate::thread;
 
 /// The repository: all containers, over one store. Cloning gives another handle to the same. It reads as its [`Reader`] does.
 #[derive(Clone)]
@@ -88,6 +89,9 @@ impl Repository {
     ) -> Result<Repository, StoreError> {
         let numbers = Arc::new(NumberMill::open(store.clone()).await?);
         let arbiters: Vec<Arbiter> = (0..options.arbiters.max(1)).map(|_| Arbiter::new()).collect();
+        for arbiter in &arbiters {
+            arbiter.spawn_fn(|| thread::name_this(c"stet-arbiter"));
+        }
         let admission = Arc::new(Semaphore::new(options.permits));
         let interrupted = Remainder::next_entry(&*store, View::Latest, None)?.is_some();
         let remains = Arc::new(Remains::new(interrupted));

@@ -68,7 +68,7 @@ impl Named {
         if *self.shown.entry(post).or_insert(self.next) != self.next {
             return Ok(None);
         }
-        settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display).await)
+        settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display, None).await)
             .await
             .map(Some)
     }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostStatus};
-use stet_actors::object::{SmallBody, Stored};
+use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostBody, PostFields, PostStatus};
+use stet_actors::object::{Attributes, NewContent, SmallBody, Stored};
 use stet_actors::runtime::Left;
 use stet_actors::store::View;
 
@@ -37,11 +37,49 @@ use crate::records::{Groups, ObjectRecord, is_large, render};
 /// Posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
 
-/// A post.
+/// What is shown of a post and lies in rows of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// Its attribute texts.
+    pub attributes: Attributes,
+    /// The bytes of its content, if that is text and lies in the tables.
+    pub bytes: Option<Bytes>,
+}
+
+impl Beside {
+    /// As the rows have it.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn of(app: &App, post: &Post) -> Result<Beside> {
+        Ok(Beside { attributes: app.repository.attributes(post.loid())?, bytes: content_of(app, post)? })
+    }
+
+    /// Of a post that was made of this, and that nobody has changed since.
+    pub fn sent(post: Loid, fields: &PostFields, body: &PostBody) -> Beside {
+        let PostFields { attributes, system_attributes, .. } = fields;
+        let NewContent { content, small, .. } = &body.content;
+        Beside {
+            attributes: Attributes {
+                attributes: attributes.clone(),
+                system_attributes: system_attributes.clone(),
+                ..Attributes::none(post)
+            },
+            bytes: small.clone().filter(|_| words::is_text(&content.content_type)),
+        }
+    }
+}
+
+/// A post; `known` is what lies beside it, where that need not be read.
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) async fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Ready<WirePost>, Unsettled> {
+pub(super) async fn post_shown(
+    app: &App,
+    post: &Post,
+    display: &Display,
+    known: Option<Beside>,
+) -> Result<Ready<WirePost>, Unsettled> {
     let part = ShownPart {
         container: post.liveblog,
         part: post.loid(),
@@ -51,8 +89,10 @@ pub(super) async fn post_shown(app: &App, post: &Post, display: &Display) -> Res
         configuration: app.sysconfig.changes(),
     };
     let make = async |part: &ShownPart<Loid>| {
-        let read = || Ok((app.repository.attributes(post.loid())?, content_of(app, post)?));
-        let (attributes, bytes) = of_post(&app.repository, post, read)?;
+        let Beside { attributes, bytes } = match known {
+            Some(known) => known,
+            None => of_post(&app.repository, post, || Beside::of(app, post))?,
+        };
         let path = part.path.clone();
         let groups = Groups::of(&attributes, display).await?;
         let size = if is_large(&attributes) { LARGE_TEXT } else { 0 };
@@ -175,13 +215,13 @@ impl Items for PostItems {
         let address = PostAddress::Loid(*post);
         if let Some(open) = self.open.as_ref().filter(|_| !late) {
             let post = open.view.state.get(&address)?;
-            return Ok(Made::Item(post_shown(&call.app, post, &self.display).await?));
+            return Ok(Made::Item(post_shown(&call.app, post, &self.display, None).await?));
         }
         self.open = None;
         let shown = async {
             let view = call.view_of::<Liveblog>(self.liveblog).await?;
             settled(call, Open::of(call, view)?, async |open| {
-                post_shown(&call.app, open.seen(&address)?, &self.display).await
+                post_shown(&call.app, open.seen(&address)?, &self.display, None).await
             })
             .await
         };
@@ -245,12 +285,18 @@ pub(super) async fn changed_reply(
     Ok(shown.shown().into())
 }
 
-/// A post alone.
+/// A post alone; `known` as for [`post_shown`].
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) async fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Json<PostReply>, Unsettled> {
-    let shown = post_shown(app, post, &Display::with_defaults(false)).await?;
+pub(super) async fn post_reply(
+    app: &App,
+    open: &Open,
+    post: &Post,
+    what: &str,
+    known: Option<Beside>,
+) -> Result<Json<PostReply>, Unsettled> {
+    let shown = post_shown(app, post, &Display::with_defaults(false), known).await?;
     let revision = Revision { revision: open.view.revision() };
     Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
@@ -258,7 +304,7 @@ pub(super) async fn post_reply(app: &App, open: &Open, post: &Post, what: &str) 
 /// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since.
 /// `None` if its bytes were replaced in place. Attributes are those of now.
 pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
-    let bytes = content_of(app, post)?;
+    let Beside { attributes, bytes } = Beside::of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
         // Gone, or nothing that is shown.
@@ -269,7 +315,7 @@ pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<
         return Ok(None);
     }
     let display = Display::with_defaults(false);
-    let groups = Groups::of(&app.repository.attributes(post.loid())?, &display).await?;
+    let groups = Groups::of(&attributes, &display).await?;
     let base = rendered(app, post, groups, &display, None, bytes)?;
     let more = Revision { revision: open.view.revision() };
     Ok(Some(Json::of(&With { base, more })?.with_etag(tag_of(open, post, "change"))))

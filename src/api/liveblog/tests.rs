@@ -6,7 +6,7 @@ use stet_actors::object::CreateMode;
 use stet_actors::part::NewAttachment;
 
 use super::files::attached;
-use super::reply::post_as_left;
+use super::reply::{Beside, post_as_left};
 use super::resolved::Posts;
 use super::*;
 use crate::http::testing::{House, SMALL, by_editor};
@@ -90,6 +90,39 @@ impl Blog {
         let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
+    }
+}
+
+#[actix_web::test]
+async fn what_a_new_post_was_made_of_is_what_its_rows_have() {
+    let blog = Blog::new().await;
+    let text = |said: Option<&str>| said.map(Into::into);
+    for (media_type, bytes, attributes, system_attributes) in [
+        ("text/xml", &b"<p/>"[..], Some("<a/>"), Some("<props/>")),
+        ("text/plain", b"", None, Some("<props/>")),
+        ("image/png", b"no text", Some("<a/>"), None),
+        ("text/plain", &[b'x'; SMALL + 1], None, None),
+    ] {
+        let fields = PostFields {
+            attributes: text(attributes),
+            system_attributes: text(system_attributes),
+            ..PostFields::default()
+        };
+        let body = blog.body(media_type, bytes).await;
+        let add = AddPost {
+            fields: fields.clone(),
+            moderated: false,
+            body: body.clone(),
+            attachments: Vec::new(),
+            mode: CreateMode::AutoRename,
+            reach: Reach::All,
+            sight: Sight::All,
+        };
+        let (open, address) = blog.after(add).await;
+        let post = open.view.state.get(&address).expect("it is there");
+        let read = Beside::of(&blog.house.app, post).expect("the store is well");
+        assert_eq!(Beside::sent(post.loid(), &fields, &body), read, "{media_type}");
+        assert_eq!(read.bytes.is_some(), media_type.starts_with("text/") && bytes.len() <= SMALL);
     }
 }
 

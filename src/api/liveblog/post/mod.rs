@@ -12,7 +12,7 @@ use stet_actors::liveblog::{
 use stet_actors::object::Text;
 use stet_actors::part::NewAttachment;
 
-use super::reply::{post_as_left, post_reply};
+use super::reply::{Beside, post_as_left, post_reply};
 use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
 use super::{Open, address, open};
 use crate::api::form::{self, FilePart, FileRule, Form, Submitted};
@@ -44,8 +44,10 @@ pub async fn create_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
             .with_detail("part", "content")
     })?;
     let mut options = form.options;
+    let fields = fields_of(&call.app, &mut options).await?;
+    let sent = (fields.clone(), body.clone());
     let command = AddPost {
-        fields: fields_of(&call.app, &mut options).await?,
+        fields,
         moderated: options.moderated.unwrap_or(false),
         body,
         attachments: attachments_of(form.files),
@@ -53,7 +55,7 @@ pub async fn create_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
         reach: open.reach,
         sight: open.sight.clone(),
     };
-    execute(&call, open, command).await
+    execute(&call, open, command, Some(sent)).await
 }
 
 /// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have stay as they are.
@@ -81,14 +83,14 @@ pub async fn update_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
         remove_attachments: removed.collect::<Result<_>>()?,
         reach: open.reach,
     };
-    execute(&call, open, command).await
+    execute(&call, open, command, None).await
 }
 
 /// `GET /v3/container/liveblog/{source}/post/{post}`
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid(), call.param("post"))?;
-    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post").await).await
+    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post", None).await).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -114,7 +116,7 @@ pub async fn mark_deleted(call: Call) -> Result<Preferred<ChangedPost>> {
 async fn set_status(call: &Call, to: PostStatus) -> Result<Preferred<ChangedPost>> {
     let open = open(call).await?;
     let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
-    execute(call, open, command).await
+    execute(call, open, command, None).await
 }
 
 /// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
@@ -132,11 +134,12 @@ fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
     Ok(PostAddress::Loid(post.loid()))
 }
 
-/// Changes a post; the reply is the post as it is right after.
+/// Changes a post; the reply is the post as it is right after. `sent`: what a new one is made of.
 async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     call: &Call,
     open: Open,
     command: C,
+    sent: Option<(PostFields, PostBody)>,
 ) -> Result<Preferred<ChangedPost>> {
     let app = &call.app;
     let done = call.change(&open.liveblog, command).await?;
@@ -157,7 +160,10 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         return Ok(minimal);
     }
     if let Some(left) = there {
-        let reply = match post_reply(app, &open, left, "change").await {
+        // When the call is sent again, it is what others have made of it since.
+        let is_as_made = done.reply.is_new && done.reply.revision == left.record.revision;
+        let known = sent.filter(|_| is_as_made).map(|(fields, body)| Beside::sent(left.loid(), &fields, &body));
+        let reply = match post_reply(app, &open, left, "change", known).await {
             Ok(reply) => Some(reply),
             Err(Unsettled::Failed(error)) => return Err(error),
             // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
@@ -172,7 +178,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         if !is_shown(open, found) {
             return Err(open.view.state.not_held(&post).into());
         }
-        post_reply(app, open, found, "change").await
+        post_reply(app, open, found, "change", None).await
     });
     match shown.await {
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
