@@ -426,3 +426,18 @@ fn a_file_that_may_not_grow_counts_as_a_full_disk_and_ends_nothing() {
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");
 }
+
+#[test]
+fn threads_are_told_apart_by_their_names() {
+    let server = Server::start();
+    let names = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).expect("the server runs");
+        let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
+        tasks.filter_map(|task| name(task.ok()?)).map(|name| name.trim().to_owned()).collect::<Vec<_>>()
+    };
+    // Some begin with the first request.
+    server.login("editor");
+    for thread in ["stet-http", "stet-arbiter", "stet-writer", "stet-checkpoint"] {
+        wait_until(thread, || names().iter().any(|name| name == thread));
+    }
+}
