@@ -32,6 +32,18 @@ enum Work {
     End,
 }
 
+/// Closes the store when the writer panics, before its batch is let go: those who wait for that hear of it so, and whoever they tell is
+/// not taken in any more.
+struct ClosesInPanic(Arc<Shared>);
+
+impl Drop for ClosesInPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.gate.lock().phase = Phase::Closing;
+        }
+    }
+}
+
 impl Writer {
     pub fn new(shared: Arc<Shared>, journal: Option<Journal>) -> Writer {
         Writer { shared, journal, unsettled: false }
@@ -77,6 +89,7 @@ impl Writer {
     }
 
     fn commit(&mut self, batch: Vec<Waiting>) {
+        let _closing = ClosesInPanic(self.shared.clone());
         let last = batch.iter().rev().find(|set| set.writes()).map(|set| set.seq);
         if let (Some(last), Some(journal)) = (last, &mut self.journal) {
             let begun = Instant::now();
