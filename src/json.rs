@@ -289,6 +289,14 @@ pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec
     Ok(gaps)
 }
 
+/// A number as clients get it: as a text, for it may be beyond what theirs can hold; for `serialize_with`.
+///
+/// # Errors
+/// The serializer's own.
+pub fn as_text<S: Serializer>(number: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
+}
+
 /// A value as JSON.
 ///
 /// # Errors

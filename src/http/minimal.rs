@@ -5,6 +5,8 @@ use serde::Serialize;
 use stet_actors::expect::Tag;
 use stet_actors::id::{Loid, ShortcutId};
 
+use crate::json::as_text;
+
 /// The media type of a [`Minimal`].
 pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
 
@@ -24,13 +26,13 @@ pub struct Minimal {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MinimalItem {
     /// Its shortcut id.
+    #[serde(serialize_with = "as_text")]
     #[schemars(with = "ShortcutId")]
-    pub id: String,
+    pub id: ShortcutId,
     /// Where it stands; where it stood, of one that was taken out.
     pub position: usize,
     /// Loid of its object.
-    #[schemars(with = "Loid")]
-    pub source: String,
+    pub source: Loid,
 }
 
 impl Minimal {
@@ -43,4 +45,9 @@ impl Minimal {
     pub fn with_items(items: impl IntoIterator<Item = MinimalItem>, state: Tag) -> Minimal {
         Minimal { items: Some(items.into_iter().collect()), ..Minimal::of(state.object, state) }
     }
+}
+
+impl MinimalItem {
+    /// Bytes of one on the wire, about.
+    pub const BYTES: usize = 100;
 }

@@ -14,6 +14,7 @@ use super::call::Call;
 use super::etag::ETag;
 use super::minimal::{Minimal, MinimalItem};
 use super::reply::{Answer, Enveloped, Json, Reply};
+use crate::give_way;
 use crate::json::{Changed, TypeOf, type_of};
 
 /// The request header.
@@ -64,26 +65,29 @@ impl Call {
     /// # Errors
     /// As [`Enveloped::of`].
     pub fn minimal<T>(&self, id: impl ToString, state: Tag) -> Result<Option<Preferred<T>>> {
-        self.prefers_minimal().then(|| short(&Minimal::of(id, state), state)).transpose()
+        if !self.prefers_minimal() {
+            return Ok(None);
+        }
+        Ok(Some(short(Enveloped::of(&Minimal::of(id, state), 0)?, state)))
     }
 
-    /// The same about a drawer and some of its items.
+    /// The same about a drawer and some of its items, of which there may be thousands.
     ///
     /// # Errors
     /// As [`Enveloped::of`].
-    pub fn minimal_with<T>(
-        &self,
-        state: Tag,
-        items: impl IntoIterator<Item = MinimalItem>,
-    ) -> Result<Option<Preferred<T>>> {
-        let minimal = || Minimal::with_items(items, state);
-        self.prefers_minimal().then(|| short(&minimal(), state)).transpose()
+    pub async fn minimal_with<T>(&self, state: Tag, items: Vec<MinimalItem>) -> Result<Option<Preferred<T>>> {
+        if !self.prefers_minimal() {
+            return Ok(None);
+        }
+        let bytes = items.len() * MinimalItem::BYTES;
+        let made = give_way::by_size(bytes, move || Enveloped::of(&Minimal::with_items(items, state), 0)).await??;
+        Ok(Some(short(made, state)))
     }
 }
 
-fn short<T>(minimal: &Minimal, state: Tag) -> Result<Preferred<T>> {
-    let reply = Reply::minimal(Enveloped::of(minimal, 0)?).with_etag(ETag::new(state, "minimal"));
-    Ok(Preferred::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal"))))
+fn short<T>(minimal: Enveloped<Minimal>, state: Tag) -> Preferred<T> {
+    let reply = Reply::minimal(minimal).with_etag(ETag::new(state, "minimal"));
+    Preferred::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal")))
 }
 
 /// Whether the first of the preferences named `return` is `minimal`, as RFC 7240 (section 2) has it: their names are compared without regard

@@ -217,11 +217,11 @@ impl ChangeReply {
         more: impl FnOnce(DrawerReply) -> DrawerReply,
     ) -> Result<ChangeReply> {
         let short = items.iter().map(|(position, item)| MinimalItem {
-            id: item.shortcut.to_string(),
+            id: item.shortcut,
             position: *position,
-            source: item.object.to_string(),
+            source: item.object,
         });
-        Ok(match call.minimal_with(tag_of(view), short)? {
+        Ok(match call.minimal_with(tag_of(view), short.collect()).await? {
             Some(minimal) => ChangeReply::Minimal(minimal),
             None => ChangeReply::Whole(Box::new(WholeReply::of(call, view, items, display, more).await?)),
         })

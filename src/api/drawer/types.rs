@@ -1,7 +1,7 @@
 //! Drawers on the wire.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use stet_actors::id::{Loid, ShortcutId};
 use stet_actors::object::Text;
 
@@ -10,7 +10,7 @@ use crate::api::object::Removed;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::Object;
-use crate::json::{Changed, Listed, Ready};
+use crate::json::{Changed, Listed, Ready, as_text};
 use crate::records::ObjectRecord;
 
 /// `info` of a drawer: its record, and what a drawer has beside.
@@ -46,10 +46,6 @@ pub struct DrawerItem {
     pub source: Loid,
     /// The object's record.
     pub object: Ready<ObjectRecord>,
-}
-
-fn as_text<S: Serializer>(id: &ShortcutId, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(id)
 }
 
 /// A drawer. A read has all items with `showItems` and none without; a change has those it concerned.
