@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::Either;
 use stet_actors::error::{Error, Result};
+use stet_actors::trace::Trace;
 
 use crate::limits::{Turn, Turns};
 
@@ -135,9 +136,10 @@ impl Aside {
     /// # Panics
     /// When `work` does.
     pub async fn work<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let trace = Trace::current();
         let working = tokio::task::spawn_blocking(move || {
             let _turn = self;
-            work()
+            trace.in_scope(work)
         });
         match working.await {
             Ok(outcome) => Ok(outcome),

@@ -2,15 +2,17 @@
 
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::net::TcpListener;
 use std::process::ExitCode;
 
 use clap::Parser;
+use futures_util::{Stream, stream};
 use stet::admin::command::Job;
 use stet::cli::{Cli, Command, ConfigArgs, ConfigJob};
-use stet::config::{Config, LogConfig};
+use stet::config::{Config, ConfigError, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, log_lines, reload, server, telemetry};
+use stet::{admin, listen, log_lines, reload, server, service_manager, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         log_lines::say(&format!("stet: signals can't be heard: {error}"));
         return Exit::Failed.into();
     }
+    let passed = listen::passed();
     let command = Cli::parse().command();
     if let Command::Load(load) = command {
         // `load` has options of its own: the configuration is the server's.
@@ -43,24 +46,7 @@ fn main() -> ExitCode {
     let again = command.clone();
     let outcome = match command {
         // The runtime needs some files before anything else does.
-        Command::Serve(_) => server::connections(&config).and_then(|_| {
-            actix::System::new().block_on(async {
-                // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
-                let stop = asked_to_stop();
-                actix::spawn(reload::at_hang_up(config.clone(), move || again.config()));
-                let listening = |address: &str| {
-                    // One line, for people and for programs that start stet; the reader may have gone.
-                    let _ = writeln!(std::io::stdout(), "listening on {address}");
-                };
-                for name in Config::unread_variables() {
-                    tracing::warn!(
-                        name,
-                        "nothing reads this environment variable; keys are STET_SECTION__KEY, with two underscores"
-                    );
-                }
-                server::serve(config, stop, listening).await
-            })
-        }),
+        Command::Serve(_) => serve(config, passed, move || again.config()),
         Command::Check(_) => server::check(&config),
         Command::Recover(recover) => server::recover(&config, recover.accept_loss),
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),
@@ -79,6 +65,45 @@ fn main() -> ExitCode {
     // The last lines of the log stand before the last words.
     lines.end();
     ended(outcome)
+}
+
+/// Serves until a signal ends it. `again` reads the configuration anew.
+fn serve(
+    config: Config,
+    passed: io::Result<Vec<TcpListener>>,
+    again: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
+) -> Result<(), Failure> {
+    let passed = passed.map_err(|error| Failure::new(Exit::Failed, format!("LISTEN_FDS: {error}")))?;
+    server::connections(&config)?;
+    actix::System::new().block_on(async {
+        // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
+        let stops = asked_to_stop();
+        actix::spawn(reload::at_hang_up(config.clone(), again));
+        actix::spawn(service_manager::show_life());
+        let listening = |address: &str| {
+            // One line, for people and for programs that start stet; the reader may have gone.
+            let _ = writeln!(io::stdout(), "listening on {address}");
+            service_manager::ready(address);
+        };
+        say_what_starts(&config);
+        for name in Config::unread_variables() {
+            tracing::warn!(
+                name,
+                "nothing reads this environment variable; keys are STET_SECTION__KEY, with two underscores"
+            );
+        }
+        server::serve(config, passed, stops, listening).await
+    })
+}
+
+/// Which stet starts, with which configuration, on which directory: what is asked first of a log.
+fn say_what_starts(config: &Config) {
+    let Config { origin, data, .. } = config;
+    let file = origin.file.as_deref().map_or("none".into(), |file| file.display().to_string());
+    let directory = std::path::absolute(&data.directory).unwrap_or_else(|_| data.directory.clone());
+    let set_by = origin.directory.as_deref().unwrap_or("default");
+    let (version, directory) = (env!("CARGO_PKG_VERSION"), directory.display());
+    tracing::info!(version, configuration = file, data = %directory, data_set_by = set_by, "stet starts");
 }
 
 /// Lets a write beyond the largest file that this process may write (`ulimit -f`) fail like one on a full disk: SIGXFSZ would end
@@ -103,11 +128,11 @@ fn administer(config: &Config, job: Job) -> Result<(), Failure> {
     actix::System::new().block_on(admin::command::run(config, job))
 }
 
-/// Resolves at SIGTERM or SIGINT, be it one that came before it was waited for. To be called inside the runtime.
-fn asked_to_stop() -> impl Future<Output = ()> + 'static {
+/// Each SIGTERM and SIGINT, be it one that came before it was waited for. To be called inside the runtime.
+fn asked_to_stop() -> impl Stream<Item = ()> + 'static {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    async move {
-        let (Ok(mut term), Ok(mut int)) = signals else {
+    stream::unfold(signals, async |mut signals| {
+        let (Ok(term), Ok(int)) = &mut signals else {
             tracing::error!("signals can't be heard; only SIGKILL ends this process");
             return std::future::pending().await;
         };
@@ -115,5 +140,7 @@ fn asked_to_stop() -> impl Future<Output = ()> + 'static {
             _ = term.recv() => {}
             _ = int.recv() => {}
         }
-    }
+        service_manager::stopping();
+        Some(((), signals))
+    })
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::{Config, ConfigError};
-use crate::telemetry;
+use crate::{service_manager, telemetry};
 
 /// Takes over what `read` gives, at each SIGHUP from this call on; for as long as it is polled. To be called inside the runtime.
 pub fn at_hang_up(
@@ -24,6 +24,7 @@ pub fn at_hang_up(
             return;
         };
         while hang_ups.recv().await.is_some() {
+            service_manager::reloading();
             let read = read.clone();
             match tokio::task::spawn_blocking(move || read()).await {
                 Ok(Ok(new)) => take_over(&mut in_force, &new),
@@ -32,6 +33,7 @@ pub fn at_hang_up(
                 }
                 Err(error) => tracing::error!(%error, "SIGHUP: the configuration could not be read"),
             }
+            service_manager::reloaded();
         }
     }
 }

@@ -7,7 +7,13 @@ use std::time::Duration;
 
 use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+use stet_actors::trace;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
@@ -44,14 +50,15 @@ const HEADS: &str = "actix_http";
 pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
     let (filter, handle) = reload::Layer::new(filter_of(config)?);
     let (writer, bounded, lines) = Lines::to(io::stderr());
+    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(writer)
-        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_ansi(colours)
         // They would be printed to standard error, too, by a macro that panics if it is gone or its disk is full.
         .log_internal_errors(false);
     let layer = match config.format {
-        LogFormat::Text => layer.boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).boxed(),
+        LogFormat::Text => layer.map_event_format(|inner| ForWhom::text(inner.with_ansi(colours))).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).map_event_format(ForWhom::json).boxed(),
     };
     // Fails when a log is set up already, which is what the second call wants.
     if tracing_subscriber::registry().with(filter).with(bounded).with(layer).try_init().is_ok() {
@@ -60,6 +67,43 @@ pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
         lines.start();
     }
     Ok(lines)
+}
+
+/// A format of lines, to which it adds whom a line is about: the request's id and its client, wherever a thread works for one.
+struct ForWhom<F> {
+    inner: F,
+    json: bool,
+}
+
+impl<F> ForWhom<F> {
+    fn text(inner: F) -> ForWhom<F> {
+        ForWhom { inner, json: false }
+    }
+
+    fn json(inner: F) -> ForWhom<F> {
+        ForWhom { inner, json: true }
+    }
+}
+
+impl<S, N, F> FormatEvent<S, N> for ForWhom<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(&self, ctx: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let Some(asked) = trace::asked() else { return self.inner.format_event(ctx, writer, event) };
+        let mut line = String::new();
+        self.inner.format_event(ctx, Writer::new(&mut line), event)?;
+        let line = line.trim_end_matches('\n');
+        match line.strip_suffix('}').filter(|_| self.json) {
+            // Neither has a character that JSON would have escaped.
+            Some(open) => {
+                writeln!(writer, r#"{open},"request":"{}","client":"{}"}}"#, asked.request, asked.client)
+            }
+            None => writeln!(writer, "{line} {asked}"),
+        }
+    }
 }
 
 /// Changes the filter of the log that [`init_tracing`] has set up.

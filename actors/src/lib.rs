@@ -41,5 +41,6 @@ pub mod store;
 pub mod thread;
 pub mod topic;
 pub mod topic_plan;
+pub mod trace;
 pub mod usage;
 pub mod web_container;

@@ -1,11 +1,12 @@
 //! The rules at the head of `runtime`, one test each.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use stet_actors::clock::{Clock, ManualClock};
+use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{Command, Context, Fault, Who};
 use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move, NewDrawer};
 use stet_actors::error::{Code, Error};
@@ -20,6 +21,7 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View};
+use stet_actors::trace::{self, Asked, RequestId, Trace};
 
 struct World {
     store: Arc<MemoryStore>,
@@ -590,5 +592,45 @@ fn a_busy_container_gives_way_to_the_others_of_its_thread() {
         };
         let (_, _, noted, ()) = tokio::join!(slow, all, note, go);
         assert!(noted.unwrap().reply < 50, "the other container waited for all that the busy one had to do");
+    });
+}
+
+/// The machine's clock, which notes whom the threads that ask it work for.
+#[derive(Clone, Default)]
+struct Noting(Arc<parking_lot::Mutex<Vec<Option<Asked>>>>);
+
+impl Clock for Noting {
+    fn now_ms(&self) -> u64 {
+        self.0.lock().push(trace::asked());
+        SystemClock.now_ms()
+    }
+
+    fn steady_ms(&self) -> u64 {
+        SystemClock.steady_ms()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        SystemClock.sleep(duration)
+    }
+}
+
+#[test]
+fn the_thread_of_a_container_knows_for_which_request_it_works() {
+    actix::System::new().block_on(async {
+        let (store, clock) = (Arc::new(MemoryStore::new()), Noting::default());
+        let options = RuntimeOptions::default();
+        let repository = Repository::start(store, Arc::new(clock.clone()), options).await.unwrap();
+        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let asked = |count| Asked { request: RequestId { process: 1, count }, client: [192, 0, 2, 7].into() };
+        let by = |count| Trace::of(asked(count), tracing::Span::none()).in_scope(request);
+        let object = NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(10));
+        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let drawer = repository.joint(create, by(1)).await.unwrap().loid;
+        let noted = std::mem::take(&mut *clock.0.lock());
+        assert!(noted.contains(&Some(asked(1))) && !noted.contains(&Some(asked(2))), "{noted:?}");
+        repository.execute(drawer, Clear, by(2)).await.unwrap();
+        let noted = std::mem::take(&mut *clock.0.lock());
+        assert!(noted.contains(&Some(asked(2))) && !noted.contains(&Some(asked(1))), "{noted:?}");
+        assert_eq!(trace::asked(), None);
     });
 }

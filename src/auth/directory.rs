@@ -172,7 +172,7 @@ impl Directory {
         match user {
             Some(user) if right => Ok(user),
             known => {
-                // A name that nobody has is not logged: it may be a password in the wrong field.
+                // A name that nobody has is not logged: it may be a password in the wrong field. The line has the client all the same.
                 tracing::warn!(user = known.as_ref().map(|user| &*user.name), "login refused");
                 Err(Error::new(Code::InvalidLogin, "The user name or the password is wrong, or the user is disabled."))
             }

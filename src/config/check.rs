@@ -93,6 +93,7 @@ impl Config {
         let wanted = "empty, or begin with `/`, not end with one, and have only characters that need no escape";
         faults.unless(well, "server.base_path", wanted, base);
         faults.within("server.workers", server.workers, 0, 1024);
+        faults.seconds("server.drain_seconds", server.drain_seconds, 0);
         faults.seconds("server.shutdown_seconds", server.shutdown_seconds, 0);
         faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
         faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);

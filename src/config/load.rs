@@ -22,6 +22,15 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
+/// How the values were found, for the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The file that was read, if one was.
+    pub file: Option<PathBuf>,
+    /// What set the data directory: an option, a variable, the file. `None`: nothing did, it is the default.
+    pub directory: Option<String>,
+}
+
 impl Config {
     /// The configuration from the file `named` (or `./config.toml`, if it is there), this process's environment and
     /// the command line.
@@ -64,14 +73,14 @@ impl Config {
         }
         let mut config = config(&layers)?;
         overrides.apply(&mut config);
+        let source = |key: &str| overrides.option(key).or_else(|| layers.source(key));
+        config.origin =
+            Origin { file: file.map(Path::to_owned), directory: source("data.directory").map(ToOwned::to_owned) };
         let faults = config.faults();
         if faults.is_empty() {
             return Ok(config);
         }
-        let explained = faults.into_iter().map(|fault| {
-            let source = overrides.option(&fault.key).or_else(|| layers.source(&fault.key));
-            set_by(fault.sentence, source)
-        });
+        let explained = faults.into_iter().map(|fault| set_by(fault.sentence, source(&fault.key)));
         Err(ConfigError { faults: explained.collect() })
     }
 }

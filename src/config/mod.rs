@@ -40,7 +40,7 @@ pub use self::content::ContentConfig;
 pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
-pub use self::load::Overrides;
+pub use self::load::{Origin, Overrides};
 pub use self::messages::{MessagesConfig, SmtpConfig, SmtpSecurity};
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
@@ -53,6 +53,9 @@ pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanCon
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// How the values were found.
+    #[serde(skip)]
+    pub origin: Origin,
     /// How it listens.
     pub server: ServerConfig,
     /// Where it keeps everything.
@@ -104,6 +107,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
+            origin: Origin::default(),
             server: ServerConfig::default(),
             data: DataConfig::default(),
             log: LogConfig::default(),

@@ -17,6 +17,8 @@ pub struct ServerConfig {
     pub base_path: String,
     /// Threads that read requests and write replies; 0 is one for every two cores and one more.
     pub workers: usize,
+    /// Seconds for which it still serves all when it was asked to end, while `/readyz` is 503.
+    pub drain_seconds: u64,
     /// Seconds that calls under way get to end when it shuts down.
     pub shutdown_seconds: u64,
     /// Seconds that an idle connection is kept open; 0 closes it after each reply.
@@ -43,6 +45,7 @@ impl Default for ServerConfig {
             listen: "127.0.0.1:8080".to_owned(),
             base_path: String::new(),
             workers: 0,
+            drain_seconds: 0,
             shutdown_seconds: 30,
             keep_alive_seconds: 75,
             slow_request_seconds: 10,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
+use stet_actors::trace::RequestId;
 use tokio::sync::OnceCell;
 
 use super::body::Bodies;
@@ -85,7 +86,9 @@ pub struct App {
     pub(super) changes: Changes,
     kept: Kept,
     stage: AtomicU8,
-    request_ids: RequestIds,
+    /// Which process an id of a request is of, and how many there have been.
+    process: u32,
+    requests: AtomicU64,
 }
 
 impl Deref for App {
@@ -123,7 +126,8 @@ impl App {
             openapi: OnceCell::new(),
             shown_metrics: Shared::default(),
             stage: AtomicU8::new(Stage::Starting as u8),
-            request_ids: RequestIds::new(),
+            process: rand::random(),
+            requests: AtomicU64::new(0),
         }
     }
 
@@ -152,55 +156,26 @@ impl App {
 
     /// An id for the next request: unique in this process, and unlikely to be that of another's.
     pub fn next_request_id(&self) -> RequestId {
-        self.request_ids.next()
+        RequestId { process: self.process, count: self.requests.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
-/// What one request is called in its answer and in the log.
-#[derive(Debug, Clone)]
-pub struct RequestId(HeaderValue);
-
-impl RequestId {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        // It was made of visible ASCII.
-        self.0.to_str().unwrap_or_default()
-    }
-
-    /// As it stands in a header.
-    pub fn into_value(self) -> HeaderValue {
-        self.0
-    }
-}
-
-/// Ids of requests: a random beginning for the process, then a count.
-struct RequestIds {
-    process: u32,
-    count: AtomicU64,
-}
-
-impl RequestIds {
-    fn new() -> RequestIds {
-        RequestIds { process: rand::random(), count: AtomicU64::new(0) }
-    }
-
-    fn next(&self) -> RequestId {
-        // Without the machinery of `format!`, for every call gets one. Eight digits, a dash, and up to sixteen digits.
-        let mut text = [0; 25];
-        let mut length = 0;
-        let mut put = |byte| {
-            text[length] = byte;
-            length += 1;
-        };
-        let digit = |value: u64| b"0123456789abcdef"[(value & 15) as usize];
-        let count = self.count.fetch_add(1, Ordering::Relaxed);
-        (0..8).rev().for_each(|place| put(digit(u64::from(self.process) >> (4 * place))));
-        put(b'-');
-        let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1);
-        (0..digits).rev().for_each(|place| put(digit(count >> (4 * place))));
-        // Hexadecimal digits and a dash are visible ASCII, which is all that a header's value must be.
-        RequestId(HeaderValue::from_bytes(&text[..length]).expect("a request id is a header's value"))
-    }
+/// An id as it stands in a header. Without the machinery of `format!`, for every call gets one.
+pub(super) fn as_header(id: RequestId) -> HeaderValue {
+    // Eight digits, a dash, and up to sixteen digits.
+    let mut text = [0; 25];
+    let mut length = 0;
+    let mut put = |byte| {
+        text[length] = byte;
+        length += 1;
+    };
+    let digit = |value: u64| b"0123456789abcdef"[(value & 15) as usize];
+    (0..8).rev().for_each(|place| put(digit(u64::from(id.process) >> (4 * place))));
+    put(b'-');
+    let digits = (u64::BITS - id.count.leading_zeros()).div_ceil(4).max(1);
+    (0..digits).rev().for_each(|place| put(digit(id.count >> (4 * place))));
+    // Hexadecimal digits and a dash are visible ASCII, which is all that a header's value must be.
+    HeaderValue::from_bytes(&text[..length]).expect("a request id is a header's value")
 }
 
 #[cfg(test)]
@@ -208,10 +183,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn request_ids_are_the_process_and_a_count_in_hexadecimal() {
+    fn an_id_stands_in_the_header_as_it_stands_in_the_log() {
         for (process, count) in [(0, 0), (0xab, 0xf), (0x1234_5678, 0x10), (u32::MAX, u64::MAX)] {
-            let ids = RequestIds { process, count: AtomicU64::new(count) };
-            assert_eq!(ids.next().as_str(), format!("{process:08x}-{count:x}"));
+            let id = RequestId { process, count };
+            assert_eq!(as_header(id), id.to_string());
         }
     }
 }

@@ -43,10 +43,10 @@ impl Bodies {
     }
 
     /// Room for the body of a call.
-    pub fn room(&self, session: Option<&LiveSession>, address: impl FnOnce() -> IpAddr) -> Arc<Room> {
+    pub fn room(&self, session: Option<&LiveSession>, address: IpAddr) -> Arc<Room> {
         match session {
             Some(session) => self.known.room(Holder::User(session.user().clone())),
-            None => self.unknown.room(Holder::Address(counted_as(address()))),
+            None => self.unknown.room(Holder::Address(counted_as(address))),
         }
     }
 }

@@ -17,12 +17,11 @@ use stet_actors::expect::Expect;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::Text;
 use stet_actors::receipt::Once;
-use tracing::Span;
+use stet_actors::trace::Trace;
 
 use super::app::App;
 use super::authorise::check_again;
 use super::body::{Incoming, Reading};
-use super::client::client_address;
 use super::identify::{check_origin, token_of};
 use super::query::Query;
 use super::reply::Json;
@@ -70,8 +69,10 @@ pub struct Call {
     pub claim: Option<Arc<Claim>>,
     /// What `If-Match` expects of what changes.
     pub(super) expect: Option<Arc<Expect>>,
-    /// The request's span.
-    pub span: Span,
+    /// The client's address, as trusted proxies show it.
+    pub client: IpAddr,
+    /// Whom what it does is done for.
+    pub trace: Trace,
 }
 
 impl Call {
@@ -258,7 +259,7 @@ impl Call {
 
     /// Network address of the client.
     pub fn address(&self) -> IpAddr {
-        client_address(&self.http, &self.app.proxies)
+        self.client
     }
 
     /// The receipt under which the outcome of this call is kept, if it may be sent again.
@@ -402,7 +403,8 @@ mod tests {
                 room: None,
                 claim: None,
                 expect: None,
-                span: Span::none(),
+                client: IpAddr::from([127, 0, 0, 1]),
+                trace: Trace::none(),
             };
             let held = size_of_val(&*(handler.answer)(call));
             assert!(held <= 6 << 10, "{}: {held} bytes", route.id);

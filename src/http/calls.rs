@@ -37,15 +37,10 @@ impl CallLimit {
     ///
     /// # Errors
     /// `TooManyRequests`.
-    pub fn count(
-        &self,
-        session: Option<&LiveSession>,
-        address: impl FnOnce() -> IpAddr,
-        now_ms: u64,
-    ) -> (Result<()>, Standing) {
+    pub fn count(&self, session: Option<&LiveSession>, address: IpAddr, now_ms: u64) -> (Result<()>, Standing) {
         let (taken, standing) = match session {
             Some(session) => self.quota.take_shared(session.calls(), now_ms),
-            None => self.addresses.take(counted_as(address()), now_ms),
+            None => self.addresses.take(counted_as(address), now_ms),
         };
         let outcome = if taken { Ok(()) } else { Err(refusal(&standing)) };
         (outcome, standing)

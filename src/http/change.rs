@@ -219,7 +219,7 @@ impl Call {
     fn request(&self) -> Result<Request> {
         let readable = self.access().readable()?;
         let (expect, once) = (self.expect.clone(), self.once());
-        Ok(Request { who: self.who()?, readable, expect, once, span: self.span.clone() })
+        Ok(Request { who: self.who()?, readable, expect, once, trace: self.trace.clone() })
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.

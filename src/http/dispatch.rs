@@ -2,6 +2,7 @@
 //! token, origin, privilege, parameters, body, handler, reply.
 
 use std::cell::Cell;
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
@@ -18,9 +19,9 @@ use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::object::Text;
-use tracing::{Instrument, Span};
+use stet_actors::trace::{Asked, RequestId, Trace};
 
-use super::app::{App, RequestId};
+use super::app::{App, Stage, as_header};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
 use super::connection::Connection;
@@ -78,13 +79,13 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         _ => path.strip_prefix(inside).filter(|rest| rest.starts_with('/')).unwrap_or(""),
     };
     let surface = Surface::of(path);
-    // A span costs about as much as a read from memory does, and a tenth of a change. So there is one when debugging; what goes
-    // wrong is reported with the request's id all the same, below.
-    let span = tracing::debug_span!("request", id = request_id.as_str(), method = %http.method(), path);
+    let span = tracing::debug_span!("request", id = %request_id, method = %http.method(), path);
+    let client = client::client_address(&http, &app.proxies);
+    let trace = Trace::of(Asked { request: request_id, client }, span);
     let mut known = Known::default();
     let route = known.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
-    let answering = with_behalf(answer(&app, &http, path, payload, &span, &mut known)).instrument(span.clone());
+    let answering = trace.follow(with_behalf(answer(&app, &http, path, payload, (client, &trace), &mut known)));
     let outcome = Timed::new(pin!(answering), endpoint).await;
     // What is answered or refused may come from rows, and the next call look at views.
     app.repository.views_agree().await;
@@ -102,23 +103,23 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
             let counted = Counted::Against { pool: &app.replies, holder, share, may_fail };
             match pieces::in_pieces(response, held, &counted) {
                 Ok(response) => response,
-                Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
+                Err(error) => render_error(&app, &error, surface, &http, request_id),
             }
         }
-        Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
+        Err(error) => render_error(&app, &error, surface, &http, request_id),
     };
     if let Some(standing) = standing {
         calls::report(&standing, response.headers_mut());
     }
-    let response = finish(&app, &http, response, request_id.clone());
+    let response = finish(&app, &http, response, request_id);
     let status = response.status();
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
     app.meters.record(endpoint, status, took);
-    span.in_scope(|| {
+    trace.in_scope(|| {
         let took_us = took.as_micros() as u64;
         if status.is_server_error() {
-            tracing::warn!(id = request_id.as_str(), endpoint, status = status.as_u16(), took_us, "answered");
+            tracing::warn!(endpoint, status = status.as_u16(), took_us, "answered");
         } else {
             tracing::debug!(endpoint, status = status.as_u16(), took_us, "answered");
         }
@@ -143,7 +144,7 @@ async fn answer(
     http: &HttpRequest,
     path: &str,
     payload: Payload,
-    span: &Span,
+    (client, trace): (IpAddr, &Trace),
     known: &mut Known,
 ) -> Result<Reply> {
     let limit = app.config.limits.url_bytes;
@@ -151,15 +152,16 @@ async fn answer(
         return Err(body::too_large("The URL", limit as u64));
     }
     // A call that fails before its caller is known is its address's.
-    let (route, params) = find(app, http, path).map_err(|error| counted(app, http, error, &mut known.standing))?;
+    let (route, params) = find(app, http, path).map_err(|error| counted(app, client, error, &mut known.standing))?;
     known.route.set(Some(route));
     let pairs = Pairs::of(http.query_string());
-    let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
-    count(app, http, session.as_deref(), &mut known.standing)?;
+    let session =
+        identify(app, route, http, &pairs).map_err(|error| counted(app, client, error, &mut known.standing))?;
+    count(app, client, session.as_deref(), &mut known.standing)?;
     known.holder = session.as_ref().map(|session| session.user().clone());
     on_behalf_of(match &known.holder {
         Some(user) => Holder::User(user.clone()),
-        None => Holder::Address(counted_as(client::client_address(http, &app.proxies))),
+        None => Holder::Address(counted_as(client)),
     });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
@@ -192,7 +194,7 @@ async fn answer(
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
-    let room = || app.bodies.room(session.as_deref(), || client::client_address(http, &app.proxies));
+    let room = || app.bodies.room(session.as_deref(), client);
     let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
     let room = incoming.as_ref().map(|incoming| incoming.room.clone());
     let (bytes, incoming) = match (incoming, route.body.most(limits)) {
@@ -231,7 +233,8 @@ async fn answer(
         room,
         claim: known.claim.clone(),
         expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
-        span: span.clone(),
+        client,
+        trace: trace.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
     AssertUnwindSafe((route.handler().answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
@@ -241,23 +244,29 @@ async fn answer(
 }
 
 /// Counts a call against the limit on calls, if there is one, and notes how its budget stands.
-fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
+fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
-    let address = || client::client_address(http, &app.proxies);
-    let (outcome, now) = limit.count(session, address, app.repository.clock().steady_ms());
+    let (outcome, now) = limit.count(session, client, app.repository.clock().steady_ms());
     *standing = Some(now);
     outcome
 }
 
 /// What a call without a session that fails with `error` is answered: that there were too many of them counts for more.
-fn counted(app: &App, http: &HttpRequest, error: Error, standing: &mut Option<Standing>) -> Error {
-    count(app, http, None, standing).err().unwrap_or(error)
+fn counted(app: &App, client: IpAddr, error: Error, standing: &mut Option<Standing>) -> Error {
+    count(app, client, None, standing).err().unwrap_or(error)
 }
 
 fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
     let method = http.method();
     // The whole path: who forgot the base path sees so.
-    let not_found = || Error::new(Code::NoSuchEndpoint, format!("There is no endpoint `{}`.", http.uri().path()));
+    let not_found = || {
+        let mut message = format!("There is no endpoint `{}`.", http.uri().path());
+        if let Some(joined) = Verb::of(method).and_then(|verb| app.router.joined(path, verb)) {
+            let base = &app.config.server.base_path;
+            message += &format!(" In a segment the slashes of a path are `%2F`; `{base}{joined}` is one.");
+        }
+        Error::new(Code::NoSuchEndpoint, message)
+    };
     let not_allowed = |allow: String| {
         Error::new(Code::MethodNotAllowed, format!("`{path}` takes {allow}, not {method}.")).with_detail("allow", allow)
     };
@@ -371,7 +380,8 @@ fn made(media_type: &'static str, stream: BodyStream, http: &HttpRequest) -> Htt
     }
 }
 
-fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: &str) -> HttpResponse {
+fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: RequestId) -> HttpResponse {
+    let request_id = &request_id.to_string();
     let failure = ErrorReply { error, surface, request_id, prefix: &app.config.compat.code_prefix };
     let (media_type, bytes) = failure.body(http.headers());
     let mut response = HttpResponse::build(failure.status()).content_type(media_type).body(bytes);
@@ -390,8 +400,12 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 /// What every response has.
 fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
+    if app.stage() == Stage::Draining {
+        // The next call comes on another connection, for which a load balancer may choose another server.
+        response.head_mut().set_connection_type(ConnectionType::Close);
+    }
     let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, request_id.into_value());
+    headers.insert(REQUEST_ID, as_header(request_id));
     cors::admit(app, http, headers);
     // The header describes a body, and a 304 has none; the body that the client keeps came with it (RFC 9110, 15.4.5).
     if bodiless {

@@ -14,6 +14,7 @@ pub(crate) mod dates;
 pub(crate) mod dispatch;
 pub mod error;
 pub(crate) mod etag;
+pub(crate) mod home;
 pub(crate) mod identify;
 pub(crate) mod intake;
 pub mod listing;

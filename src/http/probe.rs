@@ -1,20 +1,22 @@
-//! Endpoints for operators, outside the base path: health, readiness, metrics, and the OpenAPI document.
+//! What is asked outside the base path, by operators mostly: health, readiness, metrics, the OpenAPI document, and the page at `/`.
 
 use std::sync::Arc;
 
-use actix_web::http::Method;
+use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use stet_actors::error::Result;
 use stet_actors::store::Health;
 
 use super::app::{App, Stage};
+use super::home;
 use super::openapi::{self, Served};
 use crate::give_way::aside;
 
 /// What is asked outside the endpoints.
 #[derive(Debug, Clone, Copy)]
 pub enum Probe {
+    Home,
     Health,
     Readiness,
     Metrics,
@@ -25,6 +27,7 @@ impl Probe {
     /// The probe at a path, if there is one.
     pub fn at(path: &str) -> Option<Probe> {
         Some(match path {
+            "/" => Probe::Home,
             "/healthz" => Probe::Health,
             "/readyz" => Probe::Readiness,
             "/metrics" => Probe::Metrics,
@@ -39,6 +42,7 @@ impl Probe {
             return HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish();
         }
         let outcome = match self {
+            Probe::Home => Ok(home()),
             Probe::Health => Ok(health(app)),
             Probe::Readiness => Ok(readiness(app)),
             Probe::Metrics => metrics(app).await,
@@ -47,6 +51,12 @@ impl Probe {
         // Only while the server ends.
         outcome.unwrap_or_else(|_| HttpResponse::ServiceUnavailable().finish())
     }
+}
+
+/// The page for people.
+fn home() -> HttpResponse {
+    let policy = (header::CONTENT_SECURITY_POLICY, home::POLICY);
+    HttpResponse::Ok().content_type("text/html; charset=utf-8").insert_header(policy).body(home::PAGE)
 }
 
 /// The OpenAPI document, made when it is first asked for.

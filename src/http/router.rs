@@ -15,6 +15,9 @@ pub struct Router {
     trees: [matchit::Router<&'static Route>; Verb::ALL.len()],
 }
 
+/// Segments of a path of which some are tried as one: some hundred tries at most, for whoever asks.
+const MOST_JOINED: usize = 16;
+
 /// What a path and a method lead to.
 #[derive(Debug)]
 pub enum Found<'p> {
@@ -80,6 +83,25 @@ impl Router {
         Found::Route(route, params)
     }
 
+    /// The path of an endpoint that is had of one that leads to none by taking neighbouring segments as the path of an object: its
+    /// slashes should have been `%2F`.
+    pub fn joined(&self, raw_path: &str, verb: Verb) -> Option<String> {
+        let segments: Vec<&str> = raw_path.strip_prefix('/')?.split('/').take(MOST_JOINED + 1).collect();
+        if segments.len() > MOST_JOINED {
+            return None;
+        }
+        let tree = &self.trees[verb as usize];
+        let runs = (0..segments.len()).flat_map(|from| (from + 2..=segments.len()).map(move |to| (from, to)));
+        runs.filter(|(_, to)| !segments[to - 1].is_empty()).find_map(|(from, to)| {
+            let (before, path, after) = (&segments[..from], segments[from..to].join("%2F"), &segments[to..]);
+            // A path is absolute.
+            let slash = if path.starts_with("%2F") || path.starts_with("%2f") { "" } else { "%2F" };
+            let whole = [before, &[&format!("{slash}{path}")], after].concat().join("/");
+            let whole = format!("/{whole}");
+            tree.at(&whole).is_ok().then_some(whole)
+        })
+    }
+
     /// The answer to a path that no endpoint of the method has.
     fn others<'p>(&self, raw_path: &'p str) -> Found<'p> {
         let mut allow = String::new();
@@ -107,6 +129,30 @@ mod tests {
 
     fn router() -> Router {
         Router::new(routes::all())
+    }
+
+    #[test]
+    fn slashes_that_should_have_been_encoded_are_told() {
+        let joined = |path: &str| router().joined(path, Verb::Get);
+        let told = |path: &str| joined(path).unwrap_or_default();
+        assert_eq!(told("/v3/folder/News/City"), "/v3/folder/%2FNews%2FCity");
+        assert_eq!(told("/v3/folder//News/City"), "/v3/folder/%2FNews%2FCity");
+        assert_eq!(told("/v3/folder/%2FNews/City"), "/v3/folder/%2FNews%2FCity");
+        assert_eq!(told("/v3/object/News/storm.xml/versions"), "/v3/object/%2FNews%2Fstorm.xml/versions");
+        for none in [
+            "",
+            "/",
+            "/v3/folder/home/",
+            "/nothing",
+            "/nothing/at/all",
+            "v3/folder/News/City",
+            &"/a".repeat(MOST_JOINED + 1),
+        ] {
+            assert_eq!(joined(none), None, "{none}");
+        }
+        let deep = |levels| format!("/v3/folder{}", "/a".repeat(levels));
+        assert!(joined(&deep(MOST_JOINED - 2)).is_some() && joined(&deep(MOST_JOINED - 1)).is_none());
+        assert_eq!(joined(&"/".repeat(60_000)), None);
     }
 
     /// The endpoint's id with the values in its path, or, without an endpoint, what stands for it.

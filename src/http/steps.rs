@@ -132,13 +132,14 @@ impl<S: Steps> Rest<S> {
         let ready = Bytes::from(mem::take(&mut self.out));
         Box::pin(unfold(Some((self, call, ready)), |state| async {
             let (mut rest, mut call, mut ready) = state?;
+            let trace = call.trace.clone();
             // A panic would take the connection's thread with it.
-            match AssertUnwindSafe(rest.piece(&mut call, &mut ready)).catch_unwind().await {
+            match AssertUnwindSafe(trace.follow(rest.piece(&mut call, &mut ready))).catch_unwind().await {
                 Ok(Ok(None)) => None,
                 Ok(Ok(Some(piece))) => Some((Ok(piece), Some((rest, call, ready)))),
                 broken => {
                     let why = broken.map_or_else(|_| "a panic".to_owned(), |outcome| format!("{:?}", outcome.err()));
-                    tracing::warn!(endpoint = call.route.id, why, "a reply was broken off");
+                    trace.in_scope(|| tracing::warn!(endpoint = call.route.id, why, "a reply was broken off"));
                     Some((Err(ErrorInternalServerError("the reply was broken off")), None))
                 }
             }

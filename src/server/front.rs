@@ -129,7 +129,7 @@ where
         }
         service.call(request)
     });
-    HttpService::build()
+    let http = HttpService::build()
         .graceful_shutdown_signal(move || {
             let stops = stops.clone();
             async move { stops.notified().await }
@@ -144,5 +144,18 @@ where
                 data.insert(connection);
             }
         })
-        .finish(service)
+        .finish(service);
+    apply_fn_factory(http, |connection: (Intake<S>, Protocol, Option<SocketAddr>), http| {
+        let client = connection.2;
+        let served = http.call(connection);
+        async move { served.await.inspect_err(|error| note_unreadable(client, error)) }
+    })
+}
+
+/// A head that can't be read is its client's fault, who may send any number of them: a line for who looks for it.
+fn note_unreadable(client: Option<SocketAddr>, error: &DispatchError) {
+    if let DispatchError::Parse(error) = error {
+        let client = client.map(|client| client.ip().to_canonical().to_string());
+        tracing::debug!(client, %error, "the head of a request can't be read");
+    }
 }

@@ -43,6 +43,7 @@ impl Filling {
         make(data).and_then(|()| Filling::look(data, store)).map_err(|error| {
             let message = match error.kind() {
                 ErrorKind::ResourceBusy => format!("{} is in use: another process fills it", data.display()),
+                _ if data.exists() && !data.is_dir() => no_directory(data),
                 _ => format!("{} can't be opened: {error}", data.display()),
             };
             Failure::new(Exit::Data, message)
@@ -102,6 +103,11 @@ impl Filling {
         std::fs::remove_file(self.data.join(MARKER))?;
         sync(&self.data)
     }
+}
+
+/// What to say of a data directory that is a file.
+pub(super) fn no_directory(data: &Path) -> String {
+    format!("{} is a file, and must be a directory", data.display())
 }
 
 /// Whether a first start on the directory is under way, or was cut short.

@@ -1,6 +1,7 @@
 //! The server from start to end: opening the data directory, serving, draining.
 
 mod configuration;
+mod ending;
 mod filling;
 mod front;
 mod marker;
@@ -8,12 +9,14 @@ mod offline;
 mod transfer;
 mod upkeep;
 
-use std::future::Future;
+use std::io;
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::Stream;
 use stet_actors::clock::{Clock, SystemClock};
 use stet_actors::command::Who;
 use stet_actors::id::DatabaseId;
@@ -39,7 +42,7 @@ use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
 use crate::http::change::Changes;
-use crate::listen;
+use crate::listen::Reserved;
 use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
 use crate::sysconfig::SysConfig;
@@ -116,18 +119,35 @@ impl Ground {
     }
 }
 
-/// Serves until `stop` resolves. `listening` is called once requests are taken, with the address as `http://host:port`, or
-/// `https` with TLS.
+/// Serves until it is asked to end by what comes from `stops`; asked again it drains no longer. It listens where the configuration
+/// says, or at the sockets that it was `passed`. `listening` is called once requests are taken, with the address as
+/// `http://host:port`, or `https` with TLS.
 ///
 /// # Errors
 /// See [`Failure`].
 pub async fn serve(
     config: Config,
-    stop: impl Future<Output = ()> + 'static,
+    passed: Vec<TcpListener>,
+    stops: impl Stream<Item = ()> + 'static,
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
+    // Before anything is made, or a password printed with which nobody could log in.
+    let reserved = reserve(&config, passed)?;
     let ground = Ground::of(&config);
-    Prepared::on(ground, config).await?.serve(stop, listening).await
+    Prepared::on(ground, config).await?.serve(reserved, stops, listening).await
+}
+
+/// Takes the addresses of the configuration, or what was passed.
+///
+/// # Errors
+/// [`Exit::Failed`]: none can be had.
+pub fn reserve(config: &Config, passed: Vec<TcpListener>) -> Result<Reserved, Failure> {
+    let unread = Some(Duration::from_secs(config.server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
+    Reserved::take(&config.server.listen, passed, unread).map_err(|error| unlistenable(config, &error))
+}
+
+fn unlistenable(config: &Config, error: &io::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", config.server.listen))
 }
 
 /// A server whose data directory is open and filled, and that does not listen yet.
@@ -214,12 +234,13 @@ impl Prepared {
     /// See [`Failure`].
     pub async fn serve(
         self,
-        stop: impl Future<Output = ()> + 'static,
+        reserved: Reserved,
+        stops: impl Stream<Item = ()> + 'static,
         listening: impl FnOnce(&str),
     ) -> Result<(), Failure> {
         let socket = open_socket(&self.app);
         let certificates = self.certificates.clone();
-        let outcome = run(&self.app, &self.repository, certificates, stop, listening).await;
+        let outcome = run(&self.app, &self.repository, certificates, reserved, stops, listening).await;
         // While the data directory is locked still: a server that comes after has a socket of its own.
         drop(socket);
         self.app.enter(Stage::Draining);
@@ -294,13 +315,12 @@ async fn run(
     app: &Arc<App>,
     repository: &Repository,
     certificates: Option<Arc<Certificates>>,
-    stop: impl Future<Output = ()> + 'static,
+    reserved: Reserved,
+    stops: impl Stream<Item = ()> + 'static,
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
-    let server = &app.config.server;
-    let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
-    let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
-    let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let unlistenable = |error| unlistenable(&app.config, &error);
+    let listeners = reserved.listen().map_err(unlistenable)?;
     let most = connections(&app.config)?;
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
@@ -315,20 +335,13 @@ async fn run(
     let purging = actix::spawn(purge(app.clone(), repository.clone()));
     let (end_collecting, collecting) = collect(app, repository);
     let (end_relaying, mut relaying) = relay(app);
-    let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
+    let renewal =
+        certificates.map(|certificates| actix::spawn(renew(certificates, app.config.server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {
         listening(&address);
     }
-    let draining = app.clone();
-    actix::spawn(async move {
-        stop.await;
-        draining.enter(Stage::Draining);
-        tracing::info!("draining");
-        // They would be waited for.
-        draining.followers.close();
-        handle.stop(true).await;
-    });
+    actix::spawn(ending::when_asked(app.clone(), handle, stops));
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
     purging.abort();

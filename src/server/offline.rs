@@ -18,14 +18,20 @@ use crate::exit::{self, Exit, Failure};
 /// [`Exit::Data`] when it is not, for opening would make what is missing, or when it was not filled to the end.
 pub fn existing(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
-    if !data.is_dir() {
-        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
-    }
+    is_directory(data)?;
     if !data.join(StoreFile::State.name()).is_file() {
         return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
     }
     filled(data)?;
     Ok(data)
+}
+
+fn is_directory(data: &Path) -> Result<(), Failure> {
+    match data.is_dir() {
+        true => Ok(()),
+        false if data.exists() => Err(Failure::new(Exit::Data, marker::no_directory(data))),
+        false => Err(Failure::new(Exit::Data, format!("{} is not there", data.display()))),
+    }
 }
 
 /// Refuses a data directory on which a first start has not ended.
@@ -50,9 +56,7 @@ fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
 /// [`Exit::Data`] when something is lost and `accept_loss` is not set, and when the directory can't be read or mended.
 pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
-    if !data.is_dir() {
-        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
-    }
+    is_directory(data)?;
     filled(data)?;
     let salvage = survived(data, || RedbStore::salvage(store_options(config), accept_loss))?;
     let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;

@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use futures_util::stream;
 use stet_transfer::{Transfer, TransferError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -61,7 +62,8 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
             let _ = stop.send(());
         });
     };
-    let served = serve(config, async { drop(stopped.await) }, listening).await;
+    let stops = stream::once(async { drop(stopped.await) });
+    let served = serve(config, Vec::new(), stops, listening).await;
     let revoked = carry_out(&again, AdminRequest::KeyRevoke { name: name.clone() }).await;
     if !matches!(revoked, Ok(Ok(_))) {
         tracing::warn!(key = name, "the key of the transfer could not be revoked; it ends within a week");

@@ -107,7 +107,8 @@ fn a_file_at_fault_leaves_in_force_what_was_and_says_so_also_after_a_restart() {
     let text = content_of(&admin, JOBS);
     let (names_before, at) = (names(&admin.get("/v3/conf/cache/jobs/1").ok()), timestamp(&admin, "jobs", "1"));
     save(&admin, JOBS, 1, "<jobs>\n <job name='a' command='b'/>\n<job schedule='x' command='c'/></jobs>");
-    let refreshed = refresh(&admin, "jobs", "1");
+    let reply = admin.get("/v3/conf/cache/jobs/refresh/1");
+    let (asked, refreshed) = (reply.header("x-request-id").expect("each reply has one").to_owned(), reply.ok());
     let errors = refreshed["errors"].as_array().expect("errors are a list").clone();
     let told = |line: u64, part: &str| {
         errors.iter().any(|error| {
@@ -120,8 +121,10 @@ fn a_file_at_fault_leaves_in_force_what_was_and_says_so_also_after_a_restart() {
     assert_eq!((&errors[0]["code"], &errors[0]["column"]), (&json!("CMS.InvalidBody"), &json!(2)));
     assert_eq!(refreshed["items"][0]["timestamp"], at, "it is what it was");
     assert_eq!(names(&admin.get("/v3/conf/cache/jobs/1").ok()), names_before);
-    let is_logged = || server.log().contains("what was in force still is") && server.log().contains(JOBS);
-    wait_until("it is in the log", is_logged);
+    // The actor of the cache writes it, and knows for whom.
+    let about = format!("request={asked} client=127.0.0.1");
+    let is_told = |line: &str| ["what was in force still is", JOBS, &about].iter().all(|part| line.contains(part));
+    wait_until("it is in the log", || server.log().lines().any(is_told));
     let broken = |client: &Client| client.metric("stet_cache_broken{cache=\"jobs\",database=\"1\"}");
     assert_eq!(broken(&server.client()), 1.0);
     // A restart changes nothing: neither what was broken nor what was not.

@@ -5,10 +5,11 @@ use std::sync::mpsc;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
+use futures_util::stream;
 use stet::config::Config;
 use stet::content::{ContentStore, UploadBounds};
 use stet::http::app::App;
-use stet::server::{Ground, Prepared, store_options};
+use stet::server::{Ground, Prepared, reserve, store_options};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::repository::Repository;
 use stet_store::RedbStore;
@@ -143,16 +144,17 @@ impl House {
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             actix::System::new().block_on(async move {
+                let reserved = reserve(&config, Vec::new()).map_err(|failure| failure.message)?;
                 let prepared = Prepared::on(ground, config).await.map_err(|failure| failure.message)?;
                 let (app, repository) = (prepared.app.clone(), prepared.repository.clone());
-                let stop = async {
+                let stops = stream::once(async {
                     // Dropped unsent is as good.
                     let _ = stopped.await;
-                };
+                });
                 let tell = move |base: &str| {
                     told.send((base.to_owned(), app, repository)).expect("the test waits for it");
                 };
-                prepared.serve(stop, tell).await.map_err(|failure| failure.message)
+                prepared.serve(reserved, stops, tell).await.map_err(|failure| failure.message)
             })
         });
         match listening.recv() {

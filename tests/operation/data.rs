@@ -27,6 +27,11 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
         assert_eq!(ended.code, Some(3), "{}", ended.err);
         assert!(ended.err.contains(path(&data)), "{}", ended.err);
     }
+    for command in ["serve", "check", "recover", "audit"] {
+        let ended = run(stet(&[command, "--data", path(&file)]));
+        assert_eq!(ended.code, Some(3), "{command}: {}", ended.err);
+        assert!(ended.err.contains("is a file, and must be a directory"), "{command}: {}", ended.err);
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod admin;
 mod audit;
 mod configuration;
 mod data;
+mod ending;
+mod log;
 mod loss;
 mod serving;
 mod transfer;

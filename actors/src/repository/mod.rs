@@ -35,6 +35,7 @@ use crate::runtime::{
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
 use crate::thread;
+use crate::trace::Trace;
 
 /// The repository: all containers, over one store. Cloning gives another handle to the same. It reads as its [`Reader`] does.
 #[derive(Clone)]
@@ -143,7 +144,7 @@ impl Repository {
             // The caller may have gone; the change stands all the same.
             let _ = sender.send(outcome);
         });
-        set.span = tracing::Span::current();
+        set.trace = Trace::current();
         fill(&mut set);
         let decided = match store.submit(set) {
             // Dropped unanswered by a store that has broken down.

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::family::{Family, State};
 use crate::object::{Standing, standing};
 use crate::store::{ChangeSet, StoreError, View};
+use crate::trace::Trace;
 
 impl<F: Family> Container<F> {
     /// Carries a command out, or sets it aside if the container has to read itself anew first.
@@ -25,8 +26,8 @@ impl<F: Family> Container<F> {
             ctx.stop();
             return;
         }
-        let span = job.request().span.clone();
-        let _entered = span.enter();
+        let trace = job.request().trace.clone();
+        let _within = trace.enter();
         match self.attempt(job) {
             Attempt::Finished => {}
             Attempt::Panicked => self.failed(ctx),
@@ -106,7 +107,7 @@ impl<F: Family> Container<F> {
             changes: noted.changes,
             events: vec![event],
             epoch: live.epoch,
-            span: tracing::Span::current(),
+            trace: Trace::current(),
             on_commit: Box::new(move |_| cell.show(Some(shown))),
             on_done: Box::new(move |outcome| {
                 if let Ok(seq) = &outcome {

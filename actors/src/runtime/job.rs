@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
-use tracing::Span;
 
 use super::cell::Published;
 use crate::command::{Command, Context, Fault, Who};
@@ -12,6 +11,7 @@ use crate::expect::Expect;
 use crate::family::Family;
 use crate::readable::Readable;
 use crate::receipt::{Once, Receipt, Step, UnderWay};
+use crate::trace::Trace;
 
 /// What the caller says beside the command.
 #[derive(Debug, Clone)]
@@ -24,14 +24,14 @@ pub struct Request {
     pub expect: Option<Arc<Expect>>,
     /// The receipt for the caller's key, if the call has one.
     pub once: Option<Arc<Once>>,
-    /// The request's span; the command and its commit are traced within it.
-    pub span: Span,
+    /// Whom the command and its commit are carried out for.
+    pub trace: Trace,
 }
 
 impl Request {
     /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
-        Request { who, readable: None, expect: None, once: None, span: Span::current() }
+        Request { who, readable: None, expect: None, once: None, trace: Trace::current() }
     }
 }
 

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::cache::{Extent, InForce, Origin};
 use crate::clock::Clock;
 use crate::command::Who;
+use crate::trace::Trace;
 
 /// A handle to a cache; clones are handles to the same.
 pub struct Cache<O: Origin> {
@@ -76,7 +77,7 @@ impl<O: Origin> Cache<O> {
     /// What the origin says; then what was in force still is.
     pub async fn refresh(&self, extent: Extent, by: Who) -> Result<Arc<InForce<O::Value>>, O::Fault> {
         let (answer, answered) = oneshot::channel();
-        self.refresher.do_send(Refresh { extent, by, answer });
+        self.refresher.do_send(Refresh { extent, by, trace: Trace::current(), answer });
         // Dropped unanswered when the server goes down.
         answered.await.unwrap_or_else(|_| Err(self.origin.failed()))
     }
@@ -91,6 +92,7 @@ type Outcome<O> = Result<Arc<InForce<<O as Origin>::Value>>, <O as Origin>::Faul
 struct Refresh<O: Origin> {
     extent: Extent,
     by: Who,
+    trace: Trace,
     /// Whoever waits may have gone.
     answer: oneshot::Sender<Outcome<O>>,
 }
@@ -108,13 +110,14 @@ struct Refresher<O: Origin> {
 impl<O: Origin> Refresher<O> {
     /// Begins a refresh for all who wait, unless one is under way: it may have read already what has changed since.
     fn begin(&mut self, ctx: &mut Context<Self>) {
-        let Some(by) = self.waiting.first().map(|first| first.by.clone()).filter(|_| !self.is_reading) else { return };
+        let Some(Refresh { by, trace, .. }) = self.waiting.first().filter(|_| !self.is_reading) else { return };
+        let (by, trace) = (by.clone(), trace.clone());
         self.is_reading = true;
         let asked = std::mem::take(&mut self.waiting);
         let extent = asked.iter().map(|refresh| refresh.extent).max().unwrap_or(Extent::Changed);
         let (origin, before) = (self.origin.clone(), self.published.load().value.clone());
         // Off the actor's turn: others may ask meanwhile.
-        let read = AssertUnwindSafe(async move { origin.read(before, extent, by).await }).catch_unwind();
+        let read = AssertUnwindSafe(async move { trace.follow(origin.read(before, extent, by)).await }).catch_unwind();
         ctx.spawn(read.into_actor(self).map(move |read, refresher, ctx| refresher.end(asked, read, ctx)));
     }
 

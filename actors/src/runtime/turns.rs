@@ -392,7 +392,7 @@ fn attempt<J: Joint>(
     let (_alone, _beside) =
         if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let Asked { request, step, locks_seen } = asked;
-    let _entered = request.span.enter();
+    let _within = request.trace.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
         .reading(request.readable.as_deref())
@@ -461,7 +461,7 @@ fn attempt<J: Joint>(
     let set = ChangeSet {
         changes: noted.changes,
         events,
-        span: request.span.clone(),
+        trace: request.trace.clone(),
         on_commit: Box::new(move |_| shows.into_iter().for_each(|show| show())),
         ..ChangeSet::fence(held.epoch(shared), move |outcome| {
             if let Ok(seq) = &outcome {

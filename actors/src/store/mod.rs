@@ -26,6 +26,8 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
+use crate::trace::Trace;
+
 pub use self::event::{Event, EventId, EventLog, Logged, Passage, Resumed, Room, Times, Way, loid_key};
 pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
 pub use self::segment::{Segment, SegmentHead};
@@ -65,8 +67,8 @@ pub struct ChangeSet {
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
-    /// The request that this came from; the commit is traced within it.
-    pub span: tracing::Span,
+    /// Whom the commit is done for.
+    pub trace: Trace,
     /// Called after the commit and before any `on_done` of the same batch: publishes the containers' new views.
     /// Runs on the writer's thread, so it must be quick and must not block. Not called when the commit fails.
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
@@ -81,7 +83,7 @@ impl ChangeSet {
             changes: Vec::new(),
             events: Vec::new(),
             epoch,
-            span: tracing::Span::none(),
+            trace: Trace::none(),
             on_commit: Box::new(|_| ()),
             on_done: Box::new(on_done),
         }

@@ -95,7 +95,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     // What a server that was killed has left may be all that memory holds, whatever its limits were: then nothing is taken before it
     // is folded.
     shared.checkpoint_if_due();
-    tracing::info!(committed, folded, replayed, took = ?begun.elapsed(), "the store is open");
+    tracing::info!(committed, folded, replayed, took_ms = begun.elapsed().as_millis() as u64, "the store is open");
     start(shared, is_used.then_some(journal), state)
 }
 

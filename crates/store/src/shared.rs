@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use stet_actors::store::{Backlog, Change, Epoch, Health, Logged, Seq, StoreError, View};
+use stet_actors::trace::Trace;
 
 use super::backend::DiskError;
 use super::blob::Parts;
@@ -25,7 +26,7 @@ pub(super) struct Waiting {
     pub changes: Vec<Change>,
     pub events: Vec<Logged>,
     pub bytes: usize,
-    pub span: tracing::Span,
+    pub trace: Trace,
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
     pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
 }

@@ -47,8 +47,8 @@ impl Shared {
     }
 
     fn enqueue(&self, gate: &mut Gate, seq: Seq, (events, bytes): (Vec<Logged>, usize), set: ChangeSet) {
-        let ChangeSet { changes, span, on_commit, on_done, .. } = set;
-        gate.queue.push_back(Waiting { seq, changes, events, bytes, span, on_commit, on_done });
+        let ChangeSet { changes, trace, on_commit, on_done, .. } = set;
+        gate.queue.push_back(Waiting { seq, changes, events, bytes, trace, on_commit, on_done });
         if gate.asleep {
             gate.asleep = false;
             self.work.notify_one();

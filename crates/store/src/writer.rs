@@ -123,7 +123,7 @@ impl Writer {
         stet_actors::planted::late_views();
         if tracing::enabled!(tracing::Level::DEBUG) {
             for set in &batch {
-                set.span.in_scope(|| tracing::debug!(seq = set.seq, batch = batch.len(), "committed"));
+                set.trace.in_scope(|| tracing::debug!(seq = set.seq, batch = batch.len(), "committed"));
             }
         }
         let mut answers = Vec::with_capacity(batch.len());

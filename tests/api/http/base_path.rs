@@ -27,18 +27,19 @@ fn everything_is_below_the_base_path_and_nothing_outside_but_the_probes() {
         "/swing/api/restv3/folder/home",
         "/Swing/api/rest/v3/folder/home",
         "/swing/api/rest/swing/api/rest/v3/folder/home",
-        "/",
     ] {
         let answer = client.get(path);
         assert_eq!(answer.status, 404, "{path}");
         let body = String::from_utf8_lossy(&answer.body);
         assert!(body.contains("CMS.NoSuchEndpoint") && body.contains(path), "{path}: {body}");
     }
-    for path in ["/healthz", "/readyz", "/metrics", "/openapi.json"] {
+    for path in ["/", "/healthz", "/readyz", "/metrics", "/openapi.json"] {
         assert_eq!(server.client().get(path).status, 200, "{path}");
         assert_eq!(client.get(&format!("{BASE}{path}")).status, 404, "{path}");
         let refused = server.client().send("POST", path, &[], b"");
         assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD")), "{path}");
     }
+    let hinted = client.get(&format!("{BASE}/v3/folder/News/City")).fails(404, "NoSuchEndpoint");
+    says(&hinted, &format!("`{BASE}/v3/folder/%2FNews%2FCity`"));
     assert_eq!(server.client().get("/openapi.json").json()["servers"][0]["url"], BASE);
 }

@@ -25,7 +25,8 @@ fn an_encoded_slash_belongs_to_the_path_of_the_object_and_a_bare_one_does_not() 
     assert_eq!(record["path"], FERRY);
     let lower = client.get("/v3/object/%2fNews%2fCity%2fharbour-ferry.xml").ok();
     assert_eq!(lower["id"], record["id"]);
-    client.get("/v3/object//News/City/harbour-ferry.xml").fails(404, "NoSuchEndpoint");
+    let error = client.get("/v3/object//News/City/harbour-ferry.xml").fails(404, "NoSuchEndpoint");
+    says(&error, "`/v3/object/%2FNews%2FCity%2Fharbour-ferry.xml`");
 }
 
 #[test]

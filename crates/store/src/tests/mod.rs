@@ -24,6 +24,8 @@ use stet_actors::store::{
     Change, ChangeSet, Event, EventId, EventLog, Look, Seq, Store, StoreError, Table, Times, View, Way,
 };
 
+use stet_actors::trace::Trace;
+
 use super::fault::Disk;
 use super::{OpenError, RedbStore, StoreOptions};
 
@@ -63,7 +65,7 @@ fn empty(store: &RedbStore) -> ChangeSet {
         changes: Vec::new(),
         events: Vec::new(),
         epoch: store.epoch(),
-        span: tracing::Span::none(),
+        trace: Trace::none(),
         on_commit: Box::new(|_| ()),
         on_done: Box::new(|_| ()),
     }
