@@ -27,6 +27,8 @@ pub struct ServerConfig {
     pub slow_request_seconds: u64,
     /// Seconds after which a client that takes nothing of its answer is cut off; 0 waits for ever.
     pub slow_reader_seconds: u64,
+    /// Bytes of a reply from which on it is compressed for who asks for it; 0 is never.
+    pub compress_bytes: u64,
     /// Connections open at a time on each worker; further ones wait to be accepted.
     pub max_connections: usize,
     /// Addresses and networks of the proxies whose word on the client's address counts.
@@ -50,6 +52,7 @@ impl Default for ServerConfig {
             keep_alive_seconds: 75,
             slow_request_seconds: 10,
             slow_reader_seconds: 60,
+            compress_bytes: 4096,
             max_connections: 10_000,
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),

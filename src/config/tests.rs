@@ -14,7 +14,8 @@ fn config(file: &str, variables: &[(&str, &str)], overrides: &Overrides) -> Resu
     let path = directory.path().join("config.toml");
     fs::write(&path, file).expect("it was just made");
     let variables = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    Config::layered(Some(&path), variables, overrides)
+    // How the values were found is none of them.
+    Config::layered(Some(&path), variables, overrides).map(|found| Config { origin: Origin::default(), ..found })
 }
 
 fn from_file(file: &str) -> Result<Config, ConfigError> {

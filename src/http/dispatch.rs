@@ -24,6 +24,7 @@ use stet_actors::trace::{Asked, RequestId, Trace};
 use super::app::{App, Stage, as_header};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
+use super::compress::Compression;
 use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
 use super::identify::identify;
@@ -100,9 +101,12 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
                 None => response,
             };
             let may_fail = found.is_some_and(Route::only_reads);
-            let counted = Counted::Against { pool: &app.replies, holder, share, may_fail };
+            let counted = Counted::Against { pool: &app.replies, holder: holder.clone(), share, may_fail };
+            let secret = found.is_some_and(|route| route.secret);
+            let from = app.config.server.compress_bytes;
+            let compression = Compression { from, secret, pool: &app.replies, holder };
             match pieces::in_pieces(response, held, &counted) {
-                Ok(response) => response,
+                Ok(response) => compression.of(response, &http),
                 Err(error) => render_error(&app, &error, surface, &http, request_id),
             }
         }

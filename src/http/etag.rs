@@ -11,6 +11,8 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use stet_actors::error::{Error, Result};
 use stet_actors::expect::{Expect, Tag};
 
+use super::compress::uncoded;
+
 /// Characters of a header that a message shows.
 const SHOWN: usize = 100;
 
@@ -42,7 +44,15 @@ impl ETag {
     /// Whether a client that sends these headers has this representation already (`If-None-Match`).
     pub fn is_known(&self, headers: &HeaderMap) -> bool {
         tags(headers, &header::IF_NONE_MATCH)
-            .is_some_and(|mut tags| tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.0))
+            .is_some_and(|mut tags| tags.any(|tag| tag == "*" || self.is(tag.strip_prefix("W/").unwrap_or(tag))))
+    }
+}
+
+impl ETag {
+    /// Whether that is the tag, or what it is in a coding.
+    fn is(&self, tag: &str) -> bool {
+        let inside = |tag: &str| Some(uncoded(tag.strip_suffix('"')?).to_owned());
+        tag == self.0 || self.0.to_str().is_ok_and(|own| own.strip_suffix('"').map(str::to_owned) == inside(tag))
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod change;
 pub(crate) mod client;
+pub(crate) mod compress;
 pub mod connection;
 pub(crate) mod cookie;
 pub(crate) mod cors;

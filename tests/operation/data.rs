@@ -1,5 +1,6 @@
 //! Data directories: in use, damaged, from a newer stet, and what `stet check` says of them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use super::*;
@@ -32,6 +33,49 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
         assert_eq!(ended.code, Some(3), "{command}: {}", ended.err);
         assert!(ended.err.contains("is a file, and must be a directory"), "{command}: {}", ended.err);
     }
+}
+
+/// The command, with the rights of files held against it though the tests be run by root.
+fn without_power(command: &Command) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return started_by(Command::new("env"), command);
+    }
+    let mut setpriv = Command::new("setpriv");
+    setpriv.arg("--bounding-set=-dac_override,-dac_read_search");
+    started_by(setpriv, command)
+}
+
+#[test]
+fn a_data_directory_without_rights_is_refused_with_what_is_missing() {
+    let set = |path: &Path, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(path, mode).expect("rights can be set");
+    };
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let used = used_directory();
+    let new = home.path().join("new");
+    std::fs::create_dir(&new).expect("a directory can be made");
+    for (data, at_fault, mode) in [
+        (new.clone(), new.clone(), 0o500),
+        (new.join("below"), new.clone(), 0o500),
+        (used.path().to_owned(), used.path().to_owned(), 0),
+        (used.path().to_owned(), used.path().join("state.redb"), 0o400),
+        (used.path().to_owned(), used.path().join("journal.wal"), 0),
+    ] {
+        set(&at_fault, mode);
+        let ended = run(without_power(&stet(&["--data", path(&data), "--listen", "127.0.0.1:0"])));
+        set(&at_fault, 0o700);
+        assert_eq!(ended.code, Some(3), "{}: {}", at_fault.display(), ended.err);
+        let last = ended.err.lines().last().unwrap_or_default();
+        assert!(
+            last.contains(path(&data)) && last.contains("Permission denied"),
+            "{}: {}",
+            at_fault.display(),
+            ended.err
+        );
+    }
+    assert_eq!(std::fs::read_dir(&new).expect("it can be read").count(), 0, "nothing was made");
+    assert_eq!(check(used.path()).code, Some(0));
 }
 
 #[test]

@@ -121,12 +121,11 @@ os.execv(sys.argv[1], sys.argv[1:])
 #[test]
 fn it_listens_at_the_socket_that_it_was_started_with_and_clients_wait_there() {
     let data = used_directory();
-    let mut command = stet(&[]);
-    let stet = command.get_program().to_owned();
     let mut python = Command::new("/usr/bin/python3");
-    python.args(["-c", ACTIVATE]).arg(stet).args(["--data", path(data.path()), "--listen", "192.0.2.1:1"]);
-    python.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("STET_LOG__FILTER", "off");
-    command = python;
+    python.args(["-c", ACTIVATE]);
+    let command = stet(&["--data", path(data.path()), "--listen", "192.0.2.1:1"]);
+    let mut command = started_by(python, &command);
+    command.env("STET_LOG__FILTER", "off");
     let mut serving = Serving::logging(command, Stdio::piped());
     let mut port = String::new();
     let err = serving.child.stderr.take().expect("it is piped");

@@ -31,6 +31,19 @@ fn stet(arguments: &[&str]) -> Command {
     command
 }
 
+/// A command that another program starts, as it would have been started.
+fn started_by(mut program: Command, command: &Command) -> Command {
+    program.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => program.env(name, value),
+            None => program.env_remove(name),
+        };
+    }
+    program.current_dir(command.get_current_dir().unwrap_or(Path::new("/")));
+    program
+}
+
 /// What a run to its end gave.
 struct Run {
     code: Option<i32>,

@@ -36,6 +36,7 @@ pub fn hold(method: &str, path: &str, answer: &Answer) {
     if nobodys || answer.header("x-request-id").is_none() {
         return;
     }
+    let answer = &answer.decoded();
     let Some((id, fault)) = DOCUMENT.fault_of(method, path, answer) else { return };
     if NOT_YET.iter().any(|(known, part)| *known == id && fault.contains(part)) {
         return;

@@ -3,6 +3,7 @@
 
 mod call;
 mod client;
+mod coding;
 mod dice;
 mod document;
 pub mod drawer;

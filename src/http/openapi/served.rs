@@ -2,12 +2,14 @@
 
 use std::io::Write;
 
-use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header};
+use actix_web::http::header::{self, ContentEncoding};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
+
+use crate::http::compress::wanted;
 
 /// See the module's head.
 pub struct Served {
@@ -29,17 +31,11 @@ impl Served {
     pub fn answer(&self, http: &HttpRequest) -> HttpResponse {
         let mut response = HttpResponse::Ok();
         response.content_type("application/json").insert_header((header::VARY, "Accept-Encoding"));
-        match self.gzip.as_ref().filter(|_| asks_for_gzip(http)) {
+        match self.gzip.as_ref().filter(|_| wanted(http, &[ContentEncoding::Gzip]).is_some()) {
             Some(gzip) => response.insert_header(ContentEncoding::Gzip).body(gzip.clone()),
             None => response.body(self.plain.clone()),
         }
     }
-}
-
-/// Whether `Accept-Encoding` names gzip, and ranks nothing that could be sent instead above it.
-fn asks_for_gzip(http: &HttpRequest) -> bool {
-    let (gzip, identity) = (Encoding::gzip(), Encoding::identity());
-    AcceptEncoding::parse(http).is_ok_and(|accept| accept.negotiate([&gzip, &identity].into_iter()) == Some(gzip))
 }
 
 #[cfg(test)]

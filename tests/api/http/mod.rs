@@ -1,6 +1,7 @@
 //! What every endpoint has in common (docs/api/README.md).
 
 mod base_path;
+mod compression;
 mod contract;
 mod conventions;
 mod failures;
