@@ -49,7 +49,7 @@ impl Stet {
         let mut child = Command::new(binary())
             .current_dir(data.path())
             .args(["serve", "--listen", "127.0.0.1:0", "--data", "data"])
-            .env("STET_ADMIN_PASSWORD", "bench")
+            .env("STET_ADMIN_PASSWORD", "bench-secret")
             .env("STET_STORE__DURABILITY", durability)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -63,8 +63,7 @@ impl Stet {
         let mut stet = Stet { child, data, durability, address, token: String::new(), started: Duration::ZERO };
         stet.body_of(&stet.request("GET", "/readyz", &[]));
         stet.started = begun.elapsed();
-        let login =
-            json!({ "connectionId": "Editorial", "applicationId": "bench", "username": "admin", "password": "bench" });
+        let login = json!({ "connectionId": "Editorial", "applicationId": "bench", "username": "admin", "password": "bench-secret" });
         let reply = stet.call("POST", "/v3/auth/login", &login);
         stet.token = reply["token"]["value"].as_str().expect("a login gives a token").to_owned();
         stet

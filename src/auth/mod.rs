@@ -27,7 +27,7 @@ pub use self::change::Changing;
 pub use self::directory::Directory;
 pub use self::groups::{GroupChange, GroupView};
 pub use self::name::Name;
-pub use self::password::{PasswordOptions, Passwords};
+pub use self::password::{MAX_MIN_LENGTH, PasswordOptions, PasswordRules, Passwords};
 pub use self::privilege::Privilege;
 pub use self::rights::Rights;
 pub use self::rows::{Grant, Group, Session, User};

@@ -8,11 +8,16 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
+use unicode_segmentation::UnicodeSegmentation;
 
+use super::name::Name;
 use crate::limits::Turns;
 
 /// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
+
+/// Characters that `auth.password_min_length` may ask for at most: so many fit into [`MAX_PASSWORD_BYTES`] in any script.
+pub const MAX_MIN_LENGTH: usize = 128;
 
 /// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the last of them waits for seconds,
 /// so more get the error to try again; others have their turns between.
@@ -37,6 +42,59 @@ impl Default for PasswordOptions {
     }
 }
 
+/// What a password must be to be set. Logins do not go by it: who has a password from before it was so is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasswordRules {
+    /// Characters that it has at least, as people see them: a letter with its accents is one, and so is an emoji of several parts
+    /// (grapheme clusters, Unicode Annex 29).
+    pub min_length: usize,
+}
+
+impl PasswordRules {
+    /// The password as one that the user of that name may have from now on.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for one that is too short, too long, or the user's name in whatever case; `details` has the `reason`.
+    /// Nothing of the password is in it.
+    pub fn accept(self, user: &str, password: &str) -> Result<NewPassword> {
+        let refused =
+            |reason: &str, message: String| Error::new(Code::InvalidParameter, message).with_detail("reason", reason);
+        // Before it is counted: this many bytes are looked at, whatever comes.
+        if password.len() > MAX_PASSWORD_BYTES {
+            let message =
+                format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most, but has {}.", password.len());
+            return Err(refused("passwordTooLong", message));
+        }
+        let least = self.min_length.max(1);
+        let length = password.graphemes(true).count();
+        if length < least {
+            let message =
+                format!("The new password is too short: it must have at least {least} characters, and has {length}.");
+            return Err(refused("passwordTooShort", message).with_detail("minLength", least));
+        }
+        if whatever_case(password) == whatever_case(user) {
+            let message = format!("The new password must not be the name of its user, `{user}`, in whatever case.");
+            return Err(refused("passwordIsName", message));
+        }
+        Ok(NewPassword(password.to_owned()))
+    }
+}
+
+/// A text in the form of names, the same for all that differ in case alone.
+fn whatever_case(text: &str) -> Name {
+    // There and back: `ß` and `SS` are one. What case mapping takes out of the normal form is brought back.
+    Name::of(&Name::of(text).to_uppercase().to_lowercase())
+}
+
+/// A password that may be set: [`PasswordRules::accept`] alone makes one, and nothing else can be hashed. It prints as `…`.
+pub struct NewPassword(String);
+
+impl fmt::Debug for NewPassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NewPassword(…)")
+    }
+}
+
 /// A password's hash in PHC form. It prints as `…`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasswordHash(String);
@@ -50,6 +108,8 @@ impl fmt::Debug for PasswordHash {
 /// Makes and checks hashes.
 pub struct Passwords {
     params: Params,
+    /// What a new password must be.
+    pub(super) rules: PasswordRules,
     /// A hash that no password is known for, checked where there is none to check: salt and hash are both random.
     nobody: PasswordHash,
     /// One at a time for every two cores: however many log in, the other cores go on serving requests.
@@ -60,12 +120,12 @@ pub struct Passwords {
 }
 
 impl Passwords {
-    /// Hashing at that cost. Quick: hashes nothing yet.
+    /// Hashing at that cost what those rules let pass. Quick: hashes nothing yet.
     ///
     /// # Errors
     /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the operating system has no random
     /// numbers.
-    pub fn new(options: PasswordOptions) -> Result<Passwords> {
+    pub fn new(options: PasswordOptions, rules: PasswordRules) -> Result<Passwords> {
         let params = Params::new(options.memory_kib, options.iterations, options.lanes, None).map_err(|error| {
             Error::new(Code::InvalidParameter, format!("Passwords can't be hashed with {options:?}: {error}."))
         })?;
@@ -74,6 +134,7 @@ impl Passwords {
         let turns = Turns::new("passwords", "logins", cores / 2, MAX_WAITING);
         Ok(Passwords {
             params,
+            rules,
             nobody,
             turns,
             #[cfg(test)]
@@ -84,13 +145,8 @@ impl Passwords {
     /// The hash of a new password.
     ///
     /// # Errors
-    /// `InvalidParameter` for an empty password or one beyond [`MAX_PASSWORD_BYTES`]; `Overloaded`.
-    pub async fn hash(&self, password: &str) -> Result<PasswordHash> {
-        if password.is_empty() || password.len() > MAX_PASSWORD_BYTES {
-            let message = format!("`password` must have 1 to {MAX_PASSWORD_BYTES} bytes, but has {}.", password.len());
-            return Err(Error::new(Code::InvalidParameter, message));
-        }
-        let password = password.to_owned();
+    /// `Overloaded`.
+    pub async fn hash(&self, NewPassword(password): NewPassword) -> Result<PasswordHash> {
         let params = self.params.clone();
         let made = self.work(move || argon2(params).hash_password(password.as_bytes()).map(|hash| hash.to_string()));
         made.await?.map(PasswordHash).map_err(|error| failed(&error))

@@ -96,11 +96,12 @@ impl Changing<'_> {
     /// Sets a user's password, and ends the user's sessions.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidParameter` for an empty or far too long password; `Overloaded`; what the store says.
+    /// `ObjectNotFound`; `InvalidParameter` for a password that the user must not have, see [`PasswordRules`](super::PasswordRules);
+    /// `Overloaded`; what the store says.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        let place = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?.place();
-        let hash = self.directory.passwords.hash(password).await?;
-        self.write(place, |old: Option<User>, now_ms| {
+        let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
+        let hash = self.directory.hash(&user.name, password).await?;
+        self.write(user.place(), |old: Option<User>, now_ms| {
             let mut user = old.ok_or_else(|| unknown("user", name))?;
             user.password = Some(hash);
             user.password_changed_ms = now_ms;
@@ -123,7 +124,7 @@ impl Changing<'_> {
         if self.directory.user(&name)?.is_some() {
             return Err(taken());
         }
-        let hash = self.hash(password).await?;
+        let hash = self.hash(&name, password).await?;
         self.write(user.place(), |old: Option<User>, now_ms| {
             if old.is_some() {
                 return Err(taken());
@@ -150,9 +151,9 @@ impl Changing<'_> {
         password: Option<&str>,
         change: impl FnOnce(&mut User) -> Result<()>,
     ) -> Result<()> {
-        let place = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?.place();
-        let hash = self.hash(password).await?;
-        self.write(place, |old: Option<User>, now_ms| {
+        let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
+        let hash = self.hash(&user.name, password).await?;
+        self.write(user.place(), |old: Option<User>, now_ms| {
             let old = old.ok_or_else(|| unknown("user", name))?;
             let mut user = old.clone();
             change(&mut user)?;
@@ -168,11 +169,18 @@ impl Changing<'_> {
         Ok(())
     }
 
-    async fn hash(&self, password: Option<&str>) -> Result<Option<PasswordHash>> {
+    async fn hash(&self, user: &Name, password: Option<&str>) -> Result<Option<PasswordHash>> {
         match password {
-            Some(password) => self.directory.passwords.hash(password).await.map(Some),
+            Some(password) => self.directory.hash(user, password).await.map(Some),
             None => Ok(None),
         }
+    }
+}
+
+impl Directory {
+    /// The hash of a new password of the user.
+    async fn hash(&self, user: &Name, password: &str) -> Result<PasswordHash> {
+        self.passwords.hash(self.passwords.rules.accept(user, password)?).await
     }
 }
 

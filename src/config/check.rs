@@ -11,6 +11,7 @@ use stet_store::LimitOptions;
 use super::edge::{is_origin, network};
 use super::repository::USER;
 use super::{Config, LimitsConfig, SmtpSecurity};
+use crate::auth::MAX_MIN_LENGTH;
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
 const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
@@ -190,6 +191,7 @@ impl Config {
         let least = 8 * u64::from(auth.password_lanes);
         faults.within("auth.password_memory_kib", auth.password_memory_kib, least, 4 << 20);
         faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
+        faults.within("auth.password_min_length", auth.password_min_length, 1, MAX_MIN_LENGTH as u64);
         faults.within("auth.failures_per_user", auth.failures_per_user, 0, 1_000_000);
         faults.within("auth.failures_per_user_anywhere", auth.failures_per_user_anywhere, 0, 1_000_000);
         faults.within("auth.failures_per_address", auth.failures_per_address, 0, 1_000_000);

@@ -34,6 +34,8 @@ use serde::{Deserialize, Serialize};
 use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
 
+use crate::auth::PasswordRules;
+
 pub use self::caches::CachesConfig;
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
@@ -145,6 +147,11 @@ impl Config {
     pub fn runtime_options(&self) -> RuntimeOptions {
         let LimitsConfig { path_bytes, path_depth, .. } = self.limits;
         RuntimeOptions { paths: PathLimits { bytes: path_bytes, depth: path_depth }, ..self.runtime.clone() }
+    }
+
+    /// What a new password must be.
+    pub fn password_rules(&self) -> PasswordRules {
+        PasswordRules { min_length: self.auth.password_min_length }
     }
 }
 

@@ -229,6 +229,8 @@ pub struct AuthConfig {
     pub password_iterations: u32,
     /// Independent parts of that memory.
     pub password_lanes: u32,
+    /// Characters that a new password has at least.
+    pub password_min_length: usize,
     /// Single sign-on.
     pub cas: CasConfig,
     /// Logins of one user name from one address that may fail in the window; 0 is no limit.
@@ -252,6 +254,7 @@ impl Default for AuthConfig {
             password_memory_kib: 19_456,
             password_iterations: 2,
             password_lanes: 1,
+            password_min_length: 8,
             cas: CasConfig::default(),
             failures_per_user: 10,
             failures_per_user_anywhere: 100,

@@ -11,7 +11,7 @@ use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Look, Store};
 
 use super::*;
-use crate::auth::{PasswordOptions, Passwords, User};
+use crate::auth::{PasswordOptions, PasswordRules, Passwords, User};
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const BOUNDS: MessagesConfig =
@@ -34,7 +34,8 @@ impl House {
         let (store, clock) = (Arc::new(MemoryStore::default()), ManualClock::at(1_700_000_000_000));
         let repository =
             Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
-        let passwords = Passwords::new(PasswordOptions { memory_kib: 8, iterations: 1, lanes: 1 }).unwrap();
+        let options = PasswordOptions { memory_kib: 8, iterations: 1, lanes: 1 };
+        let passwords = Passwords::new(options, PasswordRules { min_length: 8 }).unwrap();
         let directory = Arc::new(Directory::new(repository.clone(), passwords, false));
         for name in ["ada", "bob"] {
             let business_email = Some(format!("{name}@example.org"));

@@ -10,6 +10,7 @@ use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
 use crate::auth::{Grant, Group, User};
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
@@ -47,21 +48,60 @@ pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
     Err(Failure::new(Exit::Data, message))
 }
 
+/// The passwords that the environment gives the users of a new data directory.
+pub(super) struct FirstPasswords {
+    /// Of [`ADMIN`]; without it a random one.
+    admin: Option<String>,
+    /// Of the sample's other users; without it they can't log in.
+    sample: Option<String>,
+}
+
+impl FirstPasswords {
+    /// Those that are given; an empty one is none.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] for one that its user must not have, or that is no text; it names the variable.
+    pub fn given(config: &Config) -> Result<FirstPasswords, Failure> {
+        let sample = Sample::read()?;
+        let others = |name: &&str| *name != ADMIN && config.sample.enabled;
+        let users: Vec<&str> = sample.users().iter().map(|user| user.name.as_str()).filter(others).collect();
+        Ok(FirstPasswords {
+            admin: first_password("STET_ADMIN_PASSWORD", &[ADMIN], config)?,
+            sample: first_password("STET_SAMPLE_PASSWORD", &users, config)?,
+        })
+    }
+}
+
+/// The password that an environment variable gives these users, if there are any.
+fn first_password(variable: &str, users: &[&str], config: &Config) -> Result<Option<String>, Failure> {
+    let Some(given) = std::env::var_os(variable).filter(|given| !given.is_empty() && !users.is_empty()) else {
+        return Ok(None);
+    };
+    let unusable =
+        |why: &str| Failure::new(Exit::Usage, format!("the environment variable {variable} can't be used: {why}"));
+    let given = given.into_string().map_err(|_| unusable("it is no Unicode text"))?;
+    for user in users {
+        let accepted = config.password_rules().accept(user, &given);
+        accepted.map_err(|error| unusable(error.message.trim_end_matches('.')))?;
+    }
+    Ok(Some(given))
+}
+
 /// Fills a data directory in which nothing is.
-pub(super) async fn fill(app: &App, repository: &Repository) -> Result<(), Failure> {
+pub(super) async fn fill(app: &App, repository: &Repository, passwords: FirstPasswords) -> Result<(), Failure> {
     make_roots(app, repository).await?;
     let sample = Sample::read()?;
     if app.config.sample.enabled {
         sample.write(repository, &app.content).await?;
     }
-    make_users(app, &sample).await
+    make_users(app, &sample, passwords).await
 }
 
 /// The user that every new data directory has.
 const ADMIN: &str = "admin";
 
 /// Users and groups; `admin` gets a password last.
-async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
+async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result<(), Failure> {
     let changing = app.directory.by(Who::system());
     for group in sample.groups() {
         let grants = group.privileges.iter();
@@ -70,7 +110,6 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
         let group = Group { name: group.name.as_str().into(), description: group.description.clone(), privileges };
         changing.put_group(group).await?;
     }
-    let shared = std::env::var("STET_SAMPLE_PASSWORD").ok().filter(|password| !password.is_empty());
     let mut passwords = Vec::new();
     for sample in sample.users().iter().filter(|user| user.name == ADMIN || app.config.sample.enabled) {
         let mut user = User::new(&sample.name);
@@ -82,18 +121,17 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
         user.team.clone_from(&sample.team);
         user.home_email.clone_from(&sample.home_email);
         user.business_email.clone_from(&sample.business_email);
-        user.disabled = sample.disabled || (sample.name != ADMIN && shared.is_none());
+        user.disabled = sample.disabled || (sample.name != ADMIN && given.sample.is_none());
         changing.put_user(user).await?;
-        if let (true, Some(shared)) = (sample.name != ADMIN, &shared) {
+        if let (true, Some(shared)) = (sample.name != ADMIN, &given.sample) {
             passwords.push(changing.set_password(&sample.name, shared));
         }
     }
     for set in futures_util::future::join_all(passwords).await {
         set?;
     }
-    let given = std::env::var("STET_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty());
-    let password = given.clone().unwrap_or_else(random_password);
-    if given.is_none() {
+    let password = given.admin.clone().unwrap_or_else(|| random_password(app.config.auth.password_min_length));
+    if given.admin.is_none() {
         // To the operator's terminal only: the log may be kept. It comes first: a password that can't be printed must not be set.
         let printed =
             writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
@@ -104,9 +142,9 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Twenty letters and digits: about 119 bits.
-fn random_password() -> String {
+/// Twenty letters and digits, or as many more as a password must have: about 119 bits.
+fn random_password(least: usize) -> String {
     use rand::RngExt;
     let mut rng = rand::rng();
-    (0..20).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
+    (0..least.max(20)).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
 }

@@ -99,6 +99,14 @@ impl Filling {
         self.remove().map_err(|error| Failure::new(Exit::Data, message(error)))
     }
 
+    /// Ends it before anything was made: the directory is as new.
+    ///
+    /// # Errors
+    /// As [`Filling::finish`].
+    pub fn give_up(self) -> Result<(), Failure> {
+        self.finish()
+    }
+
     fn remove(&self) -> io::Result<()> {
         std::fs::remove_file(self.data.join(MARKER))?;
         sync(&self.data)

@@ -26,7 +26,7 @@ use stet_actors::store::{Health, Store};
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 
 pub use self::configuration::{check_configuration, print_schema};
-use self::filling::{check_filled, fill, make_roots};
+use self::filling::{FirstPasswords, check_filled, fill, make_roots};
 use self::front::Front;
 use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
@@ -171,11 +171,19 @@ impl Prepared {
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
         if let Some(filling) = Filling::begin(&config.data.directory, &*ground.store.backends)? {
             // Whatever changes wait for afterwards: it is on disk, and in the tables, before the directory counts as filled. Who
+            let passwords = match FirstPasswords::given(&config) {
+                Ok(passwords) => passwords,
+                Err(failure) => {
+                    filling.give_up()?;
+                    return Err(failure);
+                }
+            };
             // gives a journal up that is damaged must not lose all users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
             let ground = Ground { store, clock: ground.clock.clone() };
             let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
-            let outcome = fill(&filled.app, &filled.repository).await.map_err(|failure| filled.unfilled(failure));
+            let outcome =
+                fill(&filled.app, &filled.repository, passwords).await.map_err(|failure| filled.unfilled(failure));
             filled.close().await;
             outcome?;
             filling.finish()?;
@@ -283,12 +291,13 @@ impl Prepared {
 /// # Errors
 /// [`Exit::Usage`] for passwords that can't be hashed as configured.
 pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory>, Arc<Sessions>), Failure> {
-    let passwords = Passwords::new(PasswordOptions {
+    let options = PasswordOptions {
         memory_kib: config.auth.password_memory_kib,
         iterations: config.auth.password_iterations,
         lanes: config.auth.password_lanes,
-    })
-    .map_err(|error| Failure::new(Exit::Usage, error.message))?;
+    };
+    let passwords = Passwords::new(options, config.password_rules());
+    let passwords = passwords.map_err(|error| Failure::new(Exit::Usage, error.message))?;
     let directory = Arc::new(Directory::new(repository.clone(), passwords, config.auth.cas.is_configured()));
     let options = SessionOptions {
         idle_seconds: config.auth.session_idle_seconds,

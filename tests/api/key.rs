@@ -86,7 +86,7 @@ fn a_key_lasts_over_a_crash_and_its_users_new_password_until_it_is_revoked() {
     assert_eq!(keys(&admin).ok(), json!({ "items": [], "total": 0 }));
     let key = machine(&server, "wire", reads());
     let reporter = server.user("reporter");
-    admin.call("stet-user-update-put", &[&"reporter"]).json(&json!({ "password": "another" })).ok();
+    admin.call("stet-user-update-put", &[&"reporter"]).json(&json!({ "password": "another-one" })).ok();
     reporter.is_dead();
     key.lives();
     server.kill();
@@ -122,7 +122,7 @@ fn a_key_can_not_be_copied_or_logged_out_and_has_no_sessions_of_its_own() {
     let copy = server.client().call("auth-copy-post", &[]).json(&json!({ "token": key.token })).send();
     says(&copy.fails(403, "PermissionDenied"), "wire");
     assert_eq!(key.call("old-auth-logout-get", &[]).send().status, 401);
-    let passwords = json!({ "old": SAMPLE_PASSWORD, "new": "another" });
+    let passwords = json!({ "old": SAMPLE_PASSWORD, "new": "another-one" });
     for refused in [
         key.call("auth-logout-get", &[]),
         key.call("stet-session-list-get", &[]),

@@ -71,7 +71,9 @@ fn a_user_that_can_not_be_is_refused_by_what_is_wrong_and_nothing_changes() {
         (x(json!({ "groups": "editors" })), 400, "InvalidBody", "$.groups"),
         (x(json!({ "groups": ["nogroup"] })), 404, "ObjectNotFound", "nogroup"),
         (x(json!({ "home": "relative" })), 400, "InvalidPath", "relative"),
-        (x(json!({ "password": "" })), 400, "InvalidParameter", "password"),
+        (x(json!({ "password": "" })), 400, "InvalidParameter", "at least 8 characters, and has 0"),
+        (x(json!({ "password": "e\u{301}234567" })), 400, "InvalidParameter", "at least 8 characters, and has 7"),
+        (json!({ "name": "constance", "password": "Constance" }), 400, "InvalidParameter", "`constance`"),
         (x(json!({ "password": long })), 400, "InvalidParameter", "1025"),
     ] {
         says(&admin.call("stet-user-create-post", &[]).json(&body).send().fails_on(part, status, code), part);
@@ -82,6 +84,8 @@ fn a_user_that_can_not_be_is_refused_by_what_is_wrong_and_nothing_changes() {
         ("editor", json!({ "disabled": "yes" }), 400, "InvalidBody", "$.disabled"),
         ("editor", json!({ "fullName": "x", "groups": ["nogroup"] }), 404, "ObjectNotFound", "nogroup"),
         ("editor", json!({ "fullName": "x", "password": "" }), 400, "InvalidParameter", "password"),
+        ("editor", json!({ "fullName": "x", "password": "seven77" }), 400, "InvalidParameter", "and has 7"),
+        ("reporter", json!({ "fullName": "x", "password": "REPORTER" }), 400, "InvalidParameter", "`reporter`"),
     ] {
         says(&change(&admin, user, body).fails_on(part, status, code), part);
     }
@@ -97,10 +101,14 @@ fn one_changes_ones_own_password_and_all_of_ones_sessions_end() {
     for (body, status, code) in [
         (json!({ "old": "wrong-old-one", "new": "next-password" }), 403, "PermissionDenied"),
         (json!({ "old": SAMPLE_PASSWORD, "new": "" }), 400, "InvalidParameter"),
+        (json!({ "old": SAMPLE_PASSWORD, "new": "seven77" }), 400, "InvalidParameter"),
         (json!({ "old": SAMPLE_PASSWORD }), 400, "InvalidBody"),
     ] {
         change(&body).fails(status, code);
     }
+    let name = json!({ "old": SAMPLE_PASSWORD, "new": "Reporter" });
+    let refused = other.call("stet-user-password-post", &[]).json(&name).send().fails(400, "InvalidParameter");
+    assert_eq!(refused["details"], json!({ "reason": "passwordIsName" }), "{refused}");
     for client in [&one, &two] {
         client.lives();
     }
@@ -128,10 +136,10 @@ fn names_that_read_the_same_are_one_user_with_one_home() {
         let body = json!({ "name": name, "password": password, "groups": ["editors"] });
         admin.call("stet-user-create-post", &[]).json(&body).send()
     };
-    assert_eq!(make(decomposed, "of-rene").ok()["name"], composed);
+    assert_eq!(make(decomposed, "secret-of-rene").ok()["name"], composed);
     for name in [composed, decomposed, " ren\u{e9} "] {
         make(name, "of-another").fails_on(name, 409, "DuplicatedName");
-        let reply = server.log_in(name, "of-rene").ok();
+        let reply = server.log_in(name, "secret-of-rene").ok();
         assert_eq!(reply["username"], composed);
         let client = server.client_with(&reply["token"]["value"]);
         client.call("auth-connection-get", &[]).gives(&json!({ "username": composed }));
@@ -142,7 +150,7 @@ fn names_that_read_the_same_are_one_user_with_one_home() {
     }
     change(&admin, "Ren\u{e9}", json!({})).fails(404, "ObjectNotFound");
     // Failures count for the one user, however the name is spelled.
-    make("zo\u{eb}", "of-zoe").ok();
+    make("zo\u{eb}", "secret-of-zoe").ok();
     for (number, name) in ["zo\u{eb}", "zoe\u{308}"].iter().cycle().take(10).enumerate() {
         server.log_in(name, "wrong").fails_on(&number.to_string(), 401, "InvalidLogin");
     }

@@ -373,3 +373,7 @@ fn nonsense_on_the_socket_is_refused_without_quoting_it_and_harms_nobody() {
     assert!(say(b"\"userList\"\n").contains("\"editor\""));
     assert!(!server.log().contains("hunter2"));
 }
+        (on_with(data, "seven77\n", &["user", "passwd", "editor"]), 1, "at least 8 characters, and has 7"),
+        (on_with(data, "seven77\n", &["user", "add", "new"]), 1, "at least 8 characters, and has 7"),
+        (on_with(data, "Reporter\n", &["user", "passwd", "reporter"]), 1, "the name of its user, `reporter`"),
+        (on_with(data, "Constance\n", &["user", "add", "constance"]), 1, "the name of its user, `constance`"),

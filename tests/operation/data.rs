@@ -228,10 +228,10 @@ fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_an
         assert!(ended.err.contains(path(data.path())) && ended.err.contains("not filled"), "{}", ended.err);
     }
     let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
-    command.env("STET_ADMIN_PASSWORD", "another");
+    command.env("STET_ADMIN_PASSWORD", "another-one");
     let log = data.path().join("log");
     let serving = Serving::logging(command, std::fs::File::create(&log).expect("the log can be made"));
-    assert_eq!((serving.login("admin", "another"), serving.login("admin", ADMIN_PASSWORD)), (200, 401));
+    assert_eq!((serving.login("admin", "another-one"), serving.login("admin", ADMIN_PASSWORD)), (200, 401));
     let told = std::fs::read_to_string(&log).expect("the log can be read");
     assert!(told.contains("a first start was cut short"), "{told}");
     assert_eq!(serving.end().0, Some(0));

@@ -30,21 +30,59 @@ fn each_data_directory_gets_a_password_of_its_own() {
 fn with_the_password_given_where_it_listens_is_the_only_line() {
     let data = TempDir::new().expect("a temporary directory can be made");
     let mut command = stet(&["serve", "--data", path(data.path()), "--listen", "127.0.0.1:0"]);
-    command.env("STET_ADMIN_PASSWORD", "given");
+    command.env("STET_ADMIN_PASSWORD", "given-one");
     let serving = Serving::start(command);
     assert_eq!(serving.lines.len(), 1, "{:?}", serving.lines);
     assert!(serving.base().starts_with("http://127.0.0.1:"), "{}", serving.base());
-    assert_eq!(serving.login("admin", "given"), 200);
+    assert_eq!(serving.login("admin", "given-one"), 200);
     assert_eq!(serving.end(), (Some(0), String::new()));
+}
+
+#[test]
+fn a_first_password_that_nobody_may_have_is_refused_before_anything_is_made() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let start = |variables: &[(&str, &str)]| {
+        let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+        command.envs(variables.iter().copied());
+        command
+    };
+    let given = ("STET_ADMIN_PASSWORD", ADMIN_PASSWORD);
+    for (variables, part) in [
+        (&[("STET_ADMIN_PASSWORD", "seven77")][..], "at least 8 characters"),
+        (&[("STET_ADMIN_PASSWORD", "Admin"), ("STET_AUTH__PASSWORD_MIN_LENGTH", "5")], "`admin`"),
+        (&[given, ("STET_SAMPLE_PASSWORD", "seven77")], "at least 8 characters"),
+        (&[given, ("STET_SAMPLE_PASSWORD", "Reporter")], "`reporter`"),
+        (&[given, ("STET_AUTH__PASSWORD_MIN_LENGTH", "129")], "auth.password_min_length"),
+    ] {
+        let ended = run(start(variables));
+        assert_eq!(ended.code, Some(2), "{variables:?}: {}", ended.err);
+        let (name, value) = variables[variables.len() - 1];
+        let told = if part.starts_with("auth.") { "STET_AUTH__PASSWORD_MIN_LENGTH" } else { part };
+        assert!(ended.err.contains(part) && ended.err.contains(told), "{variables:?}: {}", ended.err);
+        if name.ends_with("_PASSWORD") {
+            assert!(ended.err.contains(name) && !ended.err.contains(value), "{variables:?}: {}", ended.err);
+        }
+        assert_eq!(ended.out, "", "no password is printed");
+        assert_eq!(std::fs::read_dir(data.path()).expect("it can be listed").count(), 0, "{variables:?}");
+    }
+    // Without the sample nobody gets its password. A random one is as long as it must be.
+    let variables =
+        [("STET_SAMPLE__ENABLED", "false"), ("STET_SAMPLE_PASSWORD", "s"), ("STET_AUTH__PASSWORD_MIN_LENGTH", "40")];
+    let serving = Serving::start(start(&variables));
+    let printed = serving.lines[0].rsplit(' ').next().expect("the password is its last word").to_owned();
+    assert_eq!((printed.len(), serving.login("admin", &printed)), (40, 200));
+    assert_eq!(serving.end().0, Some(0));
+    // Once it is filled, nobody reads them.
+    assert_eq!(Serving::start(start(&[("STET_ADMIN_PASSWORD", "x")])).login("admin", &printed), 200);
 }
 
 #[test]
 fn a_password_given_later_changes_nothing() {
     let data = used_directory();
     let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
-    command.env("STET_ADMIN_PASSWORD", "another");
+    command.env("STET_ADMIN_PASSWORD", "another-one");
     let serving = Serving::start(command);
-    assert_eq!((serving.login("admin", "another"), serving.login("admin", ADMIN_PASSWORD)), (401, 200));
+    assert_eq!((serving.login("admin", "another-one"), serving.login("admin", ADMIN_PASSWORD)), (401, 200));
 }
 
 #[test]
@@ -62,9 +100,13 @@ fn the_users_of_the_sample_are_disabled_without_a_password_for_them() {
 fn without_the_sample_there_is_admin_alone() {
     let data = TempDir::new().expect("a temporary directory can be made");
     let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
-    command.envs([("STET_SAMPLE__ENABLED", "false"), ("STET_ADMIN_PASSWORD", "a"), ("STET_SAMPLE_PASSWORD", "s")]);
+    command.envs([
+        ("STET_SAMPLE__ENABLED", "false"),
+        ("STET_ADMIN_PASSWORD", "given-one"),
+        ("STET_SAMPLE_PASSWORD", "s"),
+    ]);
     let serving = Serving::start(command);
-    assert_eq!((serving.login("admin", "a"), serving.login("editor", "s")), (200, 401));
+    assert_eq!((serving.login("admin", "given-one"), serving.login("editor", "s")), (200, 401));
     assert_eq!(serving.end().0, Some(0));
     assert_eq!(check(data.path()).code, Some(0));
 }

@@ -37,6 +37,8 @@ const PASSWORD: &str = "correct horse";
 /// The least that Argon2 does.
 const CHEAP: PasswordOptions = PasswordOptions { memory_kib: 8, iterations: 1, lanes: 1 };
 
+const RULES: PasswordRules = PasswordRules { min_length: 8 };
+
 /// The outcome of what waits for nothing but a store that commits at once.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -68,7 +70,7 @@ impl Server {
     ) -> Server {
         let repository =
             Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
-        let directory = Arc::new(Directory::new(repository.clone(), Passwords::new(passwords).unwrap(), false));
+        let directory = Arc::new(Directory::new(repository.clone(), Passwords::new(passwords, RULES).unwrap(), false));
         let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
         Server { store: store.clone(), clock: clock.clone(), repository, directory, sessions }
     }

@@ -66,11 +66,66 @@ fn a_password_that_nobody_could_log_in_with_can_not_be_set() {
             assert_eq!(error.code, Code::InvalidParameter);
             assert!(!error.message.contains("secret"));
         }
+        for (short, length) in
+            [("1234567", 7), ("pässwör", 7), ("e\u{301}e\u{301}1234", 6), ("\u{1f469}\u{200d}\u{1f4bb}abcdef", 7)]
+        {
+            let error = server.directory.by(Who::operator()).set_password("ada", short).await.unwrap_err();
+            let details = error.details.expect("it says why");
+            assert_eq!((&details["reason"], &details["minLength"]), (&"passwordTooShort".into(), &8.into()), "{short}");
+            assert!(
+                error.message.ends_with(&format!("and has {length}.")) && !error.message.contains(short),
+                "{}",
+                error.message
+            );
+        }
         let longest = "é".repeat(MAX_PASSWORD_BYTES / 2);
         server.directory.by(Who::operator()).set_password("ada", &longest).await.unwrap();
         server.sessions.log_in("web", "swing", "ada", &longest, "").await.unwrap();
         let error = server.directory.by(Who::operator()).set_password("nobody", PASSWORD).await.unwrap_err();
         assert_eq!(error.code, Code::ObjectNotFound);
+    });
+}
+
+#[test]
+fn a_password_is_not_its_users_name_in_whatever_form_and_case() {
+    let rules = PasswordRules { min_length: 1 };
+    for (user, password) in [
+        ("ada", "ada"),
+        ("ada", "ADA"),
+        ("Ada", " aDa\t"),
+        ("ren\u{e9}", "RENE\u{301}"),
+        ("stra\u{df}e", "STRASSE"),
+        ("\u{3c3}\u{3af}\u{3c3}\u{3c5}\u{3c6}\u{3bf}\u{3c2}", "\u{3a3}\u{38a}\u{3a3}\u{3a5}\u{3a6}\u{39f}\u{3a3}"),
+    ] {
+        let error = rules.accept(user, password).unwrap_err();
+        assert_eq!(error.details.expect("it says why")["reason"], "passwordIsName", "{user} {password}");
+    }
+    for (user, password) in [("ada", "ada1"), ("ada", "bob"), ("ada", "a da")] {
+        rules.accept(user, password).unwrap();
+    }
+    // The directory has it from the row, whatever form a call names the user in.
+    run(async {
+        let server = Server::new().await;
+        let changing = server.directory.by(Who::operator());
+        changing.make_user(User::new("theodora"), None).await.unwrap();
+        let named = |error: Error| error.details.expect("it says why")["reason"] == "passwordIsName";
+        assert!(named(changing.set_password(" theodora ", "Theodora").await.unwrap_err()));
+        assert!(named(changing.edit_user("theodora", Some("THEODORA"), |_| Ok(())).await.unwrap_err()));
+        assert!(named(changing.make_user(User::new("rosalind"), Some("Rosalind")).await.unwrap_err()));
+        assert!(server.directory.user("rosalind").unwrap().is_none());
+        assert!(!server.directory.user("theodora").unwrap().unwrap().has_password());
+    });
+}
+
+#[test]
+fn who_has_a_shorter_password_from_before_logs_in_with_it() {
+    run(async {
+        let server = Server::new().await;
+        let before = Passwords::new(CHEAP, PasswordRules { min_length: 1 }).unwrap();
+        let directory = Directory::new(server.repository.clone(), before, false);
+        directory.by(Who::operator()).set_password("ada", "x").await.unwrap();
+        let server = server.restart().await;
+        server.sessions.log_in("web", "swing", "ada", "x", "").await.unwrap();
     });
 }
 
@@ -81,7 +136,7 @@ fn a_hash_made_at_another_cost_is_still_good() {
         let server = server.restart().await;
         server.log_in().await;
         assert_eq!(server.refused("ada", "wrong").await.code, Code::InvalidLogin);
-        assert!(Passwords::new(PasswordOptions { memory_kib: 1, ..CHEAP }).is_err());
+        assert!(Passwords::new(PasswordOptions { memory_kib: 1, ..CHEAP }, RULES).is_err());
     });
 }
 
