@@ -65,6 +65,9 @@ impl AuditEntry {
 }
 
 impl AuditEntry {
+    /// What stands above the lines that [`AuditEntry::write_line`] writes: a name for each of their parts.
+    pub const HEADINGS: &'static str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS";
+
     /// Writes a line for people: time, user, what was done, the container and its revision, the objects concerned, session
     /// and address. What is not known is a dash.
     ///

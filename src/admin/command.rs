@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::local;
 use super::operations::AdminRequest;
-use super::print;
+use super::print::{self, Deed};
 use super::socket::{self, Outcome};
 use super::views::{GroupUpdate, KeyRequest, Secret, UserChange};
 use crate::auth::Grant;
@@ -30,8 +30,18 @@ pub struct Common {
     json: bool,
 }
 
+const USER_EXAMPLES: &str = "\
+Examples:
+  stet user add ada --full-name \"Ada Moss\" --group editors    asks for the password, twice
+  pwgen -s 20 1 | tee /dev/tty | stet user add ada            or reads the first line of standard input
+  stet user passwd admin --data /srv/stet                     the way back in, be the server running or not
+  stet user disable ada                                       ends her sessions and keys; enable lets her in again
+  stet user unlock ada                                        forgets failed logins that keep her out
+  stet user list --json";
+
 /// The options of `user`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = USER_EXAMPLES)]
 pub struct UserArgs {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -70,6 +80,8 @@ enum UserCommand {
     Disable {
         /// The user
         name: String,
+        #[command(flatten)]
+        force: Force,
     },
     /// Let a user in again
     Enable {
@@ -85,8 +97,22 @@ enum UserCommand {
     List,
 }
 
+const GROUP_EXAMPLES: &str = "\
+Privileges:
+  read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and configure; with `:PATH` below that folder alone
+
+Examples:
+  stet group add night --description \"The night desk\" --privilege read --privilege write:/News --member ada
+  stet group change night --privilege read                    replaces all that its members might do
+  stet group change night --no-privileges
+  stet group join night ben cleo
+  stet group leave night ben
+  stet group remove night                                     its members stay users
+  stet group list --json";
+
 /// The options of `group`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = GROUP_EXAMPLES)]
 pub struct GroupArgs {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -115,6 +141,8 @@ enum GroupCommand {
         /// Its members may do nothing any more
         #[arg(long, conflicts_with = "privileges")]
         no_privileges: bool,
+        #[command(flatten)]
+        force: Force,
     },
     /// Put users into a group
     Join {
@@ -131,14 +159,26 @@ enum GroupCommand {
         /// The users
         #[arg(required = true, value_name = "USER")]
         users: Vec<String>,
+        #[command(flatten)]
+        force: Force,
     },
-    /// Remove a group
+    /// Remove a group; its members stay users
     Remove {
         /// Its name
         name: String,
+        #[command(flatten)]
+        force: Force,
     },
     /// List the groups
     List,
+}
+
+/// What may take the last administrator away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
+struct Force {
+    /// Do it even if nobody is left who may manage users and groups
+    #[arg(long)]
+    force: bool,
 }
 
 /// What can be set of a group.
@@ -152,8 +192,18 @@ struct GroupFields {
     privileges: Vec<Grant>,
 }
 
+const KEY_EXAMPLES: &str = "\
+Privileges:
+  read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and configure; with `:PATH` below that folder alone
+
+Examples:
+  stet key add wire --user agency --privilege read --privilege create:/News/Wire --days 365
+  stet key list                                               when each was last used, and when it ends
+  stet key revoke wire";
+
 /// The options of `key`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = KEY_EXAMPLES)]
 pub struct KeyArgs {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -186,8 +236,15 @@ enum KeyCommand {
     List,
 }
 
+const SESSION_EXAMPLES: &str = "\
+Examples:
+  stet session list                                           who is logged in, from where, and since when
+  stet session list --user ada --json
+  stet session end 3q7w2z9k1m5x                               by its reference in the list";
+
 /// The options of `session`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = SESSION_EXAMPLES)]
 pub struct SessionArgs {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -245,8 +302,10 @@ impl UserArgs {
                 let password = password(&name)?;
                 AdminRequest::UserPassword { name, password }
             }
-            UserCommand::Disable { name } => AdminRequest::UserDisabled { name, disabled: true },
-            UserCommand::Enable { name } => AdminRequest::UserDisabled { name, disabled: false },
+            UserCommand::Disable { name, force: Force { force } } => {
+                AdminRequest::UserDisabled { name, disabled: true, force }
+            }
+            UserCommand::Enable { name } => AdminRequest::UserDisabled { name, disabled: false, force: false },
             UserCommand::Unlock { name } => AdminRequest::UserUnlock { name },
             UserCommand::List => AdminRequest::UserList,
         };
@@ -264,15 +323,15 @@ impl GroupArgs {
                 let privileges = named(privileges);
                 AdminRequest::GroupAdd(GroupUpdate { name, description, privileges, join: members, ..blank })
             }
-            GroupCommand::Change { name, fields: GroupFields { description, privileges }, no_privileges } => {
+            GroupCommand::Change { name, fields: GroupFields { description, privileges }, no_privileges, force } => {
                 let privileges = if no_privileges { Some(Vec::new()) } else { named(privileges) };
-                AdminRequest::GroupChange(GroupUpdate { name, description, privileges, ..blank })
+                AdminRequest::GroupChange(GroupUpdate { name, description, privileges, force: force.force, ..blank })
             }
             GroupCommand::Join { name, users } => AdminRequest::GroupChange(GroupUpdate { name, join: users, ..blank }),
-            GroupCommand::Leave { name, users } => {
-                AdminRequest::GroupChange(GroupUpdate { name, leave: users, ..blank })
+            GroupCommand::Leave { name, users, force: Force { force } } => {
+                AdminRequest::GroupChange(GroupUpdate { name, leave: users, force, ..blank })
             }
-            GroupCommand::Remove { name } => AdminRequest::GroupRemove { name },
+            GroupCommand::Remove { name, force: Force { force } } => AdminRequest::GroupRemove { name, force },
             GroupCommand::List => AdminRequest::GroupList,
         };
         Job { request, json: self.common.json }
@@ -337,20 +396,24 @@ fn password(user: &str) -> Result<Secret, Failure> {
 /// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it was refused.
 pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
     let data = &config.data.directory;
-    let key = job.request.made_key();
+    let (key, deed) = (job.request.made_key(), Deed::of(&job.request));
     let asked = socket::ask(data, &job.request).map_err(|error| {
         let exit = if error.kind() == std::io::ErrorKind::PermissionDenied { Exit::Data } else { Exit::Failed };
         Failure::new(exit, format!("{}: {error}", data.join(socket::NAME).display()))
     })?;
+    let served = asked.is_some();
     let outcome: Outcome = match asked {
         Some(outcome) => outcome,
         None => local::carry_out(config, job.request).await?,
     };
-    let reply = outcome.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))?;
+    let done = outcome.map_err(|refusal| {
+        let hint = if refusal.can_be_forced { " With --force it is done all the same." } else { "" };
+        Failure::new(Exit::Failed, refusal.message + hint)
+    })?;
     let text = if job.json {
-        serde_json::to_string(&reply).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
+        serde_json::to_string(&done).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
     } else {
-        print::table(&reply)
+        print::told(deed, &done, served)
     };
     let Some(key) = key else { return exit::print(&text) };
     // Nobody else has its token, and nobody can have it printed again.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use stet_actors::clock::SystemClock;
-use stet_actors::command::Who;
 use stet_actors::repository::Repository;
 
 use super::operations::{Admin, AdminRequest};
@@ -24,10 +23,7 @@ pub(crate) async fn carry_out(config: &Config, request: AdminRequest) -> Result<
             Failure::new(Exit::Data, format!("{} can't be opened: {error}", config.data.directory.display()))
         })?;
     let (directory, sessions) = people(config, &repository)?;
-    let outcome = Admin { directory, sessions, attempts: None, who: Who::operator() }
-        .carry_out(request)
-        .await
-        .map_err(Refusal::from);
+    let outcome = Admin::alone(directory, sessions).carry_out(request).await.map_err(Refusal::from);
     repository.shut_down().await;
     tokio::task::spawn_blocking(move || store.close()).await.map_err(|error| Failure::new(Exit::Failed, error))?;
     Ok(outcome)

@@ -14,5 +14,5 @@ pub(crate) mod socket;
 mod views;
 
 pub(crate) use self::local::carry_out;
-pub use self::operations::{Admin, AdminReply, AdminRequest};
+pub use self::operations::{Admin, AdminReply, AdminRequest, Done};
 pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};

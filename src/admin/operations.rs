@@ -31,6 +31,9 @@ pub enum AdminRequest {
         name: String,
         /// Whether they are kept out.
         disabled: bool,
+        /// Whether nobody may be left who manages users and groups.
+        #[serde(default)]
+        force: bool,
     },
     /// Forget a user's failed logins.
     UserUnlock {
@@ -47,6 +50,9 @@ pub enum AdminRequest {
     GroupRemove {
         /// Its name.
         name: String,
+        /// Whether nobody may be left who manages users and groups.
+        #[serde(default)]
+        force: bool,
     },
     /// All groups.
     GroupList,
@@ -72,6 +78,15 @@ pub enum AdminRequest {
 }
 
 impl AdminRequest {
+    /// Whether it is done even if nobody is left who manages users and groups.
+    fn is_forced(&self) -> bool {
+        match self {
+            AdminRequest::UserDisabled { force, .. } | AdminRequest::GroupRemove { force, .. } => *force,
+            AdminRequest::GroupChange(update) => update.force,
+            _ => false,
+        }
+    }
+
     /// The name of the key that it makes, if it makes one: its token is told once, and to whoever asked alone.
     pub fn made_key(&self) -> Option<String> {
         match self {
@@ -81,7 +96,25 @@ impl AdminRequest {
     }
 }
 
-/// What came of it.
+/// What came of a request: the reply, and what else is told with it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    /// What was asked for, or what was changed.
+    #[serde(flatten)]
+    pub reply: AdminReply,
+    /// How many sessions of the user it has ended, where it ends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions_ended: Option<usize>,
+    /// How many keys of the user it has ended, where it ends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_ended: Option<usize>,
+    /// Whether it was forced, and nobody manages users and groups any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_administrator: bool,
+}
+
+/// What was asked for, or what was changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AdminReply {
@@ -113,20 +146,50 @@ pub struct Admin {
     pub attempts: Option<Arc<Attempts>>,
     /// At whose wish, for the audit trail.
     pub who: Who,
+    /// Whether the last administrator may go: [`Admin::carry_out`] alone sets it, and what comes over HTTP does not get there.
+    forced: bool,
 }
 
 impl Admin {
     /// While a server runs.
     pub fn of(newsroom: &Newsroom, who: Who) -> Admin {
         let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
-        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()), who }
+        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()), who, forced: false }
     }
 
-    /// Carries out one request.
+    /// While no server runs.
+    pub fn alone(directory: Arc<Directory>, sessions: Arc<Sessions>) -> Admin {
+        Admin { directory, sessions, attempts: None, who: Who::operator(), forced: false }
+    }
+
+    /// Carries out one request of an operator.
     ///
     /// # Errors
     /// What the operation says; nothing is changed then.
-    pub async fn carry_out(&self, request: AdminRequest) -> Result<AdminReply> {
+    pub async fn carry_out(&self, request: AdminRequest) -> Result<Done> {
+        let forced = request.is_forced();
+        let (sessions_ended, keys_ended) = self.will_end(&request).await?;
+        let reply = Admin { forced, ..self.clone() }.reply_to(request).await?;
+        let no_administrator = forced && !self.directory.has_administrator().await?;
+        Ok(Done { reply, sessions_ended, keys_ended, no_administrator })
+    }
+
+    /// How many sessions and keys a request ends along with what it changes of a user; `None` where it ends none.
+    async fn will_end(&self, request: &AdminRequest) -> Result<(Option<usize>, Option<usize>)> {
+        let (user, keys_too) = match request {
+            AdminRequest::UserPassword { name, .. } => (self.user(name)?.name, false),
+            AdminRequest::UserDisabled { name, disabled: true, .. } => (self.user(name)?.name, true),
+            _ => return Ok((None, None)),
+        };
+        let sessions = self.sessions.list(Some(&user)).await?.len();
+        if !keys_too {
+            return Ok((Some(sessions), None));
+        }
+        let keys = self.sessions.keys().await?.iter().filter(|key| **key.user() == *user).count();
+        Ok((Some(sessions), Some(keys)))
+    }
+
+    async fn reply_to(&self, request: AdminRequest) -> Result<AdminReply> {
         let user = |view| AdminReply::Users(vec![view]);
         let group = |view| AdminReply::Groups(vec![view]);
         Ok(match request {
@@ -135,7 +198,7 @@ impl Admin {
                 let change = UserChange { password: Some(password), ..UserChange::default() };
                 user(self.change_user(&name, change).await?)
             }
-            AdminRequest::UserDisabled { name, disabled } => {
+            AdminRequest::UserDisabled { name, disabled, force: _ } => {
                 let change = UserChange { disabled: Some(disabled), ..UserChange::default() };
                 user(self.change_user(&name, change).await?)
             }
@@ -155,7 +218,7 @@ impl Admin {
                 let (name, change) = update.parts();
                 group(self.change_group(&name, change).await?)
             }
-            AdminRequest::GroupRemove { name } => {
+            AdminRequest::GroupRemove { name, force: _ } => {
                 let view = self.directory.group_view(&name).await?;
                 self.changing().remove_group(&name).await?;
                 group(view)
@@ -242,7 +305,8 @@ impl Admin {
     }
 
     fn changing(&self) -> Changing<'_> {
-        self.directory.by(self.who.clone())
+        let changing = self.directory.by(self.who.clone());
+        if self.forced { changing.forced() } else { changing }
     }
 
     /// Makes a group.

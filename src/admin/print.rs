@@ -1,13 +1,144 @@
-//! Replies for people: plain tables.
+//! Replies for people: what was done, and plain tables.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::operations::AdminReply;
+use super::operations::{AdminReply, AdminRequest, Done};
 use super::views::{KeyView, SessionView, UserView};
 use crate::auth::{Grant, GroupView};
 
-/// A reply as lines of columns. Times are epoch seconds, as in the JSON.
-pub(super) fn table(reply: &AdminReply) -> String {
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// To see what there is.
+    List,
+    /// To make a user.
+    AddUser,
+    /// To set a password.
+    SetPassword,
+    /// To keep a user out.
+    Disable,
+    /// To let a user in.
+    Enable,
+    /// To forget failed logins.
+    Unlock,
+    /// To make a group.
+    AddGroup,
+    /// To change a group, or who is in it.
+    ChangeGroup,
+    /// To remove a group.
+    RemoveGroup,
+    /// To make a key.
+    AddKey,
+    /// To end a key.
+    RevokeKey,
+    /// To end a session.
+    EndSession,
+}
+
+impl Deed {
+    pub(super) fn of(request: &AdminRequest) -> Deed {
+        match request {
+            AdminRequest::UserAdd(_) => Deed::AddUser,
+            AdminRequest::UserPassword { .. } => Deed::SetPassword,
+            AdminRequest::UserDisabled { disabled: true, .. } => Deed::Disable,
+            AdminRequest::UserDisabled { disabled: false, .. } => Deed::Enable,
+            AdminRequest::UserUnlock { .. } => Deed::Unlock,
+            AdminRequest::GroupAdd(_) => Deed::AddGroup,
+            AdminRequest::GroupChange(_) => Deed::ChangeGroup,
+            AdminRequest::GroupRemove { .. } => Deed::RemoveGroup,
+            AdminRequest::KeyAdd(_) => Deed::AddKey,
+            AdminRequest::KeyRevoke { .. } => Deed::RevokeKey,
+            AdminRequest::SessionEnd { .. } => Deed::EndSession,
+            AdminRequest::UserList
+            | AdminRequest::GroupList
+            | AdminRequest::KeyList
+            | AdminRequest::SessionList { .. } => Deed::List,
+        }
+    }
+}
+
+/// What was done, in sentences, and the table of what it was done to where there is more to see. `served`: a running server did it.
+pub(super) fn told(deed: Deed, done: &Done, served: bool) -> String {
+    let mut told = match &done.reply {
+        AdminReply::Users(users) => users.first().and_then(|user| told_of_user(deed, user, done, served)),
+        AdminReply::Groups(groups) => groups.first().and_then(|group| told_of_group(deed, group)),
+        AdminReply::Keys(keys) => keys.first().filter(|_| deed == Deed::RevokeKey).map(revoked),
+        AdminReply::Sessions(sessions) => sessions.first().filter(|_| deed == Deed::EndSession).map(ended),
+        AdminReply::NewKey { .. } => None,
+    }
+    .map(|told| told.replace(|c: char| c.is_control() && c != '\n', "?") + "\n")
+    .unwrap_or_default();
+    if matches!(deed, Deed::List | Deed::AddUser | Deed::AddGroup | Deed::ChangeGroup | Deed::AddKey) {
+        told += &table(&done.reply);
+    }
+    if done.no_administrator {
+        told += "Nobody is left who may manage users and groups. `stet user enable` and `stet group join` make an administrator again.\n";
+    }
+    told
+}
+
+fn told_of_user(deed: Deed, user: &UserView, done: &Done, served: bool) -> Option<String> {
+    let name = &user.name;
+    let sessions = || count(done.sessions_ended.unwrap_or_default(), "session");
+    let has_password = user.password_changed.is_some();
+    Some(match deed {
+        Deed::AddUser if has_password => format!("The user `{name}` is made."),
+        Deed::AddUser => {
+            format!("The user `{name}` is made, and can't log in before `stet user passwd` sets a password.")
+        }
+        Deed::SetPassword => {
+            let but = if user.disabled { " The user is disabled all the same: see `stet user enable`." } else { "" };
+            format!("The password of `{name}` is set. Ended with it: {}. Keys stay in force.{but}", sessions())
+        }
+        Deed::Disable => {
+            let keys = count(done.keys_ended.unwrap_or_default(), "key");
+            format!("The user `{name}` is disabled, and can't log in. Ended for good: {}, {keys}.", sessions())
+        }
+        Deed::Enable if has_password => {
+            format!("The user `{name}` is enabled, and can log in. Sessions and keys from before stay ended.")
+        }
+        Deed::Enable => format!("The user `{name}` is enabled, but has no password: see `stet user passwd`."),
+        Deed::Unlock if served => format!("Failed logins of `{name}` are forgotten."),
+        Deed::Unlock => {
+            format!("No server runs here, and only a running one counts failed logins: nothing keeps `{name}` out.")
+        }
+        _ => return None,
+    })
+}
+
+fn told_of_group(deed: Deed, group: &GroupView) -> Option<String> {
+    let name = &group.group_name;
+    Some(match deed {
+        Deed::AddGroup => format!("The group `{name}` is made."),
+        Deed::ChangeGroup => format!("The group `{name}` is now:"),
+        Deed::RemoveGroup => {
+            format!("The group `{name}` is removed. In it until now: {}.", count(group.members.len(), "user"))
+        }
+        _ => return None,
+    })
+}
+
+fn revoked(key: &KeyView) -> String {
+    let used =
+        if key.used { format!("It was last used at {}", time(key.last_used)) } else { "It was never used".to_owned() };
+    format!("The key `{}` of `{}` is revoked: no call with it is taken any more. {used}.", key.name, key.user)
+}
+
+fn ended(session: &SessionView) -> String {
+    format!("The session `{}` of `{}` is ended: its token is worth nothing any more.", session.id, session.user)
+}
+
+/// `no session`, `1 session`, `2 sessions`.
+fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => format!("no {what}"),
+        1 => format!("1 {what}"),
+        more => format!("{more} {what}s"),
+    }
+}
+
+/// A reply as lines of columns.
+fn table(reply: &AdminReply) -> String {
     match reply {
         AdminReply::Users(users) => rows(&["NAME", "FULL NAME", "GROUPS", "STATE"], users.iter().map(user)),
         AdminReply::Groups(groups) => rows(&["NAME", "MEMBERS", "PRIVILEGES", "DESCRIPTION"], groups.iter().map(group)),
@@ -48,7 +179,8 @@ fn keys_table(keys: &[KeyView]) -> String {
     let row = |key: &KeyView| {
         let privileges = grants(&key.privileges);
         let ends = key.expires.map_or_else(|| "never".to_owned(), time);
-        vec![key.name.clone(), key.user.clone(), privileges, time(key.last_used), ends]
+        let used = if key.used { time(key.last_used) } else { "never".to_owned() };
+        vec![key.name.clone(), key.user.clone(), privileges, used, ends]
     };
     rows(&["NAME", "USER", "PRIVILEGES", "LAST USED", "ENDS"], keys.iter().map(row))
 }

@@ -21,7 +21,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
-use super::operations::{Admin, AdminReply, AdminRequest};
+use super::operations::{Admin, AdminRequest, Done};
+use crate::auth::leaves_no_administrator;
 
 /// Its name in the data directory.
 pub const NAME: &str = "admin.sock";
@@ -42,16 +43,20 @@ pub struct Refusal {
     pub code: String,
     /// A sentence.
     pub message: String,
+    /// Whether it would be done with `force`: it was refused for leaving no administrator.
+    #[serde(default)]
+    pub can_be_forced: bool,
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
-        Refusal { code: error.code.name().to_owned(), message: error.message }
+        let can_be_forced = leaves_no_administrator(&error);
+        Refusal { code: error.code.name().to_owned(), message: error.message, can_be_forced }
     }
 }
 
 /// The reply.
-pub type Outcome = Result<AdminReply, Refusal>;
+pub type Outcome = Result<Done, Refusal>;
 
 /// The open socket; it is closed and removed when dropped.
 pub struct AdminSocket {

@@ -120,12 +120,14 @@ pub struct GroupUpdate {
     pub leave: Vec<String>,
     /// All that its members may do.
     pub privileges: Option<Vec<Grant>>,
+    /// Whether nobody may be left who manages users and groups.
+    pub force: bool,
 }
 
 impl GroupUpdate {
     /// The name, and what the directory makes of the rest.
     pub fn parts(self) -> (String, GroupChange) {
-        let GroupUpdate { name, description, join, leave, privileges } = self;
+        let GroupUpdate { name, description, join, leave, privileges, force: _ } = self;
         (name, GroupChange { description, members: None, join, leave, privileges })
     }
 }
@@ -146,6 +148,8 @@ pub struct KeyView {
     pub created: u64,
     /// When it was last used, or made, epoch seconds.
     pub last_used: u64,
+    /// Whether it was ever used. A use of the last `auth.flush_seconds` before a crash is not known.
+    pub used: bool,
     /// When it ends, epoch seconds; null for only when it is revoked.
     pub expires: Option<u64>,
 }
@@ -164,6 +168,7 @@ impl KeyView {
             session: session.id.to_string(),
             created: session.created_ms / 1000,
             last_used: live.last_seen_ms() / 1000,
+            used: live.was_used(),
             expires: session.expires_s(),
         })
     }

@@ -1,5 +1,5 @@
 //! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit trail tells of it, and never without
-//! somebody left who may manage users and groups (docs/api/groups-and-users.md, "Administrators").
+//! somebody left who may manage users and groups, unless an operator forces it (docs/api/groups-and-users.md, "Administrators").
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -24,12 +24,22 @@ const NAMES: usize = 1000;
 pub struct Changing<'d> {
     pub(super) directory: &'d Directory,
     who: Who,
+    /// Whether the last administrator may go.
+    forced: bool,
 }
 
 impl Directory {
     /// The directory, to be changed at the wish of `who`, whom the audit trail names.
     pub fn by(&self, who: Who) -> Changing<'_> {
-        Changing { directory: self, who }
+        Changing { directory: self, who, forced: false }
+    }
+}
+
+impl Changing<'_> {
+    /// The same for changes that may leave no administrator. For operators, who can make one again on the machine itself.
+    #[must_use]
+    pub fn forced(self) -> Self {
+        Changing { forced: true, ..self }
     }
 }
 
@@ -61,7 +71,12 @@ impl Changing<'_> {
     /// # Errors
     /// `PermissionDenied` for a change that would leave nobody who may manage users and groups; what the store says.
     pub(super) async fn commit(&self, turn: Turn, edits: Edits) -> Result<()> {
-        self.directory.keeps_an_administrator(&edits).await?;
+        if self.directory.leaves_none(&edits).await? {
+            if !self.forced {
+                return Err(last_administrator());
+            }
+            tracing::warn!("a change is forced that leaves no administrator");
+        }
         let changes = edits.changes();
         if changes.is_empty() {
             return Ok(());
@@ -171,8 +186,23 @@ impl Managing {
 }
 
 impl Directory {
-    /// Refuses a change after which nobody would be an administrator, if somebody is.
-    async fn keeps_an_administrator(&self, edits: &Edits) -> Result<()> {
+    /// Whether somebody is an administrator.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn has_administrator(&self) -> Result<bool> {
+        let managing = Managing::of(self.groups()?.iter(), self.by_sign_on);
+        let mut is_one = false;
+        let see = |user: User| {
+            is_one = managing.makes_administrator(&user);
+            if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        self.each_user(see).await?;
+        Ok(is_one)
+    }
+
+    /// Whether nobody would be an administrator after a change, and somebody is.
+    async fn leaves_none(&self, edits: &Edits) -> Result<bool> {
         let takes_from_user = |Edit { old, new }: &Edit<User>| {
             let loses = |(old, new): (&User, &User)| {
                 (new.disabled && !old.disabled) || old.groups.iter().any(|group| !new.groups.contains(group))
@@ -181,7 +211,7 @@ impl Directory {
         };
         let takes_from_group = edits.group.as_ref().is_some_and(|edit| edit.old.is_some());
         if !takes_from_group && !edits.users.iter().any(takes_from_user) {
-            return Ok(());
+            return Ok(false);
         }
         let groups = self.groups()?;
         let before = Managing::of(groups.iter(), self.by_sign_on);
@@ -192,12 +222,12 @@ impl Directory {
         let mut was_one = false;
         for Edit { old, new } in &edits.users {
             if new.as_ref().is_some_and(|user| after.makes_administrator(user)) {
-                return Ok(());
+                return Ok(false);
             }
             was_one |= old.as_ref().is_some_and(|user| before.makes_administrator(user));
         }
         if !was_one && before.groups == after.groups {
-            return Ok(());
+            return Ok(false);
         }
         let edited: BTreeSet<&Name> =
             edits.users.iter().filter_map(|edit| edit.old.as_ref()).map(|user| &user.name).collect();
@@ -211,13 +241,7 @@ impl Directory {
             if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         self.each_user(see).await?;
-        if is_one {
-            return Ok(());
-        }
-        if !was_one {
-            return Ok(());
-        }
-        Err(last_administrator())
+        Ok(was_one && !is_one)
     }
 }
 
@@ -229,6 +253,6 @@ fn last_administrator() -> Error {
 }
 
 /// Whether a change was refused because it would leave no administrator.
-pub(super) fn leaves_no_administrator(error: &Error) -> bool {
+pub fn leaves_no_administrator(error: &Error) -> bool {
     error.code == Code::PermissionDenied && error.details.as_ref().is_some_and(|it| it["reason"] == "lastAdministrator")
 }

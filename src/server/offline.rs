@@ -96,7 +96,7 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
 pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), Failure> {
     let store = open_existing(config)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let mut written = Ok(());
+    let mut written = if json { Ok(()) } else { writeln!(out, "{}", audit::AuditEntry::HEADINGS) };
     let walked = survived(&config.data.directory, || {
         audit::walk(&store, filter, |entry| {
             written = if json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::{existing, serve};
-use crate::admin::{AdminReply, AdminRequest, KeyRequest, carry_out};
+use crate::admin::{AdminReply, AdminRequest, Done, KeyRequest, carry_out};
 use crate::auth::{Grant, Privilege};
 use crate::config::{Config, TlsConfig};
 use crate::exit::{self, Exit, Failure};
@@ -41,7 +41,7 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
     let expires = Some(now_s + KEY_LASTS_S);
     let made = AdminRequest::KeyAdd(KeyRequest { name: name.clone(), user, privileges, expires });
     let token = match carry_out(&config, made).await.map_err(with_hint)? {
-        Ok(AdminReply::NewKey { token, .. }) => token,
+        Ok(Done { reply: AdminReply::NewKey { token, .. }, .. }) => token,
         Ok(_) => return Err(Failure::new(Exit::Failed, "no key was made")),
         Err(refusal) => return Err(Failure::new(Exit::Failed, refusal.message)),
     };

@@ -167,6 +167,130 @@ fn groups_are_looked_after_beside_a_running_server_and_without_one() {
 }
 
 #[test]
+fn only_an_operator_and_only_by_force_takes_the_last_administrator_away() {
+    let mut server = Server::start();
+    let admin = server.user("admin");
+    for (id, body) in [
+        ("group-update-post", json!({ "groupName": "administrators", "members": [], "force": true })),
+        ("group-update-post", json!({ "groupName": "administrators", "privileges": [], "force": true })),
+    ] {
+        let error = admin.call(id, &[]).json(&body).query("force", true).fails(403, "PermissionDenied");
+        assert_eq!(error["details"], json!({ "reason": "lastAdministrator" }));
+    }
+    let disabled = json!({ "disabled": true, "force": true });
+    admin.call("stet-user-update-put", &[&"admin"]).json(&disabled).fails(403, "PermissionDenied");
+    let deleted = admin.call("group-delete", &[]).query("groupName", "administrators").query("force", true);
+    deleted.fails(403, "PermissionDenied");
+
+    let life = |data: &Path| {
+        let again = ["group", "add", "administrators", "--member", "admin", "--privilege", "manageGroups"];
+        for (away, back) in [
+            (&["user", "disable", "admin"][..], &["user", "enable", "admin"][..]),
+            (&["group", "leave", "administrators", "admin"], &["group", "join", "administrators", "admin"]),
+            (
+                &["group", "change", "administrators", "--no-privileges"],
+                &["group", "change", "administrators", "--privilege", "manageGroups"],
+            ),
+            (&["group", "remove", "administrators"], &again),
+        ] {
+            let refused = on(data, away);
+            assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""), "{away:?}");
+            assert!(refused.err.contains("no administrator") && refused.err.contains("--force"), "{}", refused.err);
+            let forced = run(stet(&[away, &["--force", "--data", path(data)]].concat()));
+            assert_eq!(forced.code, Some(0), "{away:?}: {}", forced.err);
+            assert!(forced.out.contains("Nobody is left who may manage users and groups"), "{away:?}: {}", forced.out);
+            assert!(!done(on(data, back)).contains("Nobody is left"), "{back:?}");
+            // Where somebody else is left there is nothing to force.
+            let other = ["group", "leave", "editors", "editor", "--force"];
+            assert!(!done(on(data, &other)).contains("Nobody is left"));
+        }
+    };
+    life(server.data());
+    let told = server.log();
+    assert!(told.contains("a change is forced that leaves no administrator"), "{told}");
+    assert_eq!(server.terminate(), Some(0));
+    life(server.data());
+    assert_eq!(check(server.data()).code, Some(0));
+}
+
+#[test]
+fn commands_say_what_they_did() {
+    let mut server = Server::start();
+    let says = |data: &Path, input: &str, arguments: &[&str], told: &str| {
+        let printed = done(on_with(data, input, arguments));
+        assert!(printed.contains(told), "{arguments:?}: {printed}");
+    };
+    let of_json = |arguments: &[&str], input: &str| json_of(on_with(server.data(), input, arguments));
+    let data = server.data().to_owned();
+    let sessions: Vec<_> = (0..2).map(|_| server.login("editor")).collect();
+    done(on(&data, &["key", "add", "wire", "--user", "editor", "--privilege", "read"]));
+    says(
+        &data,
+        "next-password",
+        &["user", "passwd", "editor"],
+        "The password of `editor` is set. Ended with it: 2 sessions.",
+    );
+    for session in &sessions {
+        session.get("/v3/auth/connection/check").fails(401, "InvalidToken");
+    }
+    let told = of_json(&["user", "passwd", "editor", "--json"], "other-password");
+    assert_eq!((&told["sessionsEnded"], &told["users"][0]["name"]), (&json!(0), &json!("editor")));
+    assert!(told.get("keysEnded").is_none() && told.get("noAdministrator").is_none(), "{told}");
+    says(
+        &data,
+        "",
+        &["user", "disable", "editor"],
+        "is disabled, and can't log in. Ended for good: no session, 1 key.",
+    );
+    says(&data, "next-password", &["user", "passwd", "editor"], "disabled all the same");
+    says(&data, "", &["user", "enable", "editor"], "is enabled, and can log in");
+    says(&data, "", &["user", "unlock", "editor"], "Failed logins of `editor` are forgotten.");
+    says(&data, "", &["user", "add", "machine", "--no-password"], "can't log in before `stet user passwd`");
+    says(&data, "", &["user", "enable", "machine"], "has no password");
+    says(
+        &data,
+        "",
+        &["group", "add", "night", "--member", "reader", "--member", "editor"],
+        "The group `night` is made.",
+    );
+    says(&data, "", &["group", "leave", "night", "reader"], "The group `night` is now:");
+    says(&data, "", &["group", "remove", "night"], "is removed. In it until now: 1 user.");
+    let reader = server.login("reader");
+    let id = of_json(&["session", "list", "--user", "reader", "--json"], "")["sessions"][0]["id"].clone();
+    says(&data, "", &["session", "end", id.as_str().expect("it has one")], "of `reader` is ended");
+    reader.get("/v3/auth/connection/check").fails(401, "InvalidToken");
+
+    // A key that was never used is told as that, over a restart too, and one that was used is not.
+    let made = json_of(on(&data, &["key", "add", "wire", "--user", "reader", "--privilege", "read", "--json"]));
+    done(on(&data, &["key", "add", "idle", "--user", "reader", "--privilege", "read"]));
+    let mut machine = server.client();
+    machine.token = made["newKey"]["token"].as_str().map(str::to_owned);
+    machine.get("/v3/auth/connection").ok();
+    let used = |data: &Path| {
+        let printed = done(on(data, &["key", "list"]));
+        let line = |name: &str| printed.lines().find(|line| line.starts_with(name)).expect("it is listed").to_owned();
+        assert!(line("idle").contains("  never  ") && !line("wire").contains("  never  "), "{printed}");
+        assert!(line("NAME").contains("LAST USED"), "{printed}");
+        let keys = json_of(on(data, &["key", "list", "--json"]))["keys"].clone();
+        assert_eq!((&keys[0]["used"], &keys[1]["used"]), (&json!(true), &json!(false)), "{keys}");
+    };
+    used(&data);
+    assert_eq!(server.terminate(), Some(0));
+    used(&data);
+    let mut server = server.restart();
+    used(&data);
+    says(
+        &data,
+        "",
+        &["key", "revoke", "idle"],
+        "The key `idle` of `reader` is revoked: no call with it is taken any more. It was never used.",
+    );
+    says(&data, "", &["key", "revoke", "wire"], "It was last used at 20");
+    assert_eq!(server.terminate(), Some(0));
+    says(&data, "", &["user", "unlock", "editor"], "No server runs here");
+}
+
+#[test]
 fn an_operator_who_is_locked_out_gets_back_in() {
     let server = Server::start();
     done(on_with(server.data(), "found-again\n", &["user", "passwd", "admin"]));
@@ -276,6 +400,10 @@ fn what_is_refused_ends_with_its_code_and_changes_nothing() {
         (on(data, &["session", "list", "--user", "nobody"]), 1, "nobody"),
         (on(data, &["user", "passwd", "editor"]), 2, "password"),
         (on_with(data, "\n", &["user", "add", "new"]), 2, "password"),
+        (on_with(data, "seven77\n", &["user", "passwd", "editor"]), 1, "at least 8 characters, and has 7"),
+        (on_with(data, "seven77\n", &["user", "add", "new"]), 1, "at least 8 characters, and has 7"),
+        (on_with(data, "Reporter\n", &["user", "passwd", "reporter"]), 1, "the name of its user, `reporter`"),
+        (on_with(data, "Constance\n", &["user", "add", "constance"]), 1, "the name of its user, `constance`"),
         (on(data, &["user", "passwd", "editor", "a-password"]), 2, "a-password"),
         (on(data, &[&key[..], &["fly", "--user", "editor"]].concat()), 2, "fly"),
         (on(data, &["key", "add", "k", "--user", "editor"]), 2, "--privilege"),
@@ -373,7 +501,3 @@ fn nonsense_on_the_socket_is_refused_without_quoting_it_and_harms_nobody() {
     assert!(say(b"\"userList\"\n").contains("\"editor\""));
     assert!(!server.log().contains("hunter2"));
 }
-        (on_with(data, "seven77\n", &["user", "passwd", "editor"]), 1, "at least 8 characters, and has 7"),
-        (on_with(data, "seven77\n", &["user", "add", "new"]), 1, "at least 8 characters, and has 7"),
-        (on_with(data, "Reporter\n", &["user", "passwd", "reporter"]), 1, "the name of its user, `reporter`"),
-        (on_with(data, "Constance\n", &["user", "add", "constance"]), 1, "the name of its user, `constance`"),

@@ -20,8 +20,11 @@ fn the_trail_of_a_data_directory_is_printed_oldest_first() {
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         ended.out
     };
+    const HEADINGS: &str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS\n";
     let all = audit(&["--object", &story]);
-    let lines: Vec<Vec<&str>> = all.lines().map(|line| line.split(' ').collect()).collect();
+    let rest = all.strip_prefix(HEADINGS).expect("each part of a line has a name above");
+    let lines: Vec<Vec<&str>> = rest.lines().map(|line| line.split(' ').collect()).collect();
+    assert_eq!(HEADINGS.split(' ').count(), lines[0].len());
     let (first, last) = (&lines[0], &lines[lines.len() - 1]);
     assert!(first[0].starts_with("20") && first[0].ends_with('Z'), "{all}");
     assert_eq!((first[1], first[2], last[1], last[2]), ("editor", "object.create", "reporter", "object.discard"));
@@ -33,7 +36,8 @@ fn the_trail_of_a_data_directory_is_printed_oldest_first() {
         assert_eq!(entry["time"], last[0]);
     }
     assert!(!json.is_empty());
-    assert_eq!(audit(&["--object", &story, "--to", first[0]]), "");
+    assert_eq!(audit(&["--object", &story, "--to", first[0]]), HEADINGS);
+    assert_eq!(audit(&["--object", &story, "--to", first[0], "--json"]), "");
     assert_eq!(audit(&["--object", &story, "--from", first[0]]), all);
     let sound = run(stet(&["check", "--data", path(server.data())]));
     assert_eq!(sound.code, Some(0), "{}", sound.out);

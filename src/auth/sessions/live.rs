@@ -97,6 +97,11 @@ impl LiveSession {
     pub fn last_seen_ms(&self) -> u64 {
         self.last_seen_ms.load(Ordering::Relaxed)
     }
+
+    /// Whether a call has used it since it began, as far as that is known.
+    pub fn was_used(&self) -> bool {
+        self.last_seen_ms() > self.session.created_ms
+    }
 }
 
 /// Sessions by hash. In shards, so that readers on many cores do not fight for one lock.

@@ -367,8 +367,13 @@ impl Sessions {
         }
     }
 
-    /// A session read from its row, with the grace of the module's head. A row that this process wrote gets none.
+    /// A session read from its row, with the grace of the module's head. A row that this process wrote gets none, nor does a key,
+    /// which no time without use ends: when it was last used, if ever, is told as it is known.
     fn resumed(&self, session: Session) -> LiveSession {
+        if session.key.is_some() {
+            let seen_ms = session.last_seen_ms;
+            return LiveSession::new(session, seen_ms);
+        }
         let grace_ms = self.options.flush_seconds.saturating_mul(1000);
         let latest_ms = session.last_seen_ms.saturating_add(grace_ms).min(self.started_ms);
         let seen_ms = session.last_seen_ms.max(latest_ms);

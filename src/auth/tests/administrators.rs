@@ -153,6 +153,51 @@ proptest! {
 }
 
 #[test]
+fn what_an_operator_forces_may_leave_no_administrator() {
+    run(async {
+        let server = Server::new().await;
+        let manage = || Some(vec![Grant { privilege: Privilege::ManageGroups, folder: None }]);
+        let boss = |privileges| GroupChange { privileges, join: vec!["ada".to_owned()], ..GroupChange::default() };
+        let changing = server.directory.by(Who::operator());
+        changing.create_group("boss", boss(manage())).await.unwrap();
+        assert!(server.directory.has_administrator().await.unwrap());
+        let leave = || GroupChange { leave: vec!["ada".to_owned()], ..GroupChange::default() };
+        let lose = || GroupChange { privileges: Some(Vec::new()), ..GroupChange::default() };
+        let disabled = |disabled| {
+            move |user: &mut User| {
+                user.disabled = disabled;
+                Ok(())
+            }
+        };
+        let forced = || server.directory.by(Who::operator()).forced();
+        for way in 0..4 {
+            let refused = match way {
+                0 => changing.change_group("boss", leave()).await,
+                1 => changing.change_group("boss", lose()).await,
+                2 => changing.edit_user("ada", None, disabled(true)).await,
+                _ => changing.remove_group("boss").await.map(drop),
+            };
+            assert!(leaves_no_administrator(&refused.unwrap_err()), "{way}");
+            assert!(server.directory.has_administrator().await.unwrap(), "{way}");
+            match way {
+                0 => forced().change_group("boss", leave()).await.unwrap(),
+                1 => forced().change_group("boss", lose()).await.unwrap(),
+                2 => forced().edit_user("ada", None, disabled(true)).await.unwrap(),
+                _ => drop(forced().remove_group("boss").await.unwrap()),
+            }
+            assert!(!server.directory.has_administrator().await.unwrap(), "{way}");
+            // Whoever may change users on the machine makes one again.
+            match way {
+                2 => changing.edit_user("ada", None, disabled(false)).await.unwrap(),
+                3 => changing.create_group("boss", boss(manage())).await.unwrap(),
+                _ => changing.change_group("boss", boss(manage())).await.unwrap(),
+            }
+            assert!(server.directory.has_administrator().await.unwrap(), "{way}");
+        }
+    });
+}
+
+#[test]
 fn the_trail_tells_who_did_what_and_nothing_of_what_was_no_change() {
     run(async {
         let server = Server::new().await;
