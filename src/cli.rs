@@ -29,6 +29,7 @@ Examples:
   stet export /srv/copy --data /srv/stet  write all objects as a tree of files; `import` makes them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
   stet config check newsroom              say all that is wrong in configuration files, before they are saved
+  stet doctor --data /srv/stet            say what is wrong with machine, configuration and directory, and what to do
   stet load drawer --clients 64           put a running server under load, verify it, write a report
 
 Environment:
@@ -45,7 +46,7 @@ Exit codes:
   2  the command line or the configuration is at fault
   3  the data directory can't be opened: in use, written by a newer stet, damaged, or without changes that were
      acknowledged
-  4  `check` or `config check` found faults, or `load` a server that does not hold what it acknowledged";
+  4  `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged";
 
 const ABOUT: &str = "\
 stet is a content repository for newsrooms: stories, drawers, live blogs, topics and the configuration they live by,
@@ -90,9 +91,40 @@ pub enum Command {
     Import(ImportArgs),
     /// Check configuration files, or print the schema that they are written by
     Config(ConfigArgs),
+    /// Say what is wrong with machine, configuration and data directory, and what to do; changes nothing
+    Doctor(DoctorArgs),
     /// Put a running server under load over HTTP, verify what it holds, and write a report
     Load(LoadArgs),
 }
+
+/// The options of `doctor`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = DOCTOR_HELP)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    locations: Locations,
+    /// Address that the server is to listen at, in place of the configured one
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+    /// Print one JSON object in place of lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+const DOCTOR_HELP: &str = "\
+Lines:
+  ok, warn or fail, what was looked at, what is so, and what to do. It looks at the configuration and variables that nothing reads,
+  limits of open files, memory, clock, the directory and who may read it, the disk and its file system, whether a sync works, the
+  journal, the address, proxies, and the certificate. Run it as the user that the server runs as, beside the server or without one.
+
+Examples:
+  stet doctor --config /etc/stet/config.toml
+  sudo -u stet stet doctor --data /srv/stet
+  stet doctor --json | jq '.findings[] | select(.level != \"ok\")'
+
+Exit codes:
+  0  nothing fails; there may be warnings
+  4  something fails: a server does not start so, or not work as it must";
 
 /// The options of `config`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -260,6 +292,7 @@ impl Command {
             Command::Serve(ServeArgs { locations, .. })
             | Command::Check(CheckArgs { locations })
             | Command::Recover(RecoverArgs { locations, .. })
+            | Command::Doctor(DoctorArgs { locations, .. })
             | Command::Export(ExportArgs { locations, .. })
             | Command::Import(ImportArgs { locations, .. })
             | Command::Config(ConfigArgs { job: ConfigJob::Check(ConfigCheckArgs { locations, .. }) })
@@ -278,13 +311,16 @@ impl Command {
         (config.as_deref(), data.as_deref())
     }
 
-    fn file(&self) -> Option<&Path> {
+    /// The configuration file that is named.
+    pub fn file(&self) -> Option<&Path> {
         self.locations().0
     }
 
-    fn overrides(&self) -> Overrides {
+    /// What the command line sets of the configuration.
+    pub fn overrides(&self) -> Overrides {
         let listen = match self {
             Command::Serve(serve) => serve.listen.clone(),
+            Command::Doctor(doctor) => doctor.listen.clone(),
             _ => None,
         };
         Overrides { data: self.locations().1.map(Path::to_owned), listen }

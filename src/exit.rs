@@ -19,7 +19,7 @@ pub enum Exit {
     Usage = 2,
     /// The data directory can't be opened: in use, from a newer stet, damaged, or without changes that were acknowledged.
     Data = 3,
-    /// `check` found faults, or `load` a server that does not hold what it acknowledged.
+    /// `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged.
     Faults = 4,
 }
 

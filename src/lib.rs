@@ -14,6 +14,7 @@ pub mod check;
 pub mod cli;
 pub mod config;
 pub mod content;
+pub mod doctor;
 pub mod events;
 pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]

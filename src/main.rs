@@ -12,7 +12,7 @@ use stet::admin::command::Job;
 use stet::cli::{Cli, Command, ConfigArgs, ConfigJob};
 use stet::config::{Config, ConfigError, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, listen, log_lines, reload, server, service_manager, telemetry};
+use stet::{admin, doctor, listen, log_lines, reload, server, service_manager, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -26,9 +26,15 @@ fn main() -> ExitCode {
     }
     let passed = listen::passed();
     let command = Cli::parse().command();
-    if let Command::Load(load) = command {
+    match command {
         // `load` has options of its own: the configuration is the server's.
-        return ended(load.run().map_err(Failure::from));
+        Command::Load(load) => return ended(load.run().map_err(Failure::from)),
+        // A configuration that can't be read is one of the things that it tells.
+        Command::Doctor(ref wanted) => {
+            let file = Config::file(command.file()).ok().flatten();
+            return ended(doctor::run(command.config(), file, command.overrides(), wanted.json));
+        }
+        _ => {}
     }
     let config = match command.config() {
         Ok(config) => config,
@@ -60,7 +66,8 @@ fn main() -> ExitCode {
         }
         Command::Config(ConfigArgs { job: ConfigJob::Schema }) => server::print_schema(),
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
-        Command::Load(load) => load.run().map_err(Failure::from),
+        // They have ended above.
+        Command::Load(_) | Command::Doctor(_) => Ok(()),
     };
     // The last lines of the log stand before the last words.
     lines.end();

@@ -28,6 +28,15 @@ pub struct Certificates {
     in_force: ArcSwap<Loaded>,
 }
 
+/// The time in which a certificate is good; epoch seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    /// From when.
+    pub from_s: u64,
+    /// From when no more.
+    pub until_s: u64,
+}
+
 struct Loaded {
     /// The files' bytes.
     files: (Vec<u8>, Vec<u8>),
@@ -55,6 +64,23 @@ impl Certificates {
             provider,
             in_force: ArcSwap::from_pointee(Loaded { files, certified }),
         }))
+    }
+
+    /// When the certificates of the chain are good, all of them.
+    ///
+    /// # Errors
+    /// A sentence for the operator: one can't be understood.
+    pub fn validity(&self) -> Result<Validity, String> {
+        let mut validity = Validity { from_s: 0, until_s: u64::MAX };
+        for certificate in &self.in_force.load().certified.cert {
+            let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
+                .map_err(|error| format!("{} can't be understood: {error}", self.certificate.display()))?;
+            // What is before 1970 has passed as surely as 1970 has.
+            let seconds = |time: x509_parser::time::ASN1Time| u64::try_from(time.timestamp()).unwrap_or(0);
+            validity.from_s = validity.from_s.max(seconds(parsed.validity().not_before));
+            validity.until_s = validity.until_s.min(seconds(parsed.validity().not_after));
+        }
+        Ok(validity)
     }
 
     /// Reads the files again. Returns whether they have changed and are now in force.

@@ -156,13 +156,20 @@ async fn answer(stream: UnixStream, admin: Admin) {
     }
 }
 
+/// A connection to the server that has a data directory open; one that ends without a line asks for nothing.
+///
+/// # Errors
+/// Nobody listens, or the socket may not be opened.
+pub fn connect(data: &Path) -> io::Result<StdStream> {
+    Reach::of(data).and_then(|reach| StdStream::connect(reach.path.join(NAME)))
+}
+
 /// Asks the server that has a data directory open; `None` if nobody listens.
 ///
 /// # Errors
 /// The socket may not be opened, or the server went away before it answered.
 pub fn ask(data: &Path, request: &AdminRequest) -> io::Result<Option<Outcome>> {
-    let connected = Reach::of(data).and_then(|reach| StdStream::connect(reach.path.join(NAME)));
-    let mut stream = match connected {
+    let mut stream = match connect(data) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);

@@ -38,14 +38,21 @@ impl Config {
     /// # Errors
     /// The named file is not there, or a value is not as it must be.
     pub fn load(named: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
-        let file = match named {
+        Config::layered(Config::file(named)?, std::env::vars_os(), overrides)
+    }
+
+    /// The file that is read: the one that is `named`, or else the one of this folder, if there is one.
+    ///
+    /// # Errors
+    /// The named file is not there.
+    pub fn file(named: Option<&Path>) -> Result<Option<&Path>, ConfigError> {
+        match named {
             Some(path) if !path.exists() => {
-                return Err(ConfigError::one(format!("The configuration file {} is not there.", path.display())));
+                Err(ConfigError::one(format!("The configuration file {} is not there.", path.display())))
             }
-            Some(path) => Some(path),
-            None => Some(Path::new(FILE)).filter(|path| path.exists()),
-        };
-        Config::layered(file, std::env::vars_os(), overrides)
+            Some(path) => Ok(Some(path)),
+            None => Ok(Some(Path::new(FILE)).filter(|path| path.exists())),
+        }
     }
 
     /// The variables of this process's environment that begin as this program's do, and that it does not read: keys with one

@@ -119,7 +119,7 @@ pub(super) fn no_directory(data: &Path) -> String {
 }
 
 /// Whether a first start on the directory is under way, or was cut short.
-pub(super) fn is_unfilled(data: &Path) -> bool {
+pub(crate) fn is_unfilled(data: &Path) -> bool {
     std::fs::metadata(data.join(MARKER)).is_ok_and(|marker| marker.len() > 0)
 }
 

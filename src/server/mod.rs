@@ -29,6 +29,7 @@ pub use self::configuration::{check_configuration, print_schema};
 use self::filling::{FirstPasswords, check_filled, fill, make_roots};
 use self::front::Front;
 use self::marker::Filling;
+pub(crate) use self::marker::is_unfilled;
 pub use self::offline::{audit, check, existing, recover};
 pub use self::transfer::transfer;
 use self::upkeep::{collect, maintain, purge, relay, renew};
@@ -99,7 +100,7 @@ fn unusable(data: &Path, failure: &Failure) -> Failure {
 }
 
 /// Runs what reads a data directory: redb panics on some pages that are damaged.
-fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
+pub(crate) fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(read))
         .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
 }
@@ -170,7 +171,6 @@ impl Prepared {
         let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
         if let Some(filling) = Filling::begin(&config.data.directory, &*ground.store.backends)? {
-            // Whatever changes wait for afterwards: it is on disk, and in the tables, before the directory counts as filled. Who
             let passwords = match FirstPasswords::given(&config) {
                 Ok(passwords) => passwords,
                 Err(failure) => {
@@ -178,6 +178,7 @@ impl Prepared {
                     return Err(failure);
                 }
             };
+            // Whatever changes wait for afterwards: it is on disk, and in the tables, before the directory counts as filled. Who
             // gives a journal up that is damaged must not lose all users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
             let ground = Ground { store, clock: ground.clock.clone() };
@@ -397,13 +398,13 @@ pub fn connections(config: &Config) -> Result<usize, Failure> {
 }
 
 /// Files that are open when each worker has so many connections. Each is open twice: see `http::connection`.
-fn files_for(config: &Config, connections: usize) -> u64 {
+pub(crate) fn files_for(config: &Config, connections: usize) -> u64 {
     let connections = workers(config).saturating_mul(connections).saturating_mul(2) as u64;
     connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)
 }
 
 /// How many connections each worker may have where so many files may be open, but no more than configured; `None` for none.
-fn connections_within(limit: u64, config: &Config) -> Option<usize> {
+pub(crate) fn connections_within(limit: u64, config: &Config) -> Option<usize> {
     let each = limit.checked_sub(files_for(config, 0))? / 2 / workers(config) as u64;
     let each = usize::try_from(each).unwrap_or(usize::MAX);
     Some(each.min(config.server.max_connections)).filter(|each| *each > 0)

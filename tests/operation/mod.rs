@@ -4,6 +4,7 @@ mod admin;
 mod audit;
 mod configuration;
 mod data;
+mod doctor;
 mod ending;
 mod log;
 mod loss;

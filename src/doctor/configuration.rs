@@ -1,0 +1,70 @@
+//! The configuration: whether it can be read, and what of it nobody reads.
+
+use std::path::Path;
+
+use super::Finding;
+use crate::config::{Config, ConfigError, Durability};
+
+const CHECK: &str = "configuration";
+
+pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) -> Vec<Finding> {
+    let from = match file {
+        Some(file) => format!("`{}`, the environment and the command line", file.display()),
+        None => "the environment and the command line: there is no `config.toml` here, and none is named".to_owned(),
+    };
+    let mut findings = Vec::new();
+    match config {
+        Ok(config) => {
+            findings.push(Finding::ok(CHECK, format!("it can be read, from {from}")));
+            findings.extend(values(config));
+        }
+        Err(error) => {
+            let found = error.to_string().replace('\n', " ");
+            findings.push(Finding::fail(
+                CHECK,
+                found.trim_end_matches('.'),
+                "config.toml of this release lists every key",
+            ));
+        }
+    }
+    for name in Config::unread_variables() {
+        let found = format!("nothing reads the environment variable {name}");
+        let advice = "keys are STET_SECTION__KEY, with two underscores; `stet --help` lists the other variables";
+        findings.push(Finding::warn(CHECK, found, advice));
+    }
+    findings
+}
+
+/// What is allowed, and not for everybody.
+fn values(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if config.store.durability == Durability::None {
+        let found = "`store.durability` is `none`: a crash loses every change";
+        findings.push(Finding::warn(
+            CHECK,
+            found,
+            "set it to `journal`, unless nothing but the cost of it is measured",
+        ));
+    }
+    let secret = &config.smtp.password_file;
+    if !config.smtp.host.is_empty() && !secret.as_os_str().is_empty() {
+        findings.push(match std::fs::read_to_string(secret) {
+            Ok(text) if text.lines().next().is_none_or(str::is_empty) => {
+                let found = format!("`smtp.password_file` {} has no password in its first line", secret.display());
+                Finding::fail("mail", found, "write it there, or take `smtp.user` out")
+            }
+            Ok(_) => match super::directory::readers(secret) {
+                Some(readers) => {
+                    let found = format!("`smtp.password_file` {} can be read by {readers}", secret.display());
+                    Finding::warn("mail", found, format!("chmod 600 {}", secret.display()))
+                }
+                None => Finding::ok("mail", format!("`smtp.password_file` {} can be read", secret.display())),
+            },
+            Err(error) => {
+                let found = format!("`smtp.password_file` {} can't be read: {error}", secret.display());
+                Finding::fail("mail", found, "let the server's user read it")
+            }
+        });
+    }
+    findings
+}

@@ -1,0 +1,164 @@
+//! `stet doctor`: what an operator should know of a machine, a configuration and a data directory before a server runs on them, or
+//! beside one that does. It changes nothing. Each finding is a line that says what is so and, where something is to be done, what.
+
+mod configuration;
+mod directory;
+mod edge;
+mod machine;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::config::{Config, ConfigError, Overrides};
+use crate::exit::{self, Exit, Failure};
+
+/// How good or bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// It goes on, and something may come of it.
+    Warn,
+    /// A server does not start so, or not work as it must.
+    Fail,
+}
+
+impl Level {
+    const fn name(self) -> &'static str {
+        match self {
+            Level::Ok => "ok",
+            Level::Warn => "warn",
+            Level::Fail => "fail",
+        }
+    }
+}
+
+/// What was found out about one thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    level: Level,
+    /// What was looked at, in one word.
+    check: &'static str,
+    /// What is so: a clause without its full stop.
+    found: String,
+    /// What to do, likewise; nothing where all is well.
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: &'static str, found: impl Into<String>) -> Finding {
+        Finding { level: Level::Ok, check, found: found.into(), advice: None }
+    }
+
+    fn warn(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        Finding { level: Level::Warn, check, found: found.into(), advice: Some(advice.into()) }
+    }
+
+    fn fail(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        Finding { level: Level::Fail, check, found: found.into(), advice: Some(advice.into()) }
+    }
+
+    /// One line for people.
+    fn line(&self) -> String {
+        let advice = self.advice.as_ref().map(|advice| format!(". To do: {advice}")).unwrap_or_default();
+        // Paths and messages of others are in it.
+        let said = format!("{}{advice}", self.found).replace(char::is_control, "?");
+        format!("{:4}  {:13}  {said}\n", self.level.name(), self.check)
+    }
+}
+
+/// All of them.
+#[derive(Debug, Serialize)]
+struct Report {
+    findings: Vec<Finding>,
+    /// How many are warnings.
+    warnings: usize,
+    /// How many are failures.
+    failures: usize,
+}
+
+/// Looks at everything and prints what it finds, as lines or as one JSON object.
+///
+/// # Errors
+/// [`Exit::Faults`] when something fails; warnings alone are no failure. [`Exit::Failed`] when nothing can be printed.
+pub fn run(
+    config: Result<Config, ConfigError>,
+    file: Option<&Path>,
+    overrides: Overrides,
+    json: bool,
+) -> Result<(), Failure> {
+    let findings = findings(config, file, overrides);
+    let number = |level| findings.iter().filter(|finding| finding.level == level).count();
+    let (warnings, failures) = (number(Level::Warn), number(Level::Fail));
+    let text = if json {
+        let report = Report { findings, warnings, failures };
+        serde_json::to_string(&report).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
+    } else {
+        findings.iter().map(Finding::line).collect()
+    };
+    exit::print(&text)?;
+    if failures == 0 {
+        return Ok(());
+    }
+    let these = if failures == 1 { "1 check fails".to_owned() } else { format!("{failures} checks fail") };
+    Err(Failure::new(Exit::Faults, these))
+}
+
+fn findings(config: Result<Config, ConfigError>, file: Option<&Path>, overrides: Overrides) -> Vec<Finding> {
+    let mut findings = configuration::look(&config, file);
+    match config {
+        Ok(config) => {
+            let server = directory::server_on(&config.data.directory);
+            findings.extend(machine::look(&config, server.as_ref()));
+            findings.extend(directory::look(&config, server.as_ref()));
+            findings.extend(edge::look(&config, server.is_some()));
+        }
+        // What needs no configuration, and is not guessed.
+        Err(_) => {
+            if let Some(data) = overrides.data {
+                let config = Config { data: crate::config::DataConfig { directory: data }, ..Config::default() };
+                let server = directory::server_on(&config.data.directory);
+                findings.extend(directory::look(&config, server.as_ref()));
+            }
+            let found = "limits, memory, addresses and certificates were not looked at, for the configuration says what is wanted of them";
+            findings.push(Finding::warn("unchecked", found, "correct the configuration, and run it again"));
+        }
+    }
+    findings
+}
+
+/// Bytes as people read them.
+fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut unit = 0;
+    let mut shown = bytes as f64;
+    while shown >= 1024.0 && unit + 1 < UNITS.len() {
+        shown /= 1024.0;
+        unit += 1;
+    }
+    match (bytes, unit) {
+        (1, _) => "1 byte".to_owned(),
+        (_, 0) => format!("{bytes} bytes"),
+        _ => format!("{shown:.1} {}", UNITS[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_is_one_line_with_what_to_do() {
+        let finding = Finding::warn("disk", "7 bytes\nare free", "make room");
+        assert_eq!(finding.line(), "warn  disk           7 bytes?are free. To do: make room\n");
+        assert_eq!(Finding::ok("clock", "it is right").line(), "ok    clock          it is right\n");
+    }
+
+    #[test]
+    fn bytes_are_told_in_the_unit_that_fits() {
+        let told = [0, 1, 1023, 1024, 256 << 20, 5 << 40, u64::MAX].map(bytes);
+        assert_eq!(told, ["0 bytes", "1 byte", "1023 bytes", "1.0 KiB", "256.0 MiB", "5.0 TiB", "16777216.0 TiB"]);
+    }
+}
