@@ -31,6 +31,8 @@ Examples:
   stet config check newsroom              say all that is wrong in configuration files, before they are saved
   stet doctor --data /srv/stet            say what is wrong with machine, configuration and directory, and what to do
   stet load drawer --clients 64           put a running server under load, verify it, write a report
+  stet completions bash                   print what completes commands and options in a shell
+  stet man user add | man -l -            read the manual of a command; with --dir write that of all of them
 
 Environment:
   STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
@@ -95,6 +97,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Put a running server under load over HTTP, verify what it holds, and write a report
     Load(LoadArgs),
+    /// Print what completes commands and options in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual of a command, or write that of all commands
+    Man(ManArgs),
 }
 
 /// The options of `doctor`.
@@ -125,6 +131,37 @@ Examples:
 Exit codes:
   0  nothing fails; there may be warnings
   4  something fails: a server does not start so, or not work as it must";
+
+/// The options of `completions`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = COMPLETIONS_HELP)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  stet completions bash > /usr/share/bash-completion/completions/stet
+  stet completions zsh > /usr/share/zsh/vendor-completions/_stet
+  stet completions fish > /usr/share/fish/vendor_completions.d/stet.fish";
+
+/// The options of `man`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = MAN_HELP)]
+pub struct ManArgs {
+    /// The command, such as `user add`; stet itself without one
+    #[arg(value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Write the pages of all commands into this directory, which is made if it is not there
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub dir: Option<PathBuf>,
+}
+
+const MAN_HELP: &str = "\
+Examples:
+  stet man user add | man -l -
+  stet man --dir /usr/share/man/man1";
 
 /// The options of `config`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -306,6 +343,8 @@ impl Command {
             }
             // It speaks to a server that is configured elsewhere.
             Command::Load(_) => return (None, None),
+            // What they print is the same everywhere.
+            Command::Completions(_) | Command::Man(_) => return (None, None),
             Command::Config(ConfigArgs { job: ConfigJob::Schema }) => return (None, None),
         };
         (config.as_deref(), data.as_deref())

@@ -26,6 +26,7 @@ mod json;
 mod limits;
 pub mod listen;
 pub mod log_lines;
+pub mod manual;
 mod messages;
 mod newsroom;
 mod receipts;

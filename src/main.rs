@@ -12,7 +12,7 @@ use stet::admin::command::Job;
 use stet::cli::{Cli, Command, ConfigArgs, ConfigJob};
 use stet::config::{Config, ConfigError, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, doctor, listen, log_lines, reload, server, service_manager, telemetry};
+use stet::{admin, doctor, listen, log_lines, manual, reload, server, service_manager, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -29,6 +29,8 @@ fn main() -> ExitCode {
     match command {
         // `load` has options of its own: the configuration is the server's.
         Command::Load(load) => return ended(load.run().map_err(Failure::from)),
+        Command::Completions(wanted) => return ended(manual::completions(wanted.shell)),
+        Command::Man(wanted) => return ended(manual::man(&wanted.command, wanted.dir.as_deref())),
         // A configuration that can't be read is one of the things that it tells.
         Command::Doctor(ref wanted) => {
             let file = Config::file(command.file()).ok().flatten();
@@ -67,7 +69,7 @@ fn main() -> ExitCode {
         Command::Config(ConfigArgs { job: ConfigJob::Schema }) => server::print_schema(),
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         // They have ended above.
-        Command::Load(_) | Command::Doctor(_) => Ok(()),
+        Command::Load(_) | Command::Completions(_) | Command::Man(_) | Command::Doctor(_) => Ok(()),
     };
     // The last lines of the log stand before the last words.
     lines.end();

@@ -8,6 +8,7 @@ mod doctor;
 mod ending;
 mod log;
 mod loss;
+mod manual;
 mod serving;
 mod transfer;
 
