@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Finding;
 use crate::config::{Config, network};
-use crate::listen;
+use crate::listen::Reserved;
 use crate::tls::{Certificates, Validity};
 
 /// Days before the end of a certificate from which it is told.
@@ -30,8 +30,8 @@ fn listening(config: &Config, is_running: bool) -> Finding {
             return Finding::fail("listening", found, "name one, like `127.0.0.1:8080`");
         }
     };
-    // A running server has it. The sockets are closed again, and no connection was accepted.
-    if !is_running && let Err(error) = listen::listen(address, None) {
+    // A running server has it. What is taken is given back, and nobody could connect.
+    if !is_running && let Err(error) = Reserved::take(address, Vec::new(), None) {
         let found = format!("{address} can't be listened at: {error}");
         return Finding::fail(
             "listening",
