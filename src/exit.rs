@@ -21,6 +21,8 @@ pub enum Exit {
     Data = 3,
     /// `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged.
     Faults = 4,
+    /// `load` was not good enough by its conditions: calls failed, for one.
+    Short = 5,
 }
 
 impl From<Exit> for ExitCode {
@@ -84,6 +86,7 @@ impl From<LoadError> for Failure {
             LoadError::Usage(message) => Failure::new(Exit::Usage, message),
             LoadError::Failed(message) => Failure::new(Exit::Failed, message),
             LoadError::Faults(message) => Failure::new(Exit::Faults, message),
+            LoadError::Short(message) => Failure::new(Exit::Short, message),
         }
     }
 }

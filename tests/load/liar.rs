@@ -22,6 +22,12 @@ pub enum Lie {
     LoseAnswers,
     /// One answer to a read comes [`STALL`] late.
     Stall,
+    /// Some additions are refused because there is too much to do.
+    Overload,
+    /// Some deletions are refused by somebody who stands before the server.
+    TooMany,
+    /// From one read on nothing is answered.
+    Hang,
 }
 
 /// How long a server stands still.
@@ -49,8 +55,13 @@ impl Mind for Liar {
     fn serve(&self, mut client: BufReader<TcpStream>, mut server: BufReader<TcpStream>) -> std::io::Result<()> {
         loop {
             let (head, body) = message(&mut client)?;
-            let (answer, content) = ask(&mut server, &head, &body)?;
             let call = head.lines().next().unwrap_or_default();
+            if let Some(refusal) = self.refusal(call) {
+                self.lies.lied();
+                client.get_mut().write_all(refusal.as_bytes())?;
+                continue;
+            }
+            let (answer, content) = ask(&mut server, &head, &body)?;
             // An addition of one object; the first two are those by which the load tries out what revisions mean.
             let is_addition = call.starts_with("POST") && call.contains("/item/") && answer.starts_with("HTTP/1.1 200");
             let number = if is_addition { self.added.fetch_add(1, Ordering::Relaxed) } else { 0 };
@@ -92,6 +103,31 @@ impl Mind for Liar {
 }
 
 impl Liar {
+    /// What a call is answered without being passed on, if it is not.
+    fn refusal(&self, call: &str) -> Option<String> {
+        let due = |calls: &AtomicUsize| {
+            let number = calls.fetch_add(1, Ordering::Relaxed);
+            // With the first ones the load prepares itself.
+            number >= 10 && number.is_multiple_of(5)
+        };
+        let (status, body) = match self.lie {
+            Lie::Overload if call.starts_with("POST") && call.contains("/item/") && due(&self.added) => {
+                ("503 Service Unavailable", r#"{"status":"error","result":{"code":"CMS.Overloaded","message":"busy"}}"#)
+            }
+            Lie::TooMany if call.starts_with("DELETE") && call.contains("/item/") && due(&self.added) => {
+                ("429 Too Many Requests", "")
+            }
+            Lie::Hang if call.contains("showItems") && due(&self.reads) => {
+                self.lies.lied();
+                loop {
+                    std::thread::park();
+                }
+            }
+            _ => return None,
+        };
+        Some(format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
+    }
+
     /// Whether it is the first addition to be forgotten, or the same again.
     fn forgets(&self, call: &str) -> bool {
         let mut forgotten = self.forgotten.lock().expect("nobody panics with it");

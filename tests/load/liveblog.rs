@@ -21,12 +21,12 @@ fn a_closed_loop_is_replayed_and_every_follower_has_heard_everything() {
     let report = load.verified();
     assert!(is_replayed(&report), "{}", report["verdict"]);
     assert_eq!(KINDS.iter().map(|kind| count(&report, kind)).sum::<u64>(), 400);
-    assert!(KINDS.iter().all(|kind| report["kinds"][kind]["done"].as_u64() > Some(0)), "{report}");
+    assert!(KINDS.iter().all(|kind| report["kinds"][kind]["succeeded"].as_u64() > Some(0)), "{report}");
     assert_eq!(report["all"]["failed"], 0, "{}", report["failed"]);
     let delivery = &report["delivery"];
     let events = delivery["events"].as_u64().expect("a number");
     let changed =
-        ["post", "edit", "remove"].iter().map(|kind| report["kinds"][kind]["done"].as_u64().unwrap()).sum::<u64>();
+        ["post", "edit", "remove"].iter().map(|kind| report["kinds"][kind]["succeeded"].as_u64().unwrap()).sum::<u64>();
     assert!(events >= changed, "{events} of {changed} and more");
     assert_eq!(delivery["deliveries"], events * 20);
     assert_eq!(delivery["followers"], 20);
@@ -178,7 +178,7 @@ fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {
 fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
     let server = Server::start();
     let lossy = blog_liar(&server, Lie::LoseAnswers);
-    let options = ["--count", "120", "--clients", "3", "--followers", "3", "--mix", CHANGES];
+    let options = ["--count", "120", "--clients", "3", "--followers", "3", "--mix", CHANGES, ANY_MAY_FAIL];
     let report = load(&lossy.base, &options).verified();
     assert!(lossy.has_lied() && is_replayed(&report), "{}", report["verdict"]);
     assert!(report["failed"]["connection lost"].as_u64() > Some(0), "{}", report["failed"]);

@@ -34,7 +34,7 @@ fn a_day_through_all_families_is_verified_and_leaves_nothing_behind() {
     let mut load = load(&server.base, &["--count", "900", "--clients", "5", "--desk", "4"]);
     let report = load.verified();
     assert_eq!(KINDS.iter().map(|kind| count(&report, kind)).sum::<u64>(), 900);
-    assert!(KINDS.iter().all(|kind| report["kinds"][kind]["done"].as_u64() > Some(0)), "{report}");
+    assert!(KINDS.iter().all(|kind| report["kinds"][kind]["succeeded"].as_u64() > Some(0)), "{report}");
     assert_eq!((&report["all"]["failed"], &report["all"]["refused"]), (&json!(0), &json!(0)), "{}", report["failed"]);
     let verdict = report["verdict"]["details"].to_string();
     assert!(verdict.contains(" 0 calls had no certain outcome"), "{verdict}");
@@ -117,8 +117,8 @@ fn a_day_with_kills_is_verified() {
     let passed = || passed.load(Ordering::Relaxed);
     let duration = format!("{}s", seconds.unwrap_or_default());
     let options = match seconds {
-        Some(_) => ["--duration", &duration, "--clients", "50", "--timeout", "60s"],
-        None => ["--count", "2400", "--clients", "8", "--timeout", "60s"],
+        Some(_) => ["--duration", &duration, "--clients", "50", "--timeout", "60s", ANY_MAY_FAIL],
+        None => ["--count", "2400", "--clients", "8", "--timeout", "60s", ANY_MAY_FAIL],
     };
     let mut load = load(&relay.base, &options);
     let directory = std::env::var_os("STET_DAY_REPORT").map(PathBuf::from);
@@ -158,7 +158,7 @@ fn a_day_with_kills_is_verified() {
     let report = load.json();
     println!("{kills} kills\n{said}\n{}", report["verdict"]["details"]);
     assert_eq!(report["verdict"]["finding"], "verified", "{said}");
-    assert!(report["all"]["done"].as_u64() > Some(1200) && kills > 2, "{said}");
+    assert!(report["all"]["succeeded"].as_u64() > Some(1200) && kills > 2, "{said}");
     assert_eq!(left(&server), json!([]));
     if let Some(directory) = directory {
         std::fs::create_dir_all(&directory).expect("the report's directory can be made");

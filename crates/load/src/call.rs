@@ -74,6 +74,16 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
+    /// Whether it was refused because too much was asked at once: by the server (503 `Overloaded`), or by whoever stands before it (429).
+    pub fn is_overloaded(&self) -> bool {
+        self.status == 429 || self.status == 503 && self.code().ends_with("Overloaded")
+    }
+
+    /// Whether it was refused before anything was done.
+    pub fn is_refusal(&self) -> bool {
+        self.status < 500 && !self.is_success() || self.is_overloaded()
+    }
+
     /// The revision that its ETag begins with, if it has one that promises anything.
     pub fn revision(&self) -> Option<u64> {
         let tag = self.etag.as_deref()?.strip_prefix('"')?;

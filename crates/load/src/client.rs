@@ -72,6 +72,13 @@ impl Target {
         &self.authority
     }
 
+    /// The same server without the base path, for what stands outside it; nothing is waited for longer than `patience`.
+    pub fn root(&self, patience: Duration) -> Arc<Target> {
+        let Target { addresses, authority, tls, .. } = self;
+        let (addresses, authority, tls) = (addresses.clone(), authority.clone(), tls.clone());
+        Arc::new(Target { addresses, authority, base_path: String::new(), tls, patience: patience.min(self.patience) })
+    }
+
     /// Whether the server is on this machine.
     pub fn is_near(&self) -> bool {
         self.addresses.iter().any(|address| address.ip().is_loopback())

@@ -126,7 +126,7 @@ pub async fn drive<S: Scenario>(
             _ = ticks.tick() => look(&mut series, &mut progress),
             () = &mut interrupt, if !interrupted => {
                 interrupted = true;
-                progress.say("ending: what is under way is waited for; once more ends it at once, unverified");
+                progress.say("ending: what is under way is waited for; once more ends it at once, without verification and report");
                 // They may all have ended by themselves.
                 let _ = stop.send(true);
             }

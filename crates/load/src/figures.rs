@@ -22,3 +22,24 @@ pub fn duration_us(us: u64) -> String {
     };
     if value < 100.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
+
+/// A share from 0 to 1 as people read it.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A number and what it counts: `one` of it, or `many`, with the rest of the phrase that goes with the number.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(count), if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_a_thing_is_not_called_many() {
+        let drawers = [0, 1, 2, 1234].map(|count| counted(count, "drawer is", "drawers are"));
+        assert_eq!(drawers, ["0 drawers are", "1 drawer is", "2 drawers are", "1,234 drawers are"]);
+    }
+}

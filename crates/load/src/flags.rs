@@ -93,6 +93,19 @@ pub struct Flags {
     #[arg(long, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
+    /// Ends with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare, rate<0.9x; may be given again
+    /// [default: failed>0]
+    #[arg(long, value_name = "CONDITION")]
+    #[serde(rename = "fail-if", skip_serializing_if = "Vec::is_empty")]
+    fail_if: Vec<String>,
+    /// The report.json of an earlier load of the scenario, to put this one beside it
+    #[arg(long, value_name = "REPORT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compare: Option<PathBuf>,
+    /// What the report is to say besides, as how the server is configured; may be given again
+    #[arg(long, value_name = "TEXT")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    note: Vec<String>,
     /// No progress, only the final table
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]

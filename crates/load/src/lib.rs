@@ -8,8 +8,6 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 
 mod call;
 mod client;
@@ -21,7 +19,9 @@ mod drive;
 mod figures;
 mod flags;
 mod followers;
+mod judge;
 mod liveblog;
+mod machine;
 mod measure;
 mod newsroom;
 mod options;
@@ -31,7 +31,9 @@ mod replay;
 mod report;
 mod saturation;
 mod scenario;
+mod server;
 mod settle;
+mod signals;
 mod tls;
 mod topic;
 
@@ -39,11 +41,14 @@ use self::client::Target;
 use self::desk::Desk;
 use self::drive::drive;
 use self::flags::{Arguments, DrawerArgs, LiveblogArgs, NewsroomArgs, TopicArgs};
+use self::judge::Judge;
 use self::options::Settings;
 use self::pace::{Pace, Ramp};
 use self::progress::Progress;
-use self::report::{Report, files, text};
+use self::report::{Report, files, json, text};
 use self::scenario::{Finding, Scenario};
+use self::server::Inquiry;
+use self::signals::{Signals, interruptible};
 
 /// Environment variable with the password.
 pub const PASSWORD: &str = "STET_LOAD_PASSWORD";
@@ -57,6 +62,8 @@ pub enum LoadError {
     Failed(String),
     /// The server does not hold what it acknowledged.
     Faults(String),
+    /// It holds what it acknowledged, and a condition says that this was not good enough, as that no call may fail.
+    Short(String),
 }
 
 /// The options of `load`.
@@ -83,7 +90,8 @@ impl LoadArgs {
     ///
     /// # Errors
     /// [`LoadError::Usage`] for options that can't be; [`LoadError::Faults`] when the server does not hold what it acknowledged;
-    /// [`LoadError::Failed`] when it can't be reached or verified, or refuses the user.
+    /// [`LoadError::Failed`] when it can't be reached or verified, or refuses the user, and when a second signal has ended it: the process
+    /// has to end then; [`LoadError::Short`] when a condition of `fail-if` holds.
     pub fn run(self) -> Result<(), LoadError> {
         match self.scenario {
             LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
@@ -99,14 +107,25 @@ fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S,
     let usage = LoadError::Usage;
     let settings = Settings::of(args).map_err(usage)?;
     let scenario = make(&settings).map_err(usage)?;
+    let compare = settings.compare.as_deref();
+    let judge = Judge::new(&settings.fail_if, compare, S::NAME, S::KINDS, json::FORMAT).map_err(usage)?;
     let password = password(&settings)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| LoadError::Failed(format!("no runtime can be made: {error}")))?;
-    runtime.block_on(load(scenario, &settings, &password))
+    let loaded = interruptible(move |signals| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| LoadError::Failed(format!("no runtime can be made: {error}")))?;
+        runtime.block_on(load(scenario, &settings, &password, &judge, signals))
+    });
+    loaded.unwrap_or_else(|why| Err(LoadError::Failed(why)))
 }
 
 /// The whole load of one scenario.
-async fn load<S: Scenario>(scenario: S, settings: &Settings, password: &str) -> Result<(), LoadError> {
+async fn load<S: Scenario>(
+    scenario: S,
+    settings: &Settings,
+    password: &str,
+    judge: &Judge,
+    signals: Signals,
+) -> Result<(), LoadError> {
     let failed = LoadError::Failed;
     let target = Target::find(&settings.url, settings.ca.as_deref(), settings.patience()).await;
     let target = target.map_err(LoadError::Usage)?;
@@ -121,28 +140,33 @@ async fn load<S: Scenario>(scenario: S, settings: &Settings, password: &str) -> 
             return Err(LoadError::Usage(error));
         }
     };
-    let signals = Signals::new().map_err(failed)?;
-    let done = tokio::select! {
-        done = work(scenario, settings, &mut desk, &target, signals.clone()) => done,
-        // The first ends the load, a second one what comes after it.
-        () = signals.clone().heard(2) => Err("it was interrupted before it was verified".to_owned()),
-    };
+    signals.leaves(Some(desk.folder.clone()));
+    let done = work(scenario, settings, &mut desk, &target, judge, &signals).await;
     let left = if settings.keep { Ok(()) } else { desk.clean_up().await };
+    signals.leaves(None);
     desk.log_out().await;
     let mut report = done.map_err(failed)?;
     report.saturation.remarks.extend(left.err());
     files::write(&directory, &report).map_err(|error| failed(format!("the report can't be written: {error}")))?;
     // Whoever reads may have gone; the report is there.
     let _ = write!(std::io::stdout(), "{}\nreport: {}\n", text::table(&report), directory.join(files::HTML).display());
+    verdict(&report)
+}
+
+/// How a load ends whose report is written: that the server holds what it acknowledged counts before how well it did.
+fn verdict(report: &Report) -> Result<(), LoadError> {
     let problems = &report.verdict.problems;
     match report.verdict.finding {
-        Finding::Verified => Ok(()),
+        Finding::Verified => {}
         Finding::Violated => {
             let first = problems.first().map_or("", String::as_str);
-            Err(LoadError::Faults(format!("the server does not hold what it acknowledged: {first}")))
+            return Err(LoadError::Faults(format!("the server does not hold what it acknowledged: {first}")));
         }
-        Finding::Unknown => Err(failed(format!("it could not be verified: {}", problems.join(" ")))),
+        Finding::Unknown => return Err(LoadError::Failed(format!("it could not be verified: {}", problems.join(" ")))),
     }
+    let met = report.judged.iter().filter(|judged| judged.holds);
+    let met: Vec<_> = met.map(|judged| format!("`{}` ({})", judged.condition, judged.value)).collect();
+    if met.is_empty() { Ok(()) } else { Err(LoadError::Short(format!("`fail-if` holds: {}", met.join(", ")))) }
 }
 
 /// Prepares, drives and verifies.
@@ -150,14 +174,15 @@ async fn work<S: Scenario>(
     mut scenario: S,
     settings: &Settings,
     desk: &mut Desk,
-    target: &Target,
-    signals: Signals,
+    target: &Arc<Target>,
+    judge: &Judge,
+    signals: &Signals,
 ) -> Result<Report, String> {
     let mut progress = Progress::new(settings.quiet);
     progress.say(&format!("preparing in {}", desk.folder));
     tokio::select! {
         prepared = scenario.prepare(desk) => prepared?,
-        () = signals.clone().heard(1) => return Err("it was interrupted before it began".to_owned()),
+        () = signals.clone().heard() => return Err("it was interrupted before it began".to_owned()),
     }
     let pace = Pace {
         ramp: match (&settings.ramp, settings.rate) {
@@ -173,44 +198,17 @@ async fn work<S: Scenario>(
     let connections = (0..settings.clients()).map(|_| desk.connection()).collect();
     let scenario = Arc::new(scenario);
     let (threads, quiet) = (settings.threads(), Progress::new(settings.quiet));
-    let mut driven = drive(scenario.clone(), pace.clone(), threads, connections, progress, signals.heard(1)).await?;
+    let inquiry = Inquiry::begin(target).await;
+    signals.waited_for(true);
+    let driven = drive(scenario.clone(), pace.clone(), threads, connections, progress, signals.clone().heard()).await;
+    signals.waited_for(false);
+    let mut driven = driven?;
+    let server = inquiry.end().await;
     let mut progress = quiet;
     progress.say("verifying");
     let notes = std::mem::take(&mut driven.notes);
     let verdict = scenario.verify(desk, notes).await;
-    Ok(Report::new(&*scenario, settings, &pace, driven, target.is_near(), verdict))
-}
-
-/// SIGINT and SIGTERM, counted.
-#[derive(Clone)]
-struct Signals(watch::Receiver<u32>);
-
-impl Signals {
-    /// Listens from here on.
-    fn new() -> Result<Signals, String> {
-        let cannot = |error| format!("signals can't be heard: {error}");
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
-        let (count, counted) = watch::channel(0);
-        tokio::spawn(async move {
-            loop {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
-                }
-                count.send_modify(|count| *count += 1);
-            }
-        });
-        Ok(Signals(counted))
-    }
-
-    /// Resolves when so many have come.
-    async fn heard(mut self, many: u32) {
-        if self.0.wait_for(|count| *count >= many).await.is_err() {
-            // Nobody counts any more, so none comes.
-            std::future::pending().await
-        }
-    }
+    Ok(Report::new(&*scenario, settings, &pace, driven, (server, target.is_near()), verdict, judge))
 }
 
 /// The password: from the file that is named, the environment, the terminal, or the first line of standard input. Never an

@@ -57,12 +57,15 @@ impl Progress {
 }
 
 fn line(elapsed: Duration, length: Duration, slice: &Slice, aside: &str) -> String {
-    let rate = slice.counts.all() as f64 / length.as_secs_f64().max(1e-3);
+    let rate = slice.counts.succeeded as f64 / length.as_secs_f64().max(1e-3);
     let at = |share| duration_us(slice.latency.value_at_quantile(share));
     let mut line =
         format!("{:>5} s  {:>7}/s  p50 {}  p99 {}", elapsed.as_secs(), number(rate.round() as u64), at(0.5), at(0.99));
     if slice.counts.refused > 0 {
         line += &format!("  refused {}", number(slice.counts.refused));
+    }
+    if slice.counts.overloaded > 0 {
+        line += &format!("  overloaded {}", number(slice.counts.overloaded));
     }
     for (code, count) in &slice.codes.failed {
         line += &format!("  {code} {}", number(*count));
@@ -83,11 +86,15 @@ mod tests {
     fn a_line_has_the_rate_the_latencies_and_the_errors_by_code() {
         let mut recorder = Recorder::new(1);
         for n in 0..2000u64 {
-            let outcome = if n % 100 == 0 { Outcome::Failed("timeout".into()) } else { Outcome::Done };
+            let outcome = match n % 100 {
+                0 => Outcome::Failed("timeout".into()),
+                1 => Outcome::Overloaded("CMS.Overloaded".into()),
+                _ => Outcome::Succeeded,
+            };
             recorder.record(0, Duration::from_millis(if n < 1900 { 2 } else { 40 }), outcome, true);
         }
         let line = line(Duration::from_secs(7), Duration::from_secs(2), &recorder.take_slice(), "heard 5");
-        for part in ["7 s", "1,000/s", "p50 2.0 ms", "p99 40", "timeout 20", "heard 5"] {
+        for part in ["7 s", "980/s", "p50 2.0 ms", "p99 40", "timeout 20", "overloaded 20", "heard 5"] {
             assert!(line.contains(part), "`{part}` is missing in {line}");
         }
     }

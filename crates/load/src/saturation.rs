@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
+use super::figures::counted;
 use super::followers::Followed;
 use super::measure::Punctuality;
 
@@ -171,10 +172,10 @@ impl Saturation {
             }
             if of_all(open.queued) > LATE_SHARE || open.unsent > 0 {
                 warnings.push(format!(
-                    "The rate was not kept: {} of the calls waited for their client's last answer, and {} that were due \
-                     were never sent. Either the server can't answer at this rate, or there are too few --clients for it.",
+                    "The rate was not kept: {} of the calls waited for their client's last answer, and {} never sent. \
+                     Either the server can't answer at this rate, or there are too few --clients for it.",
                     percent(of_all(open.queued)),
-                    open.unsent
+                    counted(open.unsent, "that was due was", "that were due were")
                 ));
             }
         }
@@ -200,8 +201,9 @@ impl Saturation {
         let drops = followed.faults.drops();
         if drops > 0 {
             self.warnings.push(format!(
-                "Followers were let go {drops} times, and {} of {} were not back in the end: nobody knows whether those would \
-                 have heard everything.",
+                "Followers were let go {}, and {} of {} were not back in the end: nobody knows whether those would have heard \
+                 everything.",
+                counted(drops, "time", "times"),
                 followed.away, followed.followers
             ));
         }
@@ -211,12 +213,13 @@ impl Saturation {
         // The last of those that share a thread waits for all others.
         let last = each * (followed.followers as f64 / threads.len().max(1) as f64);
         self.remarks.push(format!(
-            "The generator used {:.2} of {cores} processors, {:.2} of these to follow: {:.1} µs for each delivery, so that of \
-             what the last of {} followers waited about {:.1} ms are its own.",
+            "The generator used {:.2} of {}, {:.2} of these to follow: {:.1} µs for each delivery, so that of \
+             what the last of {} waited about {:.1} ms are its own.",
             busy(&self.threads) + busy(threads),
+            counted(cores as u64, "processor", "processors"),
             busy(threads),
             each * 1e6,
-            followed.followers,
+            counted(followed.followers, "follower", "followers"),
             last * 1e3
         ));
     }

@@ -7,10 +7,12 @@ use super::desk::Desk;
 /// What became of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done, or there was nothing to do.
-    Done,
+    /// It was acknowledged: done, or there was nothing to do.
+    Succeeded,
     /// It was refused by a rule that is part of the scenario, with this code: no fault of the server's.
     Refused(String),
+    /// It was refused because too much was asked at once, with this code: nothing was done.
+    Overloaded(String),
     /// It went wrong, with this code.
     Failed(String),
 }
@@ -19,14 +21,20 @@ impl Outcome {
     /// What an answer means where only these codes (without their prefix) are among the scenario's rules.
     pub fn of(answered: &Result<Answer, Trouble>, rules: &[&str]) -> Outcome {
         let answer = match answered {
-            Ok(answer) if answer.is_success() => return Outcome::Done,
+            Ok(answer) if answer.is_success() => return Outcome::Succeeded,
             Ok(answer) => answer,
             Err(trouble) => return Outcome::Failed(trouble.kind().to_owned()),
         };
         let code = answer.code();
         // The prefix is the server's own (docs/api/README.md, "Errors").
         let bare = code.rsplit_once('.').map_or(code.as_str(), |(_, bare)| bare);
-        if answer.status < 500 && rules.contains(&bare) { Outcome::Refused(code) } else { Outcome::Failed(code) }
+        if answer.is_overloaded() {
+            Outcome::Overloaded(code)
+        } else if answer.status < 500 && rules.contains(&bare) {
+            Outcome::Refused(code)
+        } else {
+            Outcome::Failed(code)
+        }
     }
 }
 
@@ -130,5 +138,28 @@ pub trait Scenario: Send + Sync + Sized + 'static {
     /// What those measured who followed, once it has been verified; nothing where nobody follows.
     fn delivery(&self) -> Option<Delivery> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_succeeds_or_is_refused_by_rule_or_for_overload_and_all_else_fails() {
+        let of = |status, code: &str| {
+            let body = if code.is_empty() { String::new() } else { format!("{{\"result\":{{\"code\":\"{code}\"}}}}") };
+            Outcome::of(&Ok(Answer { status, etag: None, body: body.into() }), &["DrawerFull"])
+        };
+        let (full, busy) = ("CMS.DrawerFull".to_owned(), "CMS.Overloaded".to_owned());
+        assert_eq!([of(200, ""), of(204, "")], [Outcome::Succeeded, Outcome::Succeeded]);
+        assert_eq!(of(409, &full), Outcome::Refused(full.clone()));
+        assert_eq!(of(503, &busy), Outcome::Overloaded(busy.clone()));
+        assert_eq!(of(429, ""), Outcome::Overloaded("status 429".to_owned()));
+        // A proxy's: nobody knows what the server did.
+        assert_eq!(of(503, ""), Outcome::Failed("status 503".to_owned()));
+        assert_eq!(of(500, &full), Outcome::Failed(full));
+        assert_eq!(of(412, "CMS.PreconditionFailed"), Outcome::Failed("CMS.PreconditionFailed".to_owned()));
+        assert_eq!(Outcome::of(&Err(Trouble::TimedOut), &[]), Outcome::Failed("timeout".to_owned()));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::client::{Answer, Call, Connection, Trouble};
 use super::desk::{Desk, encoded};
+use super::figures::counted;
 use super::options::{Settings, mix_in_words};
 use super::replay::evidence::{Ack, Doubt, Evidence, Seen, Span, UNREPORTED};
 use super::replay::print;
@@ -212,7 +213,7 @@ impl Scenario for DrawerLoad {
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
             // Refused before anything was done: that too is certain.
-            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => return outcome,
+            Ok(answer) if answer.is_refusal() => return outcome,
             Err(Trouble::Unreachable(_)) => return outcome,
             // Nobody knows whether it was done.
             _ => {
@@ -293,8 +294,8 @@ impl Scenario for DrawerLoad {
         let pairs = [
             ("drawers", own.drawers.to_string()),
             ("skew (Zipf exponent)", own.skew.to_string()),
-            ("capacity", format!("{} items", own.capacity)),
-            ("filled with", format!("{} items each", own.fill())),
+            ("capacity", counted(own.capacity.into(), "item", "items")),
+            ("filled with", counted(own.fill().into(), "item each", "items each")),
             ("objects", own.objects().to_string()),
             ("mix", mix_in_words(KINDS, &self.weights)),
         ];

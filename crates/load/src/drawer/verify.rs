@@ -4,7 +4,7 @@ use super::membership::membership;
 use super::model::Model;
 use super::{Before, DrawerLoad};
 use crate::desk::Desk;
-use crate::figures::number;
+use crate::figures::counted;
 use crate::replay::evidence::Evidence;
 use crate::replay::{Replay, replay};
 use crate::scenario::{Finding, NAMED, Verdict, named};
@@ -28,10 +28,10 @@ pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) ->
 /// Holds the evidence against itself. `unreliable` says why revisions can't be used, if so.
 pub(super) fn verdict(evidence: &Evidence<Model>, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
-        "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome.",
-        number(evidence.acked.len() as u64),
-        number(evidence.seen.len() as u64),
-        number(evidence.doubts.len() as u64)
+        "{}, {} noted, {} had no certain outcome.",
+        counted(evidence.acked.len() as u64, "change was acknowledged", "changes were acknowledged"),
+        counted(evidence.seen.len() as u64, "read", "reads"),
+        counted(evidence.doubts.len() as u64, "call", "calls")
     )];
     let replayed = match unreliable {
         Some(why) => Replay::TooMany(why.to_owned()),
@@ -40,13 +40,13 @@ pub(super) fn verdict(evidence: &Evidence<Model>, objects: u32, unreliable: Opti
     match replayed {
         Replay::Explained { revisions, doubtful, .. } => {
             details.push(format!(
-                "The {} revisions of {} drawers lead, one after the other, to what the server holds, order and all.",
-                number(revisions),
-                evidence.containers.len()
+                "{} of {}, one after the other, led to what the server holds, order and all.",
+                counted(revisions, "revision", "revisions"),
+                counted(evidence.containers.len() as u64, "drawer", "drawers")
             ));
             if doubtful > 0 {
-                details
-                    .push(format!("Of these, {doubtful} are explained only by calls whose outcome nobody was told."));
+                let are = counted(doubtful, "is", "are");
+                details.push(format!("Of these, {are} explained only by calls whose outcome nobody was told."));
             }
             Verdict { finding: Finding::Verified, method: REPLAYED.to_owned(), details, problems: Vec::new() }
         }
@@ -57,7 +57,8 @@ pub(super) fn verdict(evidence: &Evidence<Model>, objects: u32, unreliable: Opti
         }
         Replay::TooMany(why) => {
             let found = membership(evidence, objects);
-            details.push(format!("{} items had to be there whatever the order was.", found.certain));
+            let items = counted(found.certain as u64, "item", "items");
+            details.push(format!("{items} had to be there whatever the order was."));
             let problems = named(found.problems);
             let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
             Verdict {

@@ -2,7 +2,7 @@
 
 use super::Followed;
 use super::board::BoardSummary;
-use crate::figures::number;
+use crate::figures::{counted, number};
 
 /// By revision from the first of the load on, and what happened to the followers.
 pub struct Heard<'h> {
@@ -30,7 +30,7 @@ impl<'h> Heard<'h> {
         let before = problems.len();
         compare(self, problems);
         if let (count, Some(first)) = self.odd {
-            problems.push(format!("{} events can't be: {first}", number(*count)));
+            problems.push(format!("{} can't be: {first}", counted(*count, "event", "events")));
         }
         self.followed(problems);
         if problems.len() == before {
@@ -39,12 +39,11 @@ impl<'h> Heard<'h> {
         let drops = self.followed.faults.drops();
         if drops > 0 {
             details.push(format!(
-                "Streams ended {} times and went on {} times, {} of these with the word to read anew; {} followers were not \
-                 back in the end.",
-                number(drops),
-                number(self.followed.faults.resumed),
+                "Streams ended {} and went on {}, {} of these with the word to read anew; {} not back in the end.",
+                counted(drops, "time", "times"),
+                counted(self.followed.faults.resumed, "time", "times"),
                 number(self.followed.faults.resets),
-                number(self.followed.away)
+                counted(self.followed.away, "follower was", "followers were")
             ));
         }
     }
@@ -52,11 +51,10 @@ impl<'h> Heard<'h> {
     fn all_heard(&self) -> String {
         let Followed { whole, followers, .. } = *self.followed;
         let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
-        let revisions = self.what.len() as u64;
         format!(
-            "{of} {} followers heard of all {} revisions, each once and in order.",
-            number(followers),
-            number(revisions)
+            "{of} {} heard of all {}, each once and in order.",
+            counted(followers, "follower", "followers"),
+            counted(self.what.len() as u64, "revision", "revisions")
         )
     }
 
@@ -64,11 +62,11 @@ impl<'h> Heard<'h> {
     fn followed(&self, problems: &mut Vec<String>) {
         let faults = &self.followed.faults;
         for (count, words) in [
-            (faults.gaps, "revisions were left out of what followers heard"),
-            (faults.repeats, "revisions were told to followers again, or out of order"),
+            (faults.gaps, "left out of what followers heard"),
+            (faults.repeats, "told to followers again, or out of order"),
         ] {
             if count > 0 {
-                problems.push(format!("{} {words}", number(count)));
+                problems.push(format!("{} {words}", counted(count, "revision was", "revisions were")));
             }
         }
         if faults.gaps + faults.repeats > 0 {
@@ -76,8 +74,8 @@ impl<'h> Heard<'h> {
         }
         if let Some((number_of_one, last)) = self.followed.behind.first() {
             problems.push(format!(
-                "{} followers that were there never heard of the last revision: follower {number_of_one} for one only of {last}",
-                number(self.followed.behind.len() as u64)
+                "{} there never heard of the last revision: follower {number_of_one} for one only of {last}",
+                counted(self.followed.behind.len() as u64, "follower that was", "followers that were")
             ));
         }
     }

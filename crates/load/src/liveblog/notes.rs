@@ -6,6 +6,7 @@ use super::evidence::{Doubt, Evidence, Known, Listed, Polled, PostAck};
 use super::model::{Change, Look, PostId};
 use super::wire::{self, NEWEST, Posts, print};
 use crate::client::{Answer, Trouble};
+use crate::figures::counted;
 use crate::scenario::Outcome;
 
 /// Faults in single replies that a client remembers.
@@ -61,7 +62,7 @@ impl Notes {
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
             // Refused before anything was done: that too is certain.
-            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => {
+            Ok(answer) if answer.is_refusal() => {
                 if matches!(outcome, Outcome::Refused(_)) && asked.known {
                     self.denied.push((post, change));
                 }
@@ -101,7 +102,10 @@ impl Notes {
         load.book.ask(client, |asked| asked.since = revision);
         let gone = posts.removed.iter().fold(0, |joined, id| joined ^ print(id, 0, None));
         if posts.total != posts.items.len() as u64 {
-            self.odd(|| format!("a poll counts {} posts and shows {}", posts.total, posts.items.len()));
+            self.odd(|| {
+                let counted = counted(posts.total, "post", "posts");
+                format!("a poll counts {counted} and shows {}", posts.items.len())
+            });
         }
         if let Some(shown) = self.prints(load, &posts) {
             self.polled.push(Polled { since, revision, print: gone ^ shown });

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::evidence::{Evidence, PostAck};
 use super::model::{Change, PostId};
+use crate::figures::counted;
 
 /// The acknowledged changes in their order.
 #[derive(Debug, Default)]
@@ -89,10 +90,10 @@ fn by_revision(evidence: &Evidence) -> Order {
     order.gaps.extend(last + 1..=after);
     if order.gaps.len() > evidence.doubts.len() {
         order.problems.push(format!(
-            "{} revisions were made by nobody who was told of it, {} for one, and only {} calls have no certain outcome",
-            order.gaps.len(),
+            "{} made by nobody who was told of it, {} for one, and only {} no certain outcome",
+            counted(order.gaps.len() as u64, "revision was", "revisions were"),
             order.gaps[0],
-            evidence.doubts.len()
+            counted(evidence.doubts.len() as u64, "call has", "calls have")
         ));
     }
     order

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::{Counter, Histogram};
+use serde::{Deserialize, Serialize};
 
 use super::scenario::Outcome;
 
@@ -20,13 +21,42 @@ pub fn histogram<C: Counter>(digits: u8) -> Histogram<C> {
     Histogram::new_with_bounds(1, MOST_US, digits).expect("the bounds are in order, the digits between 0 and 5")
 }
 
+/// The latencies that are reported, in microseconds; of an empty histogram all are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quantiles {
+    /// Half are below.
+    pub p50_us: u64,
+    /// 90 % are below.
+    pub p90_us: u64,
+    /// 95 % are below.
+    pub p95_us: u64,
+    /// 99 % are below.
+    pub p99_us: u64,
+    /// 99.9 % are below.
+    pub p999_us: u64,
+    /// The longest.
+    pub max_us: u64,
+}
+
+impl Quantiles {
+    /// Of a histogram.
+    pub fn of<C: Counter>(latency: &Histogram<C>) -> Quantiles {
+        let at = |share| latency.value_at_quantile(share);
+        let (p50_us, p90_us, p95_us) = (at(0.5), at(0.9), at(0.95));
+        Quantiles { p50_us, p90_us, p95_us, p99_us: at(0.99), p999_us: at(0.999), max_us: latency.max() }
+    }
+}
+
 /// How many there were of each outcome.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Done.
-    pub done: u64,
-    /// Refused by a rule.
+    /// Acknowledged.
+    pub succeeded: u64,
+    /// Refused by a rule of the scenario.
     pub refused: u64,
+    /// Refused because too much was asked at once.
+    pub overloaded: u64,
     /// Gone wrong.
     pub failed: u64,
 }
@@ -34,46 +64,61 @@ pub struct Counts {
 impl Counts {
     /// All of them.
     pub fn all(&self) -> u64 {
-        self.done + self.refused + self.failed
+        self.succeeded + self.refused + self.overloaded + self.failed
+    }
+
+    /// How much so many are of all of them, 0 to 1.
+    pub fn share(&self, part: u64) -> f64 {
+        if self.all() == 0 { 0.0 } else { part as f64 / self.all() as f64 }
     }
 
     fn count(&mut self, outcome: &Outcome) {
         match outcome {
-            Outcome::Done => self.done += 1,
+            Outcome::Succeeded => self.succeeded += 1,
             Outcome::Refused(_) => self.refused += 1,
+            Outcome::Overloaded(_) => self.overloaded += 1,
             Outcome::Failed(_) => self.failed += 1,
         }
     }
 
     /// Adds the other's.
     pub fn add(&mut self, other: Counts) {
-        self.done += other.done;
+        self.succeeded += other.succeeded;
         self.refused += other.refused;
+        self.overloaded += other.overloaded;
         self.failed += other.failed;
     }
 }
 
-/// How many there were of each code: refusals and failures apart.
+/// How many there were of each code, by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Codes {
     /// Refused by a rule of the scenario.
     pub refused: BTreeMap<String, u64>,
+    /// Refused because too much was asked at once.
+    pub overloaded: BTreeMap<String, u64>,
     /// Gone wrong.
     pub failed: BTreeMap<String, u64>,
 }
 
 impl Codes {
     fn count(&mut self, outcome: Outcome) {
-        match outcome {
-            Outcome::Done => {}
-            Outcome::Refused(code) => *self.refused.entry(code).or_default() += 1,
-            Outcome::Failed(code) => *self.failed.entry(code).or_default() += 1,
-        }
+        let (codes, code) = match outcome {
+            Outcome::Succeeded => return,
+            Outcome::Refused(code) => (&mut self.refused, code),
+            Outcome::Overloaded(code) => (&mut self.overloaded, code),
+            Outcome::Failed(code) => (&mut self.failed, code),
+        };
+        *codes.entry(code).or_default() += 1;
     }
 
     /// Adds the other's.
     pub fn add(&mut self, other: Codes) {
-        for (here, there) in [(&mut self.refused, other.refused), (&mut self.failed, other.failed)] {
+        for (here, there) in [
+            (&mut self.refused, other.refused),
+            (&mut self.overloaded, other.overloaded),
+            (&mut self.failed, other.failed),
+        ] {
             for (code, count) in there {
                 *here.entry(code).or_default() += count;
             }
@@ -84,7 +129,7 @@ impl Codes {
 /// A stretch of time, as coarsely as a plot needs it.
 #[derive(Debug, Clone)]
 pub struct Slice {
-    /// Of what was answered or timed out.
+    /// Of what succeeded.
     pub latency: Histogram<u32>,
     /// How it ended.
     pub counts: Counts,
@@ -110,15 +155,20 @@ impl Slice {
 /// All of one kind of operation.
 #[derive(Debug, Clone)]
 pub struct Kind {
-    /// Of what was answered or timed out.
+    /// Of what succeeded.
     pub latency: Histogram<u64>,
+    /// Of what was refused, by a rule or for overload.
+    pub refusals: Histogram<u64>,
     /// How it ended.
     pub counts: Counts,
+    /// How long clients waited in all, for answers of any kind and for those that did not come in time.
+    pub waited: Duration,
 }
 
 impl Default for Kind {
     fn default() -> Kind {
-        Kind { latency: histogram(3), counts: Counts::default() }
+        let (latency, refusals) = (histogram(3), histogram(3));
+        Kind { latency, refusals, counts: Counts::default(), waited: Duration::ZERO }
     }
 }
 
@@ -126,7 +176,9 @@ impl Kind {
     /// Adds the other's.
     pub fn add(&mut self, other: &Kind) {
         self.latency.add(&other.latency).expect("both have the same bounds");
+        self.refusals.add(&other.refusals).expect("both have the same bounds");
         self.counts.add(other.counts);
+        self.waited += other.waited;
     }
 }
 
@@ -169,13 +221,20 @@ impl Recorder {
         Recorder { kinds: vec![Kind::default(); kinds], punctuality: Punctuality::default(), slice: Slice::default() }
     }
 
-    /// One operation. `answered` says whether its time says something about the server: an answer, or that none came in time.
+    /// One operation. `answered` says whether its client waited for the server: an answer came, or none in time.
     pub fn record(&mut self, kind: usize, took: Duration, outcome: Outcome, answered: bool) {
         let total = &mut self.kinds[kind];
         if answered {
-            let micros = micros(took);
-            total.latency.saturating_record(micros);
-            self.slice.latency.saturating_record(micros);
+            total.waited += took;
+        }
+        // A server that is quick to refuse is not a quick one; what failed has no time that could be compared with another.
+        match outcome {
+            Outcome::Succeeded => {
+                total.latency.saturating_record(micros(took));
+                self.slice.latency.saturating_record(micros(took));
+            }
+            Outcome::Refused(_) | Outcome::Overloaded(_) => total.refusals.saturating_record(micros(took)),
+            Outcome::Failed(_) => {}
         }
         total.counts.count(&outcome);
         self.slice.counts.count(&outcome);
@@ -202,6 +261,13 @@ pub struct Interval {
     pub length: f64,
     /// What was measured in it.
     pub slice: Slice,
+}
+
+impl Interval {
+    /// Successes a second.
+    pub fn rate(&self) -> f64 {
+        self.slice.counts.succeeded as f64 / self.length.max(1e-6)
+    }
 }
 
 /// The course over time.

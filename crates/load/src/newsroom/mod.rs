@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::client::{Answer, Call, Connection, Trouble};
 use super::desk::{Desk, encoded};
-use super::figures::number;
+use super::figures::{counted, number};
 use super::options::{Settings, mix_in_words};
 use super::scenario::{Finding, Outcome, Scenario, Verdict, named};
 
@@ -96,9 +96,9 @@ impl NewsroomLoad {
             for sentence in differences.into_iter().chain(held.odd) {
                 notes.odd(format!("A read has shown: {sentence}"));
             }
-            return Outcome::Done;
+            return Outcome::Succeeded;
         }
-        let Some((key, value)) = self.effect(operation) else { return Outcome::Done };
+        let Some((key, value)) = self.effect(operation) else { return Outcome::Succeeded };
         match key.thing {
             Thing::Headline => {
                 let Some(done) = self.office.publication(client, answer) else {
@@ -139,7 +139,7 @@ impl NewsroomLoad {
         } else {
             notes.is(key, value)
         }
-        Outcome::Done
+        Outcome::Succeeded
     }
 
     /// What an operation does about messages. Whoever could not remove one sends no other: boxes hold so many.
@@ -181,27 +181,33 @@ impl NewsroomLoad {
         let least = book.published;
         let most = least + book.maybe_published;
         if !(least..=most).contains(&end.published) {
-            let known =
-                format!("{} publications were acknowledged, {} are in doubt", number(least), number(most - least));
+            let known = format!(
+                "{}, {} in doubt",
+                counted(least, "publication was acknowledged", "publications were acknowledged"),
+                number(most - least)
+            );
             problems.push(format!("The front page was counted up to {}: {known}.", number(end.published)));
         }
         let details = vec![
             format!(
-                "{} changes were acknowledged, {} reads compared, {} calls had no certain outcome.",
-                number(book.acked),
-                number(book.reads),
-                number(book.doubts)
+                "{}, {} compared, {} had no certain outcome.",
+                counted(book.acked, "change was acknowledged", "changes were acknowledged"),
+                counted(book.reads, "read", "reads"),
+                counted(book.doubts, "call", "calls")
             ),
             format!(
-                "Of {} things that were changed, {} must be what their client was told last; the others may also be what a call \
-                 without an outcome has made of them.",
-                number(book.len() as u64),
+                "Of {}, {} must be what their client was told last; the others may also be what a call without an outcome has \
+                 made of them.",
+                counted(book.len() as u64, "thing that was changed", "things that were changed"),
                 number(book.certain() as u64)
             ),
-            format!("{} channel copies have been compared with the text of their story.", number(end.followed as u64)),
             format!(
-                "The front page was published {} times, {} of them in doubt.",
-                number(end.published),
+                "{} with the text of the story.",
+                counted(end.followed as u64, "channel copy has been compared", "channel copies have been compared")
+            ),
+            format!(
+                "The front page was published {}, {} of them in doubt.",
+                counted(end.published, "time", "times"),
                 number(most - least)
             ),
         ];
@@ -247,7 +253,7 @@ impl Scenario for NewsroomLoad {
         match answered {
             Ok(answer) if answer.is_success() => self.done(notes, operation, answer),
             // Refused before anything was done: that too is certain.
-            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => {
+            Ok(answer) if answer.is_refusal() => {
                 let Outcome::Refused(code) = &outcome else { return outcome };
                 match self.refused_by(operation) {
                     Some((bare, key, value)) if code.ends_with(bare) && notes.is_possible(key, value) => {
@@ -291,7 +297,7 @@ impl Scenario for NewsroomLoad {
 
     fn parameters(&self) -> Vec<(String, String)> {
         let pairs = [
-            ("desk", format!("{} clients to a drawer, a liveblog and a topic", self.office.desk)),
+            ("desk", counted(self.office.desk.into(), "client", "clients") + " to a drawer, a liveblog and a topic"),
             ("channels", self.office.channels.join(", ")),
             ("mix", mix_in_words(KINDS, &self.weights)),
         ];
@@ -386,7 +392,7 @@ mod tests {
             let mut notes = Book::default();
             let reply = answer(200, &json!({ "items": items, "errors": [] }));
             let outcome = load.note(&mut notes, &operation(Kind::Publish, 1), &reply);
-            assert_eq!(outcome == Outcome::Done, items.len() == 2);
+            assert_eq!(outcome == Outcome::Succeeded, items.len() == 2);
             assert_eq!((notes.published, notes.maybe_published), published, "{items:?}");
             assert_eq!(notes.is_possible(key(Thing::Headline), 0), !headline, "{items:?}");
             assert!(notes.is_possible(key(Thing::Headline), 1) && notes.odd.is_empty());

@@ -63,6 +63,12 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// No progress.
     pub quiet: bool,
+    /// Conditions under which the load has failed.
+    pub fail_if: Vec<String>,
+    /// The report of an earlier load to be compared with.
+    pub compare: Option<PathBuf>,
+    /// What else the report is to say of the server and the run.
+    pub note: Vec<String>,
     /// What only drawers have.
     pub drawer: DrawerSettings,
     /// What only liveblogs have.
@@ -95,6 +101,9 @@ impl Default for Settings {
             keep: false,
             report: None,
             quiet: false,
+            fail_if: Vec::new(),
+            compare: None,
+            note: Vec::new(),
             drawer: DrawerSettings::default(),
             liveblog: LiveblogSettings::default(),
             topic: TopicSettings::default(),

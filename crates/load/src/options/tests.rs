@@ -54,6 +54,14 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     assert_eq!(settings.mix.unwrap().weights(&["read", "add"]).unwrap(), [0, 5], "a mix is taken whole");
     let password = with_file("password-file = \"a\"\n", &["--password-file", "b"]).unwrap().password_file;
     assert_eq!(password, Some("b".into()));
+    let text = "fail-if = [\"p99>5s\", \"failed>1%\"]\ncompare = \"a\"\nnote = [\"n\"]\n";
+    let kept = with_file(text, &[]).unwrap();
+    assert_eq!(
+        (kept.fail_if, kept.compare, kept.note),
+        (vec!["p99>5s".into(), "failed>1%".into()], Some("a".into()), vec!["n".into()])
+    );
+    let conditions = with_file(text, &["--fail-if", "max>1s", "--fail-if", "rate<9"]).unwrap().fail_if;
+    assert_eq!(conditions, ["max>1s", "rate<9"], "conditions are taken whole");
     let defaults = of(&[]).unwrap();
     assert_eq!((defaults.clients(), defaults.length()), (16, Some(Duration::from_secs(30))));
     assert_eq!(of(&["--count", "10"]).unwrap().length(), None);
@@ -146,6 +154,7 @@ fn what_cannot_be_is_refused_by_name_and_value() {
         (&["--file", "/nowhere/load.toml"], &["/nowhere/load.toml"]),
     ] {
         let error = of(line).expect_err(&line.join(" "));
+        assert!(!error.contains(".rs"), "where it was found in the code is nobody's business: {error}");
         assert!(parts.iter().all(|part| error.contains(part)), "{line:?}: {error}");
     }
     for (text, part) in

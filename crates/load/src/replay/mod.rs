@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use self::evidence::{Ack, Doubt, Evidence, Seen, Span};
+use crate::figures::counted;
 
 pub mod evidence;
 
@@ -165,7 +166,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     let is_open = |index: &usize| doubts[*index].until == u64::MAX;
     let (open, by_time): (Vec<usize>, Vec<usize>) = (0..doubts.len()).partition(is_open);
     if open.len() > MOST_DOUBTS {
-        return Replay::TooMany(format!("{} calls are in doubt", open.len()));
+        return Replay::TooMany(counted(open.len() as u64, "call is in doubt", "calls are in doubt"));
     }
     let mut timed = vec![Vec::new(); containers];
     for index in by_time {
@@ -203,7 +204,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
             doubts: search.doubts,
         },
         Err(Stuck::Contradicted) => Replay::Contradicted(search.furthest.1),
-        Err(Stuck::GaveUp) => Replay::TooMany(format!("{} ways were tried", search.tries)),
+        Err(Stuck::GaveUp) => Replay::TooMany(counted(search.tries as u64, "way was tried", "ways were tried")),
     }
 }
 
@@ -509,10 +510,16 @@ fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
         return format!("in the end {what} {member} is there twice");
     }
     if let Some(member) = lost.first() {
-        return format!("in the end {} acknowledged {what}s are missing, {what} {member} for one", lost.len());
+        return format!(
+            "in the end {} missing, {what} {member} for one",
+            counted(lost.len() as u64, &format!("acknowledged {what} is"), &format!("acknowledged {what}s are"))
+        );
     }
     if let Some(member) = new.first() {
-        return format!("in the end {} {what}s are there that should not be, {what} {member} for one", new.len());
+        return format!(
+            "in the end {} there that should not be, {what} {member} for one",
+            counted(new.len() as u64, &format!("{what} is"), &format!("{what}s are"))
+        );
     }
     format!("in the end the {what}s are there, but not in the order that was acknowledged")
 }

@@ -6,12 +6,13 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use super::Report;
 use super::html::{by_percentile, figure, ms, seconds, table};
 use super::json::histogram;
 use super::plot::{Axis, Line, escaped, legend, lines};
-use super::{Quantiles, Report};
 use crate::delivery::{Delivery, Moment};
-use crate::figures::{duration_us, number};
+use crate::figures::{counted, duration_us, number};
+use crate::measure::Quantiles;
 use crate::saturation::ThreadLoad;
 
 /// The heads of the columns of the table of deliveries.
@@ -20,7 +21,7 @@ pub const COLUMNS: [&str; 7] = ["delivery", "count", "p50", "p90", "p99", "p99.9
 /// The rows of that table.
 pub fn rows(delivery: &Delivery) -> Vec<[String; 7]> {
     let row = |(name, latency): (&str, &Histogram<u64>)| {
-        let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us } = Quantiles::of(latency);
+        let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us, .. } = Quantiles::of(latency);
         let [p50, p90, p99, p999, max] = [p50_us, p90_us, p99_us, p999_us, max_us].map(duration_us);
         [name.to_owned(), number(latency.len()), p50, p90, p99, p999, max]
     };
@@ -32,7 +33,10 @@ pub fn facts(delivery: &Delivery) -> Vec<(String, String)> {
     let (followed, faults) = (&delivery.followed, &delivery.followed.faults);
     let mut facts = vec![
         ("followers".to_owned(), number(followed.followers)),
-        ("events".to_owned(), format!("{}, heard {} times", number(delivery.events), number(delivery.deliveries))),
+        (
+            "events".to_owned(),
+            format!("{}, heard {}", number(delivery.events), counted(delivery.deliveries, "time", "times")),
+        ),
         ("heard before the answer".to_owned(), number(delivery.before_answer)),
         ("resumed".to_owned(), number(faults.resumed)),
         ("told to read anew".to_owned(), number(faults.resets)),

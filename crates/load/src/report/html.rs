@@ -5,10 +5,10 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 
 use super::plot::{Axis, Bar, Line, bars, escaped, legend, lines};
-use super::text::{COLUMNS, finding, rows};
-use super::{Quantiles, Report, following};
-use crate::figures::{duration_us, number};
-use crate::measure::Interval;
+use super::text::{self, BESIDE, COLUMNS, beside, differences, finding, ratio_heads, ratio_rows, rows};
+use super::{Report, following};
+use crate::figures::{counted, duration_us, number};
+use crate::measure::{Interval, Quantiles};
 use crate::scenario::Finding;
 
 const STYLE: &str = include_str!("page.css");
@@ -51,6 +51,9 @@ pub fn page(report: &Report) -> String {
     out.push_str(&verdict(report));
     out.push_str(&generator(report));
     out.push_str("</div>");
+    out.push_str(&conditions(report));
+    out.push_str(&comparison(report));
+    out.push_str(&surroundings(report));
     out.push_str(&parameters(report));
     let _ = writeln!(
         out,
@@ -76,16 +79,14 @@ fn badge(report: &Report) -> String {
 fn tiles(report: &Report) -> String {
     let quantiles = Quantiles::of(&report.all.latency);
     let counts = report.all.counts;
-    let share = |part: u64| {
-        let share = if counts.all() == 0 { 0.0 } else { part as f64 * 100.0 / counts.all() as f64 };
-        format!("{} <small>{share:.1} %</small>", number(part))
-    };
+    let share = |part: u64| format!("{} <small>{:.1} %</small>", number(part), counts.share(part) * 100.0);
     let tiles = [
-        ("operations a second", number(report.rate(counts).round() as u64)),
+        ("successes a second", number(report.rate(counts).round() as u64)),
         ("latency p50", duration_us(quantiles.p50_us)),
         ("latency p99", duration_us(quantiles.p99_us)),
         ("latency max", duration_us(quantiles.max_us)),
         ("refused by rule", share(counts.refused)),
+        ("refused for overload", share(counts.overloaded)),
         ("failed", share(counts.failed)),
     ];
     let tile = |(name, value): &(&str, String)| format!("<div><b>{value}</b><span>{name}</span></div>");
@@ -112,9 +113,13 @@ fn over_time(report: &Report) -> String {
         Line { name: name.to_owned(), class, points: points.collect() }
     };
     let rate = |count: u64, interval: &Interval| Some(count as f64 / interval.length.max(1e-6));
-    let mut rates = vec![course("done", "c1", &|interval| rate(interval.slice.counts.done, interval))];
+    let mut rates = vec![course("succeeded", "c1", &|interval| Some(interval.rate()))];
     if report.all.counts.refused > 0 {
         rates.push(course("refused by rule", "c3", &|interval| rate(interval.slice.counts.refused, interval)));
+    }
+    if report.all.counts.overloaded > 0 {
+        let overloaded = |interval: &Interval| rate(interval.slice.counts.overloaded, interval);
+        rates.push(course("refused for overload", "c2", &overloaded));
     }
     if report.all.counts.failed > 0 {
         rates.push(course("failed", "bad", &|interval| rate(interval.slice.counts.failed, interval)));
@@ -143,7 +148,7 @@ fn over_time(report: &Report) -> String {
     let latency = Axis::log("latency", if least.is_finite() { least } else { 1.0 }, most(&latencies), ms);
     let latency = figure(
         "Latency",
-        "over time, log scale",
+        "of successes, over time, log scale",
         &legend(&latencies),
         &lines("Latency over time", &time, &latency, &latencies, false),
     );
@@ -153,7 +158,7 @@ fn over_time(report: &Report) -> String {
 fn distribution(report: &Report) -> String {
     let named = report.kinds.iter().enumerate().map(|(at, (name, kind))| (*name, COLOURS[at % COLOURS.len()], kind));
     let curves = named.chain([("all", "ink", &report.all)]).map(|(name, class, kind)| (name, class, &kind.latency));
-    let note = "each step to the right is ten times rarer, log scale";
+    let note = "of successes; each step to the right is ten times rarer, log scale";
     by_percentile("Latency by percentile", note, ("share of operations below", "latency"), curves)
 }
 
@@ -199,9 +204,13 @@ fn codes(report: &Report) -> String {
         label: format!("{} · {:.2} %", number(*count), *count as f64 * 100.0 / all),
     };
     let mut all: Vec<Bar> = report.codes.failed.iter().map(|count| bar("bad", "failed", count)).collect();
+    all.extend(report.codes.overloaded.iter().map(|count| bar("c2", "refused for overload", count)));
     all.extend(report.codes.refused.iter().map(|count| bar("c3", "refused by rule", count)));
     all.sort_by_key(|bar| std::cmp::Reverse(bar.value));
-    let note = format!("failures, and refusals by a rule of {}, which are part of the plan", report.rules);
+    let note = format!(
+        "failures, refusals for overload, and refusals by a rule of {}, which are part of the plan",
+        report.rules
+    );
     let chart = if all.is_empty() {
         "<p class=\"none\">None: every operation was carried out.</p>".to_owned()
     } else {
@@ -223,7 +232,7 @@ fn operations(report: &Report) -> String {
         "latency counts from when a call was sent; each client waits for its answer before the next"
     };
     format!(
-        "<section class=\"card\"><h2>Operations</h2><p class=\"sub\">{note}; times are of answers and timeouts</p>\
+        "<section class=\"card\"><h2>Operations</h2><p class=\"sub\">{note}; times are of successes</p>\
          <div class=\"scroll\"><table class=\"numbers\"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>\
          </section>"
     )
@@ -257,16 +266,16 @@ fn generator(report: &Report) -> String {
     }
     if let Some(open) = &report.saturation.open {
         let own = format!(
-            "{} of {} calls by more than 1 ms; p50 {}, p99 {}, max {}",
+            "{} of {} by more than 1 ms; p50 {}, p99 {}, max {}",
             number(open.late),
-            number(open.sent),
+            counted(open.sent, "call", "calls"),
             duration_us(open.lateness_p50_us),
             duration_us(open.lateness_p99_us),
             duration_us(open.lateness_max_us)
         );
         pairs.push(("sent late by itself".to_owned(), own));
-        pairs.push(("waited for their client".to_owned(), format!("{} calls", number(open.queued))));
-        pairs.push(("due, never sent".to_owned(), format!("{} calls", number(open.unsent))));
+        pairs.push(("waited for their client".to_owned(), counted(open.queued, "call", "calls")));
+        pairs.push(("due, never sent".to_owned(), counted(open.unsent, "call", "calls")));
     }
     let saturated = !report.saturation.warnings.is_empty();
     let says = if saturated { "See the warnings above." } else { "It was not the bottleneck." };
@@ -281,6 +290,39 @@ pub(super) fn table(pairs: &[(String, String)]) -> String {
     let row =
         |(name, value): &(String, String)| format!("<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(value));
     format!("<table class=\"pairs\"><tbody>{}</tbody></table>", pairs.iter().map(row).collect::<String>())
+}
+
+fn conditions(report: &Report) -> String {
+    let words = report.judged.iter().map(|judged| {
+        let so = if judged.holds { "✗ it holds: " } else { "✓ it does not hold: " };
+        (judged.condition.clone(), format!("{so}{}", judged.value))
+    });
+    let words: Vec<_> = words.collect();
+    format!("<section class=\"card\"><h2>Conditions to fail by</h2>{}</section>", table(&words))
+}
+
+fn comparison(report: &Report) -> String {
+    let Some(comparison) = &report.comparison else { return String::new() };
+    format!(
+        "<section class=\"card\"><h2>Beside the load of {}</h2><p class=\"sub\">of counts the shares are compared</p>\
+         <div class=\"scroll\">{}{}</div>{}</section>",
+        escaped(&comparison.begun),
+        numbers(&BESIDE, &beside(comparison)),
+        numbers(&ratio_heads(), &ratio_rows(comparison)),
+        list(differences(comparison).iter().map(|difference| format!("Not alike: {difference}.")), "details")
+    )
+}
+
+fn numbers<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
+    let heads: String = heads.iter().map(|head| format!("<th>{head}</th>")).collect();
+    let cells = |row: &[String; N]| row.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect::<String>();
+    let body: String = rows.iter().map(|row| format!("<tr>{}</tr>", cells(row))).collect();
+    format!("<table class=\"numbers alike\"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+}
+
+fn surroundings(report: &Report) -> String {
+    let pairs = table(&text::surroundings(report));
+    format!("<section class=\"card\"><h2>Server and machine</h2>{pairs}</section>")
 }
 
 fn parameters(report: &Report) -> String {

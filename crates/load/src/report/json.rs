@@ -8,14 +8,18 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde::Serialize;
 
+use super::Report;
 use super::following::{self, Following};
-use super::{Quantiles, Report};
-use crate::measure::{Counts, Interval, Kind};
+use crate::judge::figure::Figures;
+use crate::judge::{Comparison, Judged};
+use crate::machine::Machine;
+use crate::measure::{Interval, Kind, Quantiles};
 use crate::saturation::Saturation;
 use crate::scenario::Verdict;
+use crate::server::ServerFacts;
 
 /// Raised when what is there changes its meaning; fields may be added without.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,28 +35,42 @@ struct Root<'r> {
     all: Measured,
     kinds: BTreeMap<&'r str, Measured>,
     refused: &'r BTreeMap<String, u64>,
+    overloaded: &'r BTreeMap<String, u64>,
     failed: &'r BTreeMap<String, u64>,
     series: Vec<Point>,
     #[serde(skip_serializing_if = "Option::is_none")]
     delivery: Option<Following<'r>>,
     saturation: &'r Saturation,
     verdict: &'r Verdict,
+    fail_if: &'r [Judged],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'r Comparison>,
+    client: Client<'r>,
+    server: &'r ServerFacts,
+}
+
+/// What put the server under load.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Client<'r> {
+    version: &'static str,
+    command_line: &'r str,
+    machine: &'r Machine,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Measured {
     #[serde(flatten)]
-    counts: Counts,
-    per_second: f64,
+    figures: Figures,
     /// Of all operations, 0 to 1.
     share: f64,
     /// Of the time that clients waited for answers, 0 to 1.
     share_of_time: f64,
-    #[serde(flatten)]
-    quantiles: Quantiles,
-    /// In microseconds.
+    /// Of successes, in microseconds.
     histogram: String,
+    /// How quickly was said no, by a rule or for overload.
+    refusals: Quantiles,
 }
 
 #[derive(Serialize)]
@@ -61,9 +79,7 @@ struct Point {
     from_seconds: f64,
     seconds: f64,
     #[serde(flatten)]
-    counts: Counts,
-    #[serde(flatten)]
-    quantiles: Quantiles,
+    figures: Figures,
 }
 
 /// Writes it.
@@ -73,20 +89,22 @@ struct Point {
 pub fn json(report: &Report) -> std::io::Result<String> {
     let measured = |kind: &Kind| {
         Ok::<_, std::io::Error>(Measured {
-            counts: kind.counts,
-            per_second: report.rate(kind.counts),
+            figures: report.figures(kind),
             share: report.share(kind),
             share_of_time: report.share_of_time(kind),
-            quantiles: Quantiles::of(&kind.latency),
             histogram: histogram(&kind.latency)?,
+            refusals: Quantiles::of(&kind.refusals),
         })
     };
     let kinds = report.kinds.iter().map(|(name, kind)| Ok((*name, measured(kind)?)));
     let point = |interval: &Interval| Point {
         from_seconds: interval.from,
         seconds: interval.length,
-        counts: interval.slice.counts,
-        quantiles: Quantiles::of(&interval.slice.latency),
+        figures: Figures {
+            counts: interval.slice.counts,
+            per_second: interval.rate(),
+            quantiles: Quantiles::of(&interval.slice.latency),
+        },
     };
     let root = Root {
         format: FORMAT,
@@ -99,11 +117,20 @@ pub fn json(report: &Report) -> std::io::Result<String> {
         all: measured(&report.all)?,
         kinds: kinds.collect::<std::io::Result<_>>()?,
         refused: &report.codes.refused,
+        overloaded: &report.codes.overloaded,
         failed: &report.codes.failed,
         series: report.series.intervals().iter().map(point).collect(),
         delivery: report.delivery.as_ref().map(following::json).transpose()?,
         saturation: &report.saturation,
         verdict: &report.verdict,
+        fail_if: &report.judged,
+        comparison: report.comparison.as_ref(),
+        client: Client {
+            version: env!("CARGO_PKG_VERSION"),
+            command_line: &report.command_line,
+            machine: &report.machine,
+        },
+        server: &report.server,
     };
     Ok(serde_json::to_string_pretty(&root)?)
 }

@@ -2,20 +2,22 @@
 
 use std::time::SystemTime;
 
-use serde::Serialize;
-
 use super::delivery::Delivery;
 use super::drive::Driven;
-use super::measure::{Codes, Counts, Kind, Series};
+use super::judge::figure::Figures;
+use super::judge::{Comparison, Judge, Judged, Measured};
+use super::machine::Machine;
+use super::measure::{Codes, Counts, Kind, Quantiles, Series};
 use super::options::Settings;
 use super::pace::Pace;
 use super::saturation::Saturation;
 use super::scenario::{Scenario, Verdict};
+use super::server::ServerFacts;
 
 pub mod files;
 mod following;
 mod html;
-mod json;
+pub mod json;
 mod plot;
 pub mod text;
 
@@ -49,30 +51,16 @@ pub struct Report {
     pub saturation: Saturation,
     /// The verification.
     pub verdict: Verdict,
-}
-
-/// The latencies that are reported, in microseconds.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Quantiles {
-    /// Half are below.
-    pub p50_us: u64,
-    /// 90 % are below.
-    pub p90_us: u64,
-    /// 99 % are below.
-    pub p99_us: u64,
-    /// 99.9 % are below.
-    pub p999_us: u64,
-    /// The longest.
-    pub max_us: u64,
-}
-
-impl Quantiles {
-    /// Of a histogram.
-    pub fn of<C: hdrhistogram::Counter>(latency: &hdrhistogram::Histogram<C>) -> Quantiles {
-        let at = |share| latency.value_at_quantile(share);
-        Quantiles { p50_us: at(0.5), p90_us: at(0.9), p99_us: at(0.99), p999_us: at(0.999), max_us: latency.max() }
-    }
+    /// What came of the conditions.
+    pub judged: Vec<Judged>,
+    /// Beside an earlier load.
+    pub comparison: Option<Comparison>,
+    /// How the load was begun, as a shell takes it.
+    pub command_line: String,
+    /// Where the load came from.
+    pub machine: Machine,
+    /// What the server says of itself.
+    pub server: ServerFacts,
 }
 
 impl Report {
@@ -82,9 +70,11 @@ impl Report {
         settings: &Settings,
         pace: &Pace,
         driven: Driven<S::Notes>,
-        near: bool,
+        server: (ServerFacts, bool),
         verdict: Verdict,
+        judge: &Judge,
     ) -> Report {
+        let (server, near) = server;
         let mut all = Kind::default();
         driven.kinds.iter().for_each(|kind| all.add(kind));
         let end = settings.length().map_or(driven.elapsed, |length| length.min(driven.elapsed));
@@ -97,7 +87,7 @@ impl Report {
         let kinds = S::KINDS.iter().copied().zip(driven.kinds).filter(|(_, kind)| kind.counts.all() > 0).collect();
         let mut parameters = common(settings);
         parameters.extend(scenario.parameters());
-        Report {
+        let mut report = Report {
             scenario: S::NAME,
             parameters,
             begun: driven.begun,
@@ -112,7 +102,27 @@ impl Report {
             rules: S::RULES,
             saturation,
             verdict,
-        }
+            judged: Vec::new(),
+            comparison: None,
+            command_line: command_line(std::env::args()),
+            machine: Machine::here(),
+            server,
+        };
+        let measured = report.measured();
+        (report.judged, report.comparison) = (judge.judge(&measured), judge.compare(&measured));
+        report
+    }
+
+    /// What conditions and comparisons are about.
+    fn measured(&self) -> Measured<'_> {
+        let kinds = self.kinds.iter().map(|(name, kind)| (*name, self.figures(kind))).collect();
+        Measured { all: self.figures(&self.all), kinds, parameters: &self.parameters }
+    }
+
+    /// The figures of a kind.
+    pub fn figures(&self, kind: &Kind) -> Figures {
+        let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
+        Figures { counts, per_second: self.rate(counts), quantiles }
     }
 
     /// How much of all operations is of a kind, 0 to 1.
@@ -122,19 +132,27 @@ impl Report {
 
     /// How much of the time that clients waited for answers was for a kind, 0 to 1.
     pub fn share_of_time(&self, kind: &Kind) -> f64 {
-        let waited = |kind: &Kind| kind.latency.mean() * kind.latency.len() as f64;
-        ratio(waited(kind), waited(&self.all))
+        ratio(kind.waited.as_secs_f64(), self.all.waited.as_secs_f64())
     }
 
-    /// Operations a second over the whole time.
+    /// Successes a second over the whole time.
     pub fn rate(&self, counts: Counts) -> f64 {
-        if self.elapsed_s > 0.0 { counts.all() as f64 / self.elapsed_s } else { 0.0 }
+        ratio(counts.succeeded as f64, self.elapsed_s)
     }
 }
 
 /// Part of a whole; none of nothing.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// The words of a command line, each so that a shell takes it as it is.
+fn command_line(words: impl Iterator<Item = String>) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:=,%@+".contains(char);
+    let quoted = words.map(|word| {
+        if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 fn common(settings: &Settings) -> Vec<(String, String)> {
@@ -153,6 +171,7 @@ fn common(settings: &Settings) -> Vec<(String, String)> {
     pairs.extend(settings.count.map(|count| ("count", count.to_string())));
     pairs.push(("timeout", time(settings.patience())));
     pairs.push(("seed", settings.seed.to_string()));
+    pairs.extend((!settings.note.is_empty()).then(|| ("note", settings.note.join("; "))));
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

@@ -13,6 +13,7 @@ use crate::followers::board::{Board, Times};
 use crate::measure::{Punctuality, Recorder};
 use crate::saturation::ThreadLoad;
 use crate::scenario::{Finding, Outcome};
+use crate::server::StoreFacts;
 
 /// A load of a server that says odd things.
 fn report(finding: Finding) -> Report {
@@ -25,7 +26,8 @@ fn report(finding: Finding) -> Report {
             let outcome = match n % 50 {
                 0 => Outcome::Failed("<b>&\"odd\"\u{0}".into()),
                 1 => Outcome::Refused("CMS.DrawerFull".into()),
-                _ => Outcome::Done,
+                2 => Outcome::Overloaded("CMS.Overloaded".into()),
+                _ => Outcome::Succeeded,
             };
             recorder.record((n % 2) as usize, Duration::from_micros(n * n + 100), outcome, true);
         }
@@ -56,7 +58,80 @@ fn report(finding: Finding) -> Report {
             details: vec!["some".into()],
             problems: vec!["object <3> & more".into()],
         },
+        judged: vec![Judged { condition: "p99>50ms".into(), value: "<60> ms".into(), holds: true }],
+        comparison: None,
+        command_line: "stet load <drawer>".into(),
+        machine: Machine {
+            cores: 1,
+            processor: Some("A & B".into()),
+            memory_bytes: Some(3 << 29),
+            kernel: "Linux 6".into(),
+        },
+        server: ServerFacts {
+            name: Some("<stet>".into()),
+            version: Some("0.1.0".into()),
+            info: [("stet_build_info".to_owned(), [("rustc".to_owned(), "1.90".to_owned())].into())].into(),
+            store: Some(StoreFacts { commits: 1, mean_commit_us: 2300 }),
+        },
     }
+}
+
+/// The same beside an earlier load.
+fn compared() -> Report {
+    let mut earlier: serde_json::Value =
+        serde_json::from_str(&json::json(&report(Finding::Verified)).expect("it can be written")).expect("JSON");
+    earlier["all"]["perSecond"] = serde_json::json!(300.8);
+    earlier["parameters"]["seed"] = serde_json::json!("<2>");
+    let file = tempfile::NamedTempFile::new().expect("a file can be made");
+    std::fs::write(file.path(), earlier.to_string()).expect("it can be written");
+    let judge = Judge::new(&["rate<0.9x".to_owned()], Some(file.path()), "drawer", &["read", "add"], json::FORMAT);
+    let mut report = report(Finding::Verified);
+    let measured = report.measured();
+    report.comparison = judge.expect("what is written can be read").compare(&measured);
+    report
+}
+
+#[test]
+fn a_report_is_put_beside_an_earlier_one_in_all_its_forms() {
+    let report = compared();
+    let table = text::table(&report);
+    for words in [&["rate", "150/s", "301/s", "0.50x"][..], &["p50", "9.9", "ms", "9.9", "ms", "1.00x"]] {
+        assert!(table.lines().any(|line| line.split_whitespace().eq(words.iter().copied())), "{words:?} in\n{table}");
+    }
+    assert!(table.contains("not alike: seed is 1, and was <2>"), "{table}");
+    assert!(table.lines().any(|line| line.starts_with("add ") && line.matches("1.00x").count() == 11), "{table}");
+    let (text, _) = parsed(&html::page(&report));
+    for part in ["Beside the load of 1970-01-01T00:00:00", "0.50x", "seed is 1, and was"] {
+        assert!(text.contains(part), "`{part}` is missing in {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
+    let all = &json["comparison"]["operations"][2];
+    assert_eq!((&all["operation"], &all["figures"][0]["figure"]), (&"all".into(), &"rate".into()));
+    assert_eq!((&all["figures"][0]["ratio"], &all["figures"][0]["before"]), (&0.5.into(), &300.8.into()));
+}
+
+#[test]
+fn the_server_the_machine_and_the_conditions_are_in_the_report() {
+    let report = report(Finding::Verified);
+    let table = text::table(&report);
+    for part in [
+        "server: <stet> 0.1.0",
+        "stet_build: rustc 1.90",
+        "its store: 1 commit, 2.3 ms each on average",
+        "load from: 1 processor (A & B), 1.5 GiB of memory, Linux 6",
+        "stet load <drawer>",
+        "fail if p99>50ms: HOLDS (<60> ms)",
+    ] {
+        assert!(table.contains(part), "`{part}` is missing in\n{table}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
+    assert_eq!((&json["server"]["version"], &json["client"]["machine"]["cores"]), (&"0.1.0".into(), &1.into()));
+    assert_eq!(json["client"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&json["failIf"][0]["condition"], &json["failIf"][0]["holds"]), (&"p99>50ms".into(), &true.into()));
+    let here = Machine::here();
+    assert!(here.cores > 0 && !here.kernel.trim().is_empty(), "{here:?}");
+    let words = ["stet", "load", "--note", "it's", "", "--url", "http://h:1/a"].map(str::to_owned);
+    assert_eq!(command_line(words.into_iter()), r"stet load --note 'it'\''s' '' --url http://h:1/a");
 }
 
 /// The same with followers, one of which was let go for an odd reason.
@@ -161,7 +236,9 @@ fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
     {
         let page = html::page(&report(finding));
         let (text, attributes) = parsed(&page);
-        for part in [word, "bottleneck", "ended by hand", "a second", "p99", "CMS.DrawerFull", "seed", "odd"] {
+        for part in
+            [word, "bottleneck", "ended by hand", "a second", "p99", "CMS.DrawerFull", "seed", "odd", "Conditions"]
+        {
             assert!(text.contains(part), "`{part}` is missing");
         }
         for (name, value) in attributes {
@@ -199,7 +276,11 @@ fn the_histograms_in_the_json_are_those_that_were_measured() {
     assert_eq!(read(&json["all"]), report.all.latency);
     assert_eq!(read(&json["kinds"]["add"]), report.kinds[1].1.latency);
     assert_eq!(json["all"]["p99Us"], report.all.latency.value_at_quantile(0.99));
-    assert_eq!(json["refused"]["CMS.DrawerFull"], 16);
+    assert_eq!((&json["refused"]["CMS.DrawerFull"], &json["overloaded"]["CMS.Overloaded"]), (&16.into(), &16.into()));
+    // In five seconds, 800 of which 16 each were refused by rule, for overload, and failed.
+    let all = &json["all"];
+    assert_eq!((&all["succeeded"], &all["overloaded"], &all["perSecond"]), (&752.into(), &16.into(), &150.4.into()));
+    assert_eq!(json["series"][0]["perSecond"], 188.0);
     assert_eq!((&json["verdict"]["finding"], &json["interrupted"]), (&"verified".into(), &true.into()));
     assert_eq!(json["series"].as_array().map(Vec::len), Some(5));
     let warnings = json["saturation"]["warnings"].as_array().expect("a list");
@@ -209,9 +290,16 @@ fn the_histograms_in_the_json_are_those_that_were_measured() {
 #[test]
 fn the_table_has_a_line_for_each_kind_and_the_verdict() {
     let table = text::table(&report(Finding::Violated));
-    for part in
-        ["read", "all", "refused: 16 × CMS.DrawerFull", "warning: The generator was the bottleneck", "NOT AS", "<3>"]
-    {
+    for part in [
+        "read",
+        "all",
+        "150 a second succeeded; of 800, 94.0 % succeeded, 2.0 % were refused by rule, 2.0 % were refused for overload, 2.0 % failed",
+        "refused: 16 × CMS.DrawerFull",
+        "overloaded: 16 × CMS.Overloaded",
+        "warning: The generator was the bottleneck",
+        "NOT AS",
+        "<3>",
+    ] {
         assert!(table.contains(part), "`{part}` is missing in\n{table}");
     }
     let widths: Vec<_> = table.lines().take(4).map(|line| line.chars().count()).collect();

@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{Quantiles, Report, following};
-use crate::figures::{duration_us, number};
-use crate::measure::Kind;
+use super::{Report, following};
+use crate::figures::{counted, duration_us, number, percent};
+use crate::judge::figure::Figure;
+use crate::judge::{Beside, Compared, Comparison, Difference, times};
+use crate::machine::Machine;
+use crate::measure::{Codes, Kind, Quantiles};
 use crate::scenario::Finding;
 
 /// The verdict in a word or two.
@@ -16,20 +19,16 @@ pub fn finding(finding: Finding) -> &'static str {
     }
 }
 
-/// A share as people read it.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
 /// The heads of the columns of a table by kind.
-pub const COLUMNS: [&str; 13] = [
+pub const COLUMNS: [&str; 14] = [
     "operation",
     "count",
     "share",
     "of the time",
+    "succeeded",
     "a second",
-    "done",
     "refused",
+    "overloaded",
     "failed",
     "p50",
     "p90",
@@ -39,18 +38,19 @@ pub const COLUMNS: [&str; 13] = [
 ];
 
 /// The rows of that table, all kinds together last.
-pub fn rows(report: &Report) -> Vec<[String; 13]> {
+pub fn rows(report: &Report) -> Vec<[String; 14]> {
     let row = |name: &str, kind: &Kind| {
         let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
-        let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us } = quantiles;
+        let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us, .. } = quantiles;
         [
             name.to_owned(),
             number(counts.all()),
             percent(report.share(kind)),
             percent(report.share_of_time(kind)),
+            number(counts.succeeded),
             number(report.rate(counts).round() as u64),
-            number(counts.done),
             number(counts.refused),
+            number(counts.overloaded),
             number(counts.failed),
             duration_us(p50_us),
             duration_us(p90_us),
@@ -81,10 +81,106 @@ fn aligned<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
     out
 }
 
+/// What came of all of it, in a line.
+fn headline(report: &Report) -> String {
+    let counts = report.all.counts;
+    let share = |count: u64| percent(counts.share(count));
+    format!(
+        "{} a second succeeded; of {}, {} succeeded, {} were refused by rule, {} were refused for overload, {} failed",
+        number(report.rate(counts).round() as u64),
+        number(counts.all()),
+        share(counts.succeeded),
+        share(counts.refused),
+        share(counts.overloaded),
+        share(counts.failed)
+    )
+}
+
+/// The heads of the table that puts all operations beside an earlier load's.
+pub const BESIDE: [&str; 4] = ["all operations", "now", "before", "ratio"];
+
+/// The rows of that table.
+pub fn beside(comparison: &Comparison) -> Vec<[String; 4]> {
+    // All kinds together are last.
+    let all = comparison.operations.last().map(|all| all.figures.as_slice()).unwrap_or_default();
+    let row = |beside: &Beside| {
+        let [now, before, ratio] = beside.in_words();
+        [beside.figure.name().to_owned(), now, before, ratio]
+    };
+    all.iter().map(row).collect()
+}
+
+/// The heads of the table of ratios by kind of operation.
+pub fn ratio_heads() -> [&'static str; 12] {
+    let mut heads = ["ratio"; 12];
+    heads[1..].iter_mut().zip(Figure::ALL).for_each(|(head, figure)| *head = figure.name());
+    heads
+}
+
+/// The rows of that table; all kinds together are in the other.
+pub fn ratio_rows(comparison: &Comparison) -> Vec<[String; 12]> {
+    let row = |compared: &Compared| {
+        let mut row: [String; 12] = std::array::from_fn(|_| String::new());
+        row[0].clone_from(&compared.operation);
+        row[1..].iter_mut().zip(&compared.figures).for_each(|(cell, beside)| *cell = times(beside.ratio));
+        row
+    };
+    comparison.operations.iter().rev().skip(1).rev().map(row).collect()
+}
+
+/// What was not alike in two loads, a sentence.
+pub fn differences(comparison: &Comparison) -> Vec<String> {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let words = |difference: &Difference| {
+        let Difference { parameter, now, before } = difference;
+        format!("{parameter} is {}, and was {}", value(now), value(before))
+    };
+    comparison.different.iter().map(words).collect()
+}
+
+fn comparison(report: &Report) -> String {
+    let Some(comparison) = &report.comparison else { return String::new() };
+    let mut out = format!("beside the load of {}; of counts the shares are compared\n", comparison.begun);
+    out.push_str(&aligned(&BESIDE, &beside(comparison)));
+    out.push_str(&aligned(&ratio_heads(), &ratio_rows(comparison)));
+    for difference in differences(comparison) {
+        let _ = writeln!(out, "not alike: {difference}");
+    }
+    out
+}
+
+/// What the figures belong to: the server, the machine of the load and how it was begun.
+pub fn surroundings(report: &Report) -> Vec<(String, String)> {
+    let server = &report.server;
+    let named = [server.name.as_deref(), server.version.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let told = if named.is_empty() { "it does not tell its version".to_owned() } else { named };
+    let mut pairs = vec![("server".to_owned(), told)];
+    for (name, labels) in &server.info {
+        let labels: Vec<_> = labels.iter().map(|(label, value)| format!("{label} {value}")).collect();
+        pairs.push((name.trim_end_matches("_info").to_owned(), labels.join(", ")));
+    }
+    if let Some(store) = server.store {
+        let commits = counted(store.commits, "commit", "commits");
+        pairs.push((
+            "its store".to_owned(),
+            format!("{commits}, {} each on average", duration_us(store.mean_commit_us)),
+        ));
+    }
+    let Machine { cores, processor, memory_bytes, kernel } = &report.machine;
+    let cores = counted(*cores as u64, "processor", "processors");
+    let processor = processor.as_ref().map(|processor| format!(" ({processor})")).unwrap_or_default();
+    let memory = memory_bytes.map(|bytes| format!(", {:.1} GiB of memory", bytes as f64 / f64::from(1 << 30)));
+    pairs.push(("load from".to_owned(), format!("{cores}{processor}{}, {kernel}", memory.unwrap_or_default())));
+    pairs.push(("load by".to_owned(), format!("stet {}, {}", env!("CARGO_PKG_VERSION"), report.command_line)));
+    pairs
+}
+
 /// The final table, as it is printed.
 pub fn table(report: &Report) -> String {
     let mut out = aligned(&COLUMNS, &rows(report));
-    for (what, codes) in [("refused", &report.codes.refused), ("failed", &report.codes.failed)] {
+    let _ = writeln!(out, "{}", headline(report));
+    let Codes { refused, overloaded, failed } = &report.codes;
+    for (what, codes) in [("refused", refused), ("overloaded", overloaded), ("failed", failed)] {
         for (code, count) in codes {
             let _ = writeln!(out, "{what}: {} × {code}", number(*count));
         }
@@ -102,6 +198,14 @@ pub fn table(report: &Report) -> String {
     }
     for remark in &report.saturation.remarks {
         let _ = writeln!(out, "note: {remark}");
+    }
+    out.push_str(&comparison(report));
+    for (name, value) in surroundings(report) {
+        let _ = writeln!(out, "{name}: {value}");
+    }
+    for judged in &report.judged {
+        let so = if judged.holds { "HOLDS" } else { "does not hold" };
+        let _ = writeln!(out, "fail if {}: {so} ({})", judged.condition, judged.value);
     }
     let _ = writeln!(out, "{}: {}", finding(report.verdict.finding), report.verdict.method);
     for problem in &report.verdict.problems {

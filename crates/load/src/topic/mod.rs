@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::client::{Answer, Connection, Trouble};
 use super::delivery::Delivery;
 use super::desk::Desk;
+use super::figures::counted;
 use super::followers::audience::Audience;
 use super::followers::board::Times;
 use super::followers::files;
@@ -269,8 +270,8 @@ impl Scenario for TopicLoad {
         let pairs = [
             ("topics", own.topics.to_string()),
             ("skew (Zipf exponent)", own.skew.to_string()),
-            ("filled with", format!("{} items each", own.fill)),
-            ("own", format!("{} items a client", own.own)),
+            ("filled with", counted(own.fill.into(), "item each", "items each")),
+            ("own", counted(own.own.into(), "item a client", "items a client")),
             ("objects", own.objects.to_string()),
             ("followers", own.followers.to_string()),
             ("follower threads", own.follower_threads().to_string()),

@@ -107,7 +107,7 @@ impl Notes {
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
             // Refused before anything was done: that too is certain.
-            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => {
+            Ok(answer) if answer.is_refusal() => {
                 if matches!(outcome, Outcome::Refused(_)) && matches!(deed, Deed::Move(..)) && asked.known.is_some() {
                     self.denied.insert(asked.line);
                 }

@@ -11,6 +11,7 @@ use super::evidence::{Doubt, Evidence, Held, PostAck};
 use super::model::{Change, Paper, PostId, Status};
 use super::order::Order;
 use super::reads::Reads;
+use crate::figures::counted;
 
 /// What was looked at, and what was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -176,11 +177,13 @@ fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &m
     for status in Status::ALL {
         let (said, there) = (end.counts[status as usize], counts[status as usize]);
         if said != there {
-            problems.push(format!("in the end {said} posts are said to be {}, and {there} are", status.name()));
+            let (said, there) = (counted(said, "post is", "posts are"), counted(there, "is", "are"));
+            problems.push(format!("in the end {said} said to be {}, and {there}", status.name()));
         }
     }
     if end.total != end.held.len() as u64 {
-        problems.push(format!("in the end {} posts are said to be there, and {} are", end.total, end.held.len()));
+        let (said, there) = (counted(end.total, "post is", "posts are"), counted(end.held.len() as u64, "is", "are"));
+        problems.push(format!("in the end {said} said to be there, and {there}"));
     }
 }
 

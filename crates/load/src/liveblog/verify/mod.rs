@@ -4,7 +4,7 @@ use super::evidence::{Doubt, Evidence};
 use super::model::{Change, PostId};
 use super::order::Order;
 use super::replay::replay;
-use crate::figures::number;
+use crate::figures::counted;
 use crate::followers::board::what;
 use crate::followers::heard::Heard;
 use crate::scenario::{Finding, Verdict, named};
@@ -12,10 +12,10 @@ use crate::scenario::{Finding, Verdict, named};
 /// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so.
 pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted: Option<&str>) -> Verdict {
     let mut details = vec![format!(
-        "{} changes were acknowledged, {} polls and listings noted, {} calls had no certain outcome.",
-        number(evidence.acked.len() as u64),
-        number((evidence.polled.len() + evidence.listed.len()) as u64),
-        number(evidence.doubts.len() as u64)
+        "{}, {} noted, {} had no certain outcome.",
+        counted(evidence.acked.len() as u64, "change was acknowledged", "changes were acknowledged"),
+        counted((evidence.polled.len() + evidence.listed.len()) as u64, "poll or listing", "polls and listings"),
+        counted(evidence.doubts.len() as u64, "call", "calls")
     )];
     let order = Order::of(evidence);
     let replayed = replay(evidence, &order);
@@ -23,18 +23,17 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
     problems.extend(order.problems.iter().cloned());
     problems.extend(replayed.problems);
     if problems.is_empty() {
-        let held = evidence.end.held.len() as u64;
-        details
-            .push(format!("The liveblog holds the {} posts that it has to hold, each as it was left.", number(held)));
+        let held = counted(evidence.end.held.len() as u64, "post", "posts");
+        details.push(format!("The liveblog holds the {held} that it has to hold, each as it was left."));
         details.push(format!(
-            "{} replies to changes and {} polls and listings show what was there at their revisions.",
-            number(replayed.replies),
-            number(replayed.reads)
+            "What was there at their revisions is shown by {} and {}.",
+            counted(replayed.replies, "reply to a change", "replies to changes"),
+            counted(replayed.reads, "poll or listing", "polls and listings")
         ));
         if !order.gaps.is_empty() {
             details.push(format!(
-                "{} revisions are explained only by calls whose outcome nobody was told.",
-                number(order.gaps.len() as u64)
+                "{} explained only by calls whose outcome nobody was told.",
+                counted(order.gaps.len() as u64, "revision is", "revisions are")
             ));
         }
     }

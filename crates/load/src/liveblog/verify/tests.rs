@@ -34,7 +34,7 @@ fn followers_that_heard_what_was_acknowledged_are_believed() {
     assert_eq!((verdict.finding, verdict.problems.len()), (Finding::Verified, 0));
     let details = verdict.details.join(" ");
     assert!(
-        details.contains("All 3 followers heard of all 4 revisions") && details.contains("1 revisions"),
+        details.contains("All 3 followers heard of all 4 revisions") && details.contains("1 revision is explained"),
         "{details}"
     );
 }

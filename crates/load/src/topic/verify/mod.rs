@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::fields::{self, Told};
 use super::model::{Change, FOREIGN, Line, Lines};
 use super::wire::Said;
-use crate::figures::number;
+use crate::figures::counted;
 use crate::followers::heard::Heard;
 use crate::replay::evidence::{Doubt, Evidence as Order};
 use crate::replay::{Paper, Replay, replay};
@@ -43,10 +43,10 @@ pub fn verdict(
 ) -> Verdict {
     let order = &evidence.order;
     let mut details = vec![format!(
-        "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome or time.",
-        number(order.acked.len() as u64),
-        number(order.seen.len() as u64),
-        number(order.doubts.len() as u64)
+        "{}, {} noted, {} had no certain outcome or time.",
+        counted(order.acked.len() as u64, "change was acknowledged", "changes were acknowledged"),
+        counted(order.seen.len() as u64, "read", "reads"),
+        counted(order.doubts.len() as u64, "call", "calls")
     )];
     let mut problems = evidence.odd.clone();
     let replayed = match uncounted {
@@ -57,13 +57,14 @@ pub fn verdict(
     let method = match replayed {
         Replay::Explained { revisions, doubtful, made: changes, doubts } => {
             details.push(format!(
-                "The {} revisions of {} topics and their plan lead, one after the other, to what the server holds, order and all.",
-                number(revisions),
-                order.containers.len().saturating_sub(1)
+                "{} of {} and their plan, one after the other, led to what the server holds, order and all.",
+                counted(revisions, "revision", "revisions"),
+                counted(order.containers.len().saturating_sub(1) as u64, "topic", "topics")
             ));
             if doubtful > 0 {
+                let are = counted(doubtful, "is", "are");
                 details.push(format!(
-                    "Of these, {doubtful} are explained only by calls of which nobody was told whether or when they were made."
+                    "Of these, {are} explained only by calls of which nobody was told whether or when they were made."
                 ));
             }
             made = (changes, doubts);
@@ -80,8 +81,12 @@ pub fn verdict(
     problems.extend(fields::compare(&evidence.told, &evidence.said));
     if problems.is_empty() {
         details.push(format!(
-            "Each of the {} items and dividers that have to be there is there once, and each item says what it was told to say.",
-            number(evidence.held.len() as u64)
+            "{} to be there, each once, and each item says what it was told to say.",
+            counted(
+                evidence.held.len() as u64,
+                "item or divider is there that has",
+                "items and dividers are there that have"
+            )
         ));
     }
     if let Some(heard) = heard {

@@ -1,0 +1,157 @@
+//! `fail-if`: conditions on the figures of a load, like `p99>50ms`, `failed>1%`, `add.p99>20ms` and `rate<0.9x`.
+
+use super::figure::{Figure, Figures, Unit, ratio};
+
+/// How a value is held against its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+}
+
+/// The longer ones first, since the others begin them.
+const COMPARISONS: [(&str, Comparison); 4] =
+    [(">=", Comparison::AtLeast), ("<=", Comparison::AtMost), (">", Comparison::Above), ("<", Comparison::Below)];
+
+impl Comparison {
+    fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Comparison::Above => value > bound,
+            Comparison::AtLeast => value >= bound,
+            Comparison::Below => value < bound,
+            Comparison::AtMost => value <= bound,
+        }
+    }
+}
+
+/// What a figure is held against.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Bound {
+    /// In the figure's own unit: microseconds, a second, operations.
+    Value(f64),
+    /// Of all operations of the kind, 0 to 1.
+    Share(f64),
+    /// So many times what the earlier report has.
+    Ratio(f64),
+}
+
+/// One condition: a load of which it holds has failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// As it was written.
+    text: String,
+    /// Of which kind of operation; all of them without one.
+    kind: Option<&'static str>,
+    figure: Figure,
+    comparison: Comparison,
+    bound: Bound,
+}
+
+/// What came of a condition.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Judged {
+    /// As it was written.
+    pub condition: String,
+    /// What the load had, in words.
+    pub value: String,
+    /// Whether the load has failed by it.
+    pub holds: bool,
+}
+
+impl Condition {
+    /// Reads one. `kinds` are the kinds of operations there are.
+    ///
+    /// # Errors
+    /// A sentence that names what is wrong, and what there is.
+    pub fn parse(text: &str, kinds: &[&'static str]) -> Result<Condition, String> {
+        let wrong = |why: String| format!("`fail-if` is `{text}`: {why}");
+        let compact: String = text.chars().filter(|char| !char.is_whitespace()).collect();
+        let found = compact.find(['>', '<']).and_then(|at| {
+            let (name, rest) = compact.split_at(at);
+            let sign = COMPARISONS.into_iter().find(|(sign, _)| rest.starts_with(sign))?;
+            Some((name, sign.1, &rest[sign.0.len()..]))
+        });
+        let (name, comparison, bound) =
+            found.ok_or_else(|| wrong("it has no comparison; there are >, >=, < and <=, as in p99>50ms".to_owned()))?;
+        let (kind, name) = name.rsplit_once('.').map_or((None, name), |(kind, name)| (Some(kind), name));
+        let is_known = |kind: &str| kinds.iter().copied().find(|known| *known == kind);
+        let kind = kind.map(|kind| {
+            is_known(kind)
+                .ok_or_else(|| wrong(format!("there is no operation `{kind}`; there are {}", kinds.join(", "))))
+        });
+        let kind = kind.transpose()?;
+        let figure = Figure::ALL.into_iter().find(|figure| figure.name() == name);
+        let figure = figure.ok_or_else(|| {
+            wrong(format!("there is no figure `{name}`; there are {}", Figure::ALL.map(Figure::name).join(", ")))
+        })?;
+        let bound = parse_bound(figure, bound).ok_or_else(|| {
+            let like = match figure.unit() {
+                Unit::Time => "time like 50ms; units are us, ms and s",
+                Unit::Rate => "number of successes a second like 500",
+                Unit::Count => "number like 10 and no share like 1%",
+            };
+            wrong(format!("`{bound}` is no {like}; 0.9x is a ratio to the report that `compare` names"))
+        })?;
+        Ok(Condition { text: compact, kind, figure, comparison, bound })
+    }
+
+    /// Whether it wants an earlier report.
+    pub fn compares(&self) -> bool {
+        matches!(self.bound, Bound::Ratio(_))
+    }
+
+    /// Whether it says how many operations may fail in all.
+    pub fn is_of_all_failures(&self) -> bool {
+        self.figure == Figure::Failed && self.kind.is_none()
+    }
+
+    /// As it was written, without spaces.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Holds it against a load; `of` gives the figures of a kind of operation, or of all, and those of the earlier report. Of what has
+    /// no value, as the latency where nothing succeeded, it holds: nobody can say that it is well.
+    pub fn judge<'f>(&self, of: impl Fn(Option<&str>) -> (Figures, Option<&'f Figures>)) -> Judged {
+        let (now, before) = of(self.kind);
+        let comparable = self.figure.comparable(&now);
+        let (value, bound, mut words) = match self.bound {
+            Bound::Value(bound) if self.figure.unit() == Unit::Count => {
+                let value = self.figure.of(&now);
+                let words = format!("{} of {}", value.unwrap_or_default(), now.counts.all());
+                (value, bound, words)
+            }
+            Bound::Value(bound) => (self.figure.of(&now), bound, self.figure.in_words(comparable)),
+            Bound::Share(bound) => (comparable, bound, self.figure.in_words(comparable)),
+            Bound::Ratio(bound) => {
+                let before = before.and_then(|before| self.figure.comparable(before));
+                let ratio = ratio(comparable, before);
+                let times = ratio.map_or_else(|| "no ratio".to_owned(), |ratio| format!("{ratio:.2}x"));
+                let (now, before) = (self.figure.in_words(comparable), self.figure.in_words(before));
+                (ratio, bound, format!("{times}: {now} after {before}"))
+            }
+        };
+        if value.is_none() {
+            words = if now.counts.all() == 0 { "nothing was tried".to_owned() } else { words };
+        }
+        let holds = value.is_none_or(|value| self.comparison.holds(value, bound));
+        Judged { condition: self.text.clone(), value: words, holds }
+    }
+}
+
+fn parse_bound(figure: Figure, text: &str) -> Option<Bound> {
+    let digits = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
+    let (value, unit) = text.split_at(digits);
+    let value: f64 = value.parse().ok().filter(|value: &f64| value.is_finite())?;
+    match (figure.unit(), unit) {
+        (_, "x") => Some(Bound::Ratio(value)),
+        (Unit::Time, "us" | "µs") => Some(Bound::Value(value)),
+        (Unit::Time, "ms") => Some(Bound::Value(value * 1e3)),
+        (Unit::Time, "s") => Some(Bound::Value(value * 1e6)),
+        (Unit::Rate, "" | "/s") | (Unit::Count, "") => Some(Bound::Value(value)),
+        (Unit::Count, "%") => Some(Bound::Share(value / 100.0)),
+        _ => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! `compare`: the report of an earlier load, and what is to be compared of it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::figure::Figures;
+
+/// The most bytes that are read of a report: many times what the longest load writes.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// An earlier report, as much of it as is compared.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Earlier {
+    /// When it began, RFC 3339.
+    pub begun: String,
+    /// Name and value of what made it what it was.
+    pub parameters: BTreeMap<String, String>,
+    /// All operations.
+    pub all: Figures,
+    /// By kind.
+    pub kinds: BTreeMap<String, Figures>,
+}
+
+/// What says whether the rest can be compared.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+    scenario: String,
+}
+
+impl Earlier {
+    /// Reads `report.json`, or the one in a directory. It must be of this scenario and in this format.
+    ///
+    /// # Errors
+    /// A sentence that names the file and what is wrong with it.
+    pub fn read(path: &Path, scenario: &str, format: u32) -> Result<Earlier, String> {
+        let path = if path.is_dir() { path.join("report.json") } else { path.to_owned() };
+        let wrong = |why: String| format!("`compare` is {}, which {why}", path.display());
+        let mut text = Vec::new();
+        let file = File::open(&path).map_err(|error| wrong(format!("can't be read: {error}")))?;
+        let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
+        read.map_err(|error| wrong(format!("can't be read: {error}")))?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(wrong(format!("is larger than {} MiB, and so no report of a load", MOST_BYTES >> 20)));
+        }
+        let no_report = |error: serde_json::Error| wrong(format!("is no report of a load: {error}"));
+        let head: Head = serde_json::from_slice(&text).map_err(no_report)?;
+        if head.format != format {
+            return Err(wrong(format!("has format {}, and only format {format} can be compared with", head.format)));
+        }
+        if head.scenario != scenario {
+            return Err(wrong(format!("is of the scenario `{}`, and this one is `{scenario}`", head.scenario)));
+        }
+        serde_json::from_slice(&text).map_err(no_report)
+    }
+}

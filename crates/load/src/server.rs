@@ -1,0 +1,169 @@
+//! What the server says of itself to anybody who asks: its name and version (`/openapi.json`), how it was built, and what it counts
+//! (`/metrics`). A server that says nothing of the kind is put under load all the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+
+use super::client::{Call, Connection, Target};
+
+/// How long it may take to say so.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// See the module's head.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerFacts {
+    /// Its name, as its description has it.
+    pub name: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// What its metrics named `…_info` say, by metric and label: how it was built, and what else it tells.
+    pub info: BTreeMap<String, BTreeMap<String, String>>,
+    /// What it did while it was under load; of all its clients. Nothing where it does not count that.
+    pub store: Option<StoreFacts>,
+}
+
+/// What the server's store did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoreFacts {
+    /// Commits of the journal.
+    pub commits: u64,
+    /// How long one took, the disk's sync included: the mean, in microseconds.
+    pub mean_commit_us: u64,
+}
+
+/// Asks before the load, and again after it.
+pub struct Inquiry {
+    connection: Connection,
+    facts: ServerFacts,
+    before: Option<Commits>,
+}
+
+impl Inquiry {
+    /// Asks for the first time.
+    pub async fn begin(target: &Arc<Target>) -> Inquiry {
+        let mut connection = Connection::new(target.root(PATIENCE), None);
+        let (mut facts, mut before) = (ServerFacts::default(), None);
+        if let Some(text) = get(&mut connection, "/openapi.json").await
+            && let Ok(Described { info }) = serde_json::from_str(&text)
+        {
+            (facts.name, facts.version) = (info.title, info.version);
+        }
+        if let Some(text) = get(&mut connection, "/metrics").await {
+            (facts.info, before) = (infos(&text), commits(&text));
+        }
+        Inquiry { connection, facts, before }
+    }
+
+    /// Asks again, as soon as the load is over.
+    pub async fn end(mut self) -> ServerFacts {
+        // One that counted nothing before is not asked again.
+        if let Some(before) = self.before
+            && let Some(text) = get(&mut self.connection, "/metrics").await
+            && let Some(after) = commits(&text)
+        {
+            self.facts.store = before.until(after);
+        }
+        self.facts
+    }
+}
+
+async fn get(connection: &mut Connection, path: &str) -> Option<String> {
+    let answer = connection.send(&Call::new(Method::GET, path.to_owned())).await.ok()?;
+    answer.is_success().then(|| String::from_utf8_lossy(&answer.body).into_owned())
+}
+
+/// As much of a description as is wanted.
+#[derive(Deserialize)]
+struct Described {
+    info: Info,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    title: Option<String>,
+    version: Option<String>,
+}
+
+/// Commits since the server began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Commits {
+    count: f64,
+    seconds: f64,
+}
+
+impl Commits {
+    /// Between two looks; nothing if there were none, or the server has begun anew meanwhile.
+    fn until(self, after: Commits) -> Option<StoreFacts> {
+        let (count, seconds) = (after.count - self.count, after.seconds - self.seconds);
+        let is_sound = count >= 1.0 && seconds >= 0.0;
+        // What is not finite becomes a bound.
+        is_sound.then(|| StoreFacts { commits: count as u64, mean_commit_us: (seconds * 1e6 / count) as u64 })
+    }
+}
+
+fn commits(metrics: &str) -> Option<Commits> {
+    let value = |name: &str| metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+    let name = "stet_store_commit_seconds";
+    Some(Commits { count: value(&format!("{name}_count "))?, seconds: value(&format!("{name}_sum "))? })
+}
+
+/// The labels of all metrics whose names end with `_info`.
+fn infos(metrics: &str) -> BTreeMap<String, BTreeMap<String, String>> {
+    let lines = metrics.lines().filter(|line| !line.starts_with('#'));
+    let infos = lines.filter_map(|line| {
+        let (name, rest) = line.split_once('{')?;
+        let (labels, _) = rest.rsplit_once('}')?;
+        name.ends_with("_info").then(|| (name.to_owned(), labels_of(labels)))
+    });
+    infos.collect()
+}
+
+/// `name="value",…`; in values \\, \" and \n stand for what they are elsewhere.
+fn labels_of(mut text: &str) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    while let Some((name, rest)) = text.split_once("=\"") {
+        let (mut value, mut chars) = (String::new(), rest.char_indices());
+        let end = loop {
+            match chars.next() {
+                Some((at, '"')) => break at + 1,
+                Some((_, '\\')) => value.extend(chars.next().map(|(_, char)| if char == 'n' { ' ' } else { char })),
+                Some((_, char)) => value.push(char),
+                None => return labels,
+            }
+        };
+        labels.insert(name.trim_start_matches(',').trim().to_owned(), value);
+        text = &rest[end..];
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METRICS: &str = "# HELP stet_build_info How it was built.\n# TYPE stet_build_info gauge\n\
+        stet_build_info{version=\"0.1.0\",commit=\"a,b=\\\"c\\\"\"} 1\n\
+        stet_store_commit_seconds_bucket{le=\"0.005\"} 7\n\
+        stet_store_commit_seconds_sum 0.5\nstet_store_commit_seconds_count 100\n";
+
+    #[test]
+    fn how_the_server_was_built_and_what_its_disk_took_is_read_from_its_metrics() {
+        let infos = infos(METRICS);
+        assert_eq!(infos.keys().collect::<Vec<_>>(), ["stet_build_info"]);
+        let build = &infos["stet_build_info"];
+        assert_eq!((build["version"].as_str(), build["commit"].as_str()), ("0.1.0", "a,b=\"c\""));
+        let before = commits(METRICS).expect("they are counted");
+        let after = Commits { count: 300.0, seconds: 0.9 };
+        assert_eq!(before.until(after), Some(StoreFacts { commits: 200, mean_commit_us: 2000 }));
+        assert_eq!(after.until(before), None, "it has begun anew");
+        assert_eq!(before.until(before), None);
+        assert_eq!(commits("up 1\n"), None);
+        assert_eq!(labels_of("a=\"b"), BTreeMap::new());
+    }
+}
