@@ -28,6 +28,7 @@ pub mod listen;
 pub mod log_lines;
 pub mod manual;
 mod messages;
+mod metering;
 mod newsroom;
 mod receipts;
 mod records;

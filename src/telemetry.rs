@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use stet_actors::trace;
@@ -19,6 +18,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::config::{LogConfig, LogFormat};
 use crate::log_lines::{self, Lines};
+use crate::metering;
 
 /// The filter of the configuration that can't be understood.
 #[derive(Debug)]
@@ -142,7 +142,9 @@ impl Metrics {
     pub fn render(&self) -> String {
         crate::weighed::report();
         log_lines::report();
-        self.handle.render()
+        // It ends with an empty line, as each part of the format may.
+        let more = metering::report();
+        self.handle.render() + &more
     }
 }
 
@@ -177,7 +179,7 @@ fn install() -> Metrics {
         tracing::warn!("metrics go elsewhere: the process has another recorder; /metrics stays empty");
         return metrics;
     }
-    describe();
+    metering::begin();
     let handle = metrics.handle.clone();
     let upkeep = move || {
         loop {
@@ -200,67 +202,6 @@ fn builder() -> PrometheusBuilder {
     buckets(builder, Matcher::Full("stet_store_batch_size".to_owned()), &BATCH)
 }
 
-fn describe() {
-    use metrics::{describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram};
-
-    counter!("stet_http_requests_total", "Requests answered, by endpoint and status.");
-    histogram!("stet_http_request_seconds", Unit::Seconds, "From a request's head to its reply's, by endpoint.");
-
-    gauge!("stet_reply_bytes", Unit::Bytes, "Bytes of large replies that wait in memory for their clients.");
-    counter!(
-        "stet_http_slow_turns_total",
-        "Turns of more than 5 ms in which a call kept its thread to itself, by endpoint; also when the machine is busy."
-    );
-    histogram!("stet_http_slow_turn_seconds", Unit::Seconds, "How long each of these took, by endpoint.");
-
-    gauge!("stet_containers", "Containers in memory, by family.");
-    counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
-    counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
-    gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
-    counter!("stet_overloaded_total", "Commands and bodies refused because too many were under way, by what ran out.");
-    gauge!("stet_uploads", "Uploads that are on their way to the disk.");
-    gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
-
-    counter!(
-        "stet_log_lines_dropped_total",
-        "Lines that are not in the log: nobody read it in time, or one place had too many."
-    );
-
-    gauge!("stet_cache_bytes", Unit::Bytes, "Bytes of memory that is kept, by the cache.");
-    gauge!("stet_cache_entries", "Entries that are kept, by the cache.");
-    counter!("stet_cache_hits_total", "Looks that found what they wanted, by the cache.");
-    counter!("stet_cache_misses_total", "Looks that did not, by the cache.");
-    gauge!("stet_subtrees_under_way", "Whether changes of folders are under way that take more than one step.");
-    counter!("stet_subtree_objects_total", "Objects changed by the further steps of changes of folders.");
-
-    gauge!("stet_event_followers", "Followers of containers that are connected.");
-    counter!("stet_events_sent_total", "Events sent to followers.");
-    counter!("stet_event_followers_dropped_total", "Followers let go because they fell behind.");
-
-    counter!("stet_store_commits_total", "Commits of the journal.");
-    histogram!("stet_store_commit_seconds", Unit::Seconds, "One commit of the journal, its fsync included.");
-    histogram!("stet_store_batch_size", "Change sets in one commit.");
-    gauge!("stet_store_pending", "Change sets that wait for the writer or are with it.");
-    gauge!("stet_store_overlay_rows", "Changed rows in memory, not yet folded into the tables.");
-    gauge!("stet_store_overlay_bytes", Unit::Bytes, "Bytes of the changed rows in memory.");
-    histogram!("stet_store_checkpoint_seconds", Unit::Seconds, "One fold of changed rows into the tables.");
-    counter!("stet_store_failed_commits_total", "Commits of the journal that failed.");
-    counter!(
-        "stet_content_failures_total",
-        "Content files that could not be written, opened, read, listed or collected, by what and why."
-    );
-    counter!("stet_content_collected_total", "Content files removed because nothing referred to them.");
-    counter!("stet_pictures_scaled_total", "Pictures that were scaled, or could not be, by outcome.");
-    counter!("stet_content_collected_bytes_total", "Bytes of content files removed because nothing referred to them.");
-    counter!(
-        "stet_store_failed_checkpoints_total",
-        "Folds into the tables that failed, and attempts to open them again."
-    );
-    gauge!("stet_store_healthy", "1 while neither the journal nor the tables are in trouble, else 0.");
-    gauge!("stet_store_state", "1 for the state that the store is in, 0 for the others.");
-    gauge!("stet_store_commit_waits_seconds", Unit::Seconds, "How long the commit under way has been with the disk.");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,7 +211,7 @@ mod tests {
         // A recorder of its own, since other tests of the process count too.
         let recorder = builder().build_recorder();
         metrics::with_local_recorder(&recorder, || {
-            describe();
+            metering::begin();
             metrics::counter!("stet_store_commits_total").increment(3);
             metrics::gauge!("stet_containers", "family" => "drawer").set(2.0);
             metrics::histogram!("stet_store_commit_seconds").record(0.003);

@@ -72,6 +72,11 @@ impl Families {
         self.0.iter().find(|entry| entry.kind == kind)
     }
 
+    /// The kinds of their objects.
+    pub fn kinds(self) -> impl Iterator<Item = FamilyKind> {
+        self.0.iter().map(|entry| entry.kind)
+    }
+
     /// All kinds of parts.
     pub fn parts(self) -> impl Iterator<Item = PartKind> {
         self.0.iter().flat_map(|entry| entry.parts).copied()

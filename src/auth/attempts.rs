@@ -85,6 +85,42 @@ pub struct Attempt<'a> {
     /// None where the user is known.
     anywhere: Option<Hold<'a, u64>>,
     address: Option<Hold<'a, IpAddr>>,
+    /// What it counts as when it is dropped.
+    outcome: Outcome,
+}
+
+/// What became of a login; the label `outcome` of `stet_logins_total`.
+#[derive(Debug, Clone, Copy)]
+enum Outcome {
+    Succeeded,
+    Failed,
+    /// Too many have failed.
+    Refused,
+    /// Nobody found out.
+    Withdrawn,
+}
+
+/// What was to prove who the caller is; the label `by`.
+#[derive(Debug, Clone, Copy)]
+enum By {
+    Password,
+    Ticket,
+}
+
+impl Outcome {
+    fn count(self, by: By) {
+        let by = match by {
+            By::Password => "password",
+            By::Ticket => "ticket",
+        };
+        let outcome = match self {
+            Outcome::Succeeded => "succeeded",
+            Outcome::Failed => "failed",
+            Outcome::Refused => "refused",
+            Outcome::Withdrawn => "withdrawn",
+        };
+        metrics::counter!("stet_logins_total", "by" => by, "outcome" => outcome).increment(1);
+    }
 }
 
 /// Budgets, and who has taken from them and has not ended yet.
@@ -163,6 +199,10 @@ impl Attempts {
     /// `TooManyRequests`, also with the right password: an answer that distinguishes it from a wrong one would go on with the
     /// guessing.
     pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+        self.of_user(user, address, clock).await.inspect_err(|_| Outcome::Refused.count(By::Password))
+    }
+
+    async fn of_user(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
         // The address first: who may not try at all must not use up others' names. Nobody who waits for a name is waited for by
         // one who has it, so the two can't block each other.
@@ -191,7 +231,7 @@ impl Attempts {
             }
             _ => None,
         };
-        Ok(Attempt { of: self, at: Some(at), user, anywhere, address })
+        Ok(Attempt { of: self, at: Some(at), user, anywhere, address, outcome: Outcome::Failed })
     }
 
     /// Knows a user at an address from which they have a session.
@@ -215,8 +255,9 @@ impl Attempts {
     /// # Errors
     /// As [`Attempts::begin`].
     pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
-        let address = self.take_of_address(counted_as(address), clock).await?;
-        Ok(Attempt { of: self, at: None, user: None, anywhere: None, address })
+        let taken = self.take_of_address(counted_as(address), clock).await;
+        let address = taken.inspect_err(|_| Outcome::Refused.count(By::Ticket))?;
+        Ok(Attempt { of: self, at: None, user: None, anywhere: None, address, outcome: Outcome::Failed })
     }
 
     async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<Hold<'_, IpAddr>>> {
@@ -235,7 +276,8 @@ fn refusal(standing: Standing, address: IpAddr, whose: &str) -> Error {
 
 impl Attempt<'_> {
     /// The password was right.
-    pub fn succeeded(self) {
+    pub fn succeeded(mut self) {
+        self.outcome = Outcome::Succeeded;
         if let Some(user) = &self.user {
             user.of.budgets.fill(&user.key);
         }
@@ -246,7 +288,8 @@ impl Attempt<'_> {
     }
 
     /// Whether the password was right could not be found out.
-    pub fn withdrawn(self) {
+    pub fn withdrawn(mut self) {
+        self.outcome = Outcome::Withdrawn;
         if let Some(user) = &self.user {
             user.of.budgets.give_back(&user.key);
         }
@@ -260,6 +303,13 @@ impl Attempt<'_> {
         if let Some(address) = &self.address {
             address.of.budgets.give_back(&address.key);
         }
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        // A ticket says who it is of only once it has been checked.
+        self.outcome.count(if self.at.is_some() { By::Password } else { By::Ticket });
     }
 }
 

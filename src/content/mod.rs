@@ -187,6 +187,26 @@ impl ContentStore {
         self.is_there(content).then(|| Arc::new(held) as Pin)
     }
 
+    /// Where the files lie: another disk may be mounted there.
+    pub fn root(&self) -> &Path {
+        &self.places.root
+    }
+
+    /// How many folders the files lie in.
+    pub fn folders(&self) -> usize {
+        usize::from(FOLDERS)
+    }
+
+    /// How many files one of the folders has, and their bytes.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn size_of_folder(&self, number: usize) -> io::Result<(u64, u64)> {
+        let number = u16::try_from(number).map_err(io::Error::other)?;
+        let files = collect::old_files(&self.places.folder(number), Duration::ZERO)?;
+        Ok((files.len() as u64, files.iter().map(|(_, size)| size).sum()))
+    }
+
     /// Calls `each` with the hash and size of every file there is.
     ///
     /// # Errors

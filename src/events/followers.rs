@@ -141,11 +141,11 @@ impl Followers {
         let mut list = self.list.write();
         let places = list.places(waits);
         if places.all >= self.options.followers {
-            return Err(overloaded(format!("There are {} followers already", places.all)));
+            return Err(too_many(format!("There are {} followers already", places.all)));
         }
         let own = places.by_user.get(user).map_or(0, |own| own.places);
         if own >= self.options.followers_per_user {
-            return Err(overloaded(format!("`{user}` follows {own} times already")));
+            return Err(too_many(format!("`{user}` follows {own} times already")));
         }
         places.all += 1;
         let new = || Own { places: 0, turn: Arc::new(Semaphore::new(1)) };
@@ -168,7 +168,7 @@ impl Followers {
         }
         let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
         if here >= self.options.followers_per_container {
-            return Err(overloaded(format!("`{container}` has {here} followers already")));
+            return Err(too_many(format!("`{container}` has {here} followers already")));
         }
         let followed = list.followed.entry(container).or_insert_with(|| {
             let (sender, _) = channel(self.options.queue_events);
@@ -281,6 +281,11 @@ impl Drop for Follower {
     fn drop(&mut self) {
         self.followers.leave(self.container);
     }
+}
+
+fn too_many(why: String) -> Error {
+    metrics::counter!("stet_overloaded_total", "what" => "followers").increment(1);
+    overloaded(why)
 }
 
 fn overloaded(why: String) -> Error {

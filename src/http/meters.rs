@@ -1,8 +1,9 @@
-//! Counting requests: the meters of every endpoint, made once, so that counting is two atomic additions. And timing how long an
-//! endpoint keeps a thread to itself.
+//! Counting requests: the meters of an endpoint are made with its first call, so that counting is two atomic additions, and nothing
+//! is shown of what nobody has called. And timing how long an endpoint keeps a thread to itself.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
 use super::route::Route;
+use crate::metering;
 
 /// What requests that fit no endpoint are counted under.
 pub const NO_ENDPOINT: &str = "none";
@@ -19,8 +21,9 @@ pub const NO_ENDPOINT: &str = "none";
 /// The meters of all endpoints.
 pub struct Meters(HashMap<&'static str, Endpoint>);
 
+#[derive(Default)]
 struct Endpoint {
-    seconds: Histogram,
+    seconds: OnceLock<Histogram>,
     /// By status; the few that an endpoint really gives.
     statuses: RwLock<Vec<(StatusCode, Counter)>>,
 }
@@ -29,18 +32,19 @@ impl Meters {
     /// Meters for these routes; to be called after the metrics have been set up.
     pub fn of(routes: impl Iterator<Item = &'static Route>) -> Meters {
         let ids = routes.map(|route| route.id).chain([NO_ENDPOINT]);
-        let endpoint = |id: &'static str| Endpoint {
-            seconds: metrics::histogram!("stet_http_request_seconds", "endpoint" => id),
-            statuses: RwLock::default(),
-        };
-        Meters(ids.map(|id| (id, endpoint(id))).collect())
+        Meters(ids.map(|id| (id, Endpoint::default())).collect())
     }
 
     /// Counts a request that was answered.
     pub fn record(&self, id: &'static str, status: StatusCode, took: Duration) {
         // Every id there is has its meters.
         let Some(endpoint) = self.0.get(id) else { return };
-        endpoint.seconds.record(took.as_secs_f64());
+        let seconds = || metrics::histogram!("stet_http_request_seconds", "endpoint" => id);
+        endpoint.seconds.get_or_init(seconds).record(took.as_secs_f64());
+        if status.is_server_error() {
+            // A series for each, whatever the endpoint: those by endpoint begin with 1, and no alert sees the first.
+            metrics::counter!("stet_http_server_errors_total", "status" => status.as_str().to_owned()).increment(1);
+        }
         let count = |statuses: &[(StatusCode, Counter)]| {
             let known = statuses.iter().find(|(known, _)| *known == status);
             known.map(|(_, counter)| counter.increment(1)).is_some()
@@ -88,6 +92,7 @@ impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
             let endpoint = (self.endpoint)();
             metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
             metrics::histogram!("stet_http_slow_turn_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
+            metering::slow_turn(took);
             tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call kept its thread to itself for long");
         }
         outcome

@@ -32,7 +32,7 @@ use self::marker::Filling;
 pub(crate) use self::marker::is_unfilled;
 pub use self::offline::{audit, check, existing, recover};
 pub use self::transfer::transfer;
-use self::upkeep::{collect, maintain, purge, relay, renew};
+use self::upkeep::{collect, maintain, measure, purge, relay, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
@@ -44,6 +44,7 @@ use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
 use crate::http::change::Changes;
 use crate::listen::Reserved;
+use crate::metering::DataFigures;
 use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
 use crate::sysconfig::SysConfig;
@@ -249,7 +250,10 @@ impl Prepared {
     ) -> Result<(), Failure> {
         let socket = open_socket(&self.app);
         let certificates = self.certificates.clone();
+        let figures = DataFigures::new(self.app.config.data.directory.clone(), self.app.content.clone());
+        let measuring = actix::spawn(measure(figures, self.store.clone()));
         let outcome = run(&self.app, &self.repository, certificates, reserved, stops, listening).await;
+        measuring.abort();
         // While the data directory is locked still: a server that comes after has a socket of its own.
         drop(socket);
         self.app.enter(Stage::Draining);

@@ -13,6 +13,7 @@ use stet_actors::lifecycle::{Purge, entries_of_bin};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 use stet_actors::store::View;
+use stet_store::RedbStore;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -20,6 +21,7 @@ use tokio::task::JoinHandle;
 use crate::auth::Name;
 use crate::content::collect::Collector;
 use crate::http::app::App;
+use crate::metering::DataFigures;
 use crate::tls::Certificates;
 
 /// The recurring tasks.
@@ -96,6 +98,35 @@ pub(super) fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
         }
     };
     (sender, actix::spawn(work))
+}
+
+/// How often the disk is looked at, and one of the folders of contents.
+const LOOKS: Duration = Duration::from_secs(10);
+
+/// How often until all folders have been looked at once.
+const FIRST_LOOKS: Duration = Duration::from_millis(20);
+
+/// Looks at the data directory now and then, for the metrics; for ever. One look at a time: who waits for a disk that does not answer is
+/// one thread.
+pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
+    let mut told = None;
+    loop {
+        metrics::gauge!("stet_store_unfolded_bytes").set(store.unfolded_bytes() as f64);
+        let look = tokio::task::spawn_blocking(move || {
+            let outcome = figures.look().and_then(|()| figures.look_at_contents());
+            (figures, outcome)
+        });
+        // Cut off only when the server ends.
+        let Ok((looked, outcome)) = look.await else { return };
+        figures = looked;
+        // What fails every ten seconds is said once.
+        let error = outcome.err().map(|error| error.to_string());
+        if let Some(error) = error.as_ref().filter(|_| error != told) {
+            tracing::warn!(error, "how large the data is, and how much room is left, can't be found out");
+        }
+        told = error;
+        tokio::time::sleep(if figures.is_whole() { LOOKS } else { FIRST_LOOKS }).await;
+    }
 }
 
 /// How often the recycle bin is looked at.

@@ -32,6 +32,7 @@ impl<O: Origin> Clone for Cache<O> {
 impl<O: Origin> Cache<O> {
     /// Starts the actor; until its first refresh, `first` is in force.
     pub(crate) fn start(arbiter: &ArbiterHandle, origin: O, first: O::Value, clock: Arc<dyn Clock>) -> Cache<O> {
+        begin_counting(origin.name(), origin.database());
         let first = InForce { value: Arc::new(first), at_ms: clock.now_ms() };
         let (origin, published) = (Arc::new(origin), Arc::new(ArcSwap::from_pointee(first)));
         let waiting = Vec::new();
@@ -81,6 +82,16 @@ impl<O: Origin> Cache<O> {
         // Dropped unanswered when the server goes down.
         answered.await.unwrap_or_else(|_| Err(self.origin.failed()))
     }
+}
+
+/// Begins what is counted of a cache with 0: who watches it sees no rise where there was nothing before.
+fn begin_counting(cache: &'static str, database: u16) {
+    for outcome in ["refreshed", "failed", "panicked"] {
+        drop(
+            metrics::counter!("stet_cache_refreshes_total", "cache" => cache, "database" => database.to_string(), "outcome" => outcome),
+        );
+    }
+    drop(metrics::counter!("stet_cache_restarts_total", "cache" => cache));
 }
 
 /// What a refresh ends with.

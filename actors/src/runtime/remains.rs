@@ -141,8 +141,10 @@ impl Remains {
     /// # Errors
     /// As there; `Overloaded` when too many wait.
     pub async fn awaited(&self, look: &dyn Look, entry: Loid) -> Result<()> {
-        let _place =
-            self.waiting.try_acquire().map_err(|_| overloaded("Too many calls wait for changes of folders"))?;
+        let _place = self.waiting.try_acquire().map_err(|_| {
+            metrics::counter!("stet_overloaded_total", "what" => "folders").increment(1);
+            overloaded("Too many calls wait for changes of folders")
+        })?;
         self.finished(look, entry).await
     }
 }

@@ -133,6 +133,11 @@ impl RedbStore {
         self.shared.signalled.notify_one();
     }
 
+    /// Bytes of the journal that are not in the tables yet: what the next start would have to read.
+    pub fn unfolded_bytes(&self) -> u64 {
+        self.shared.journal_bytes()
+    }
+
     /// Calls `row` with every row of a table in key order, a page at a time, until it breaks. What changes meanwhile
     /// is seen or not, row by row; on a store that nobody writes to, the whole is one state.
     ///

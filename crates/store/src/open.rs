@@ -131,6 +131,8 @@ pub(super) fn fold_all(
 }
 
 fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<RedbStore, OpenError> {
+    // Nothing is the matter yet, and whoever watches the metrics is told so before the first commit.
+    shared.fault(|_| ());
     let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let writer = Writer::new(shared.clone(), journal);
     let checkpointer = Checkpointer::new(shared.clone(), state);

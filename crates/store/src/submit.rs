@@ -75,6 +75,7 @@ impl Shared {
                 return Err(StoreError::Failed(why));
             }
             if gate.queue.len() >= limits.queued || limits.is_full(self.overlay.total(), self.journal_bytes()) {
+                metrics::counter!("stet_overloaded_total", "what" => "store").increment(1);
                 return Err(StoreError::Overloaded);
             }
         }

@@ -121,6 +121,7 @@ impl Scaler {
 }
 
 fn overloaded() -> Error {
+    metrics::counter!("stet_overloaded_total", "what" => "scaling").increment(1);
     Error::new(Code::Overloaded, "Too many pictures wait to be scaled; try again.")
 }
 

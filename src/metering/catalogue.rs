@@ -1,0 +1,398 @@
+//! Which metrics there are, and what they mean. `docs/METRICS.md` is made of it.
+//!
+//! A counter whose labels have known values begins with 0 under each of them: Prometheus sees a rise only between two values, so the
+//! first restart, refusal or failure of a series that begins with 1 would raise no alert. What hangs on what callers do, such as the
+//! endpoints they call, begins with the first call: nobody needs zeros of what was never asked for.
+
+use metrics::{Key, KeyName, Label, Level, Metadata, SharedString, Unit, with_recorder};
+use stet_actors::families::Families;
+use stet_actors::object::FamilyKind;
+
+/// A metric.
+pub(super) struct Metric {
+    /// As it stands in `/metrics`; of a histogram without `_bucket`, `_sum` and `_count`.
+    pub name: &'static str,
+    /// How it is to be read.
+    pub kind: Kind,
+    /// What its numbers are of, if not simply a number of something.
+    pub unit: Option<Unit>,
+    /// Its labels, in the order in which the document names them.
+    pub labels: &'static [(&'static str, Values)],
+    /// Whether there is a series for each value of the labels from the start, with 0.
+    pub begins: Begins,
+    /// One sentence for people.
+    pub means: &'static str,
+}
+
+/// How a metric is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It only grows, from 0 at the start of the process.
+    Counter,
+    /// A number that comes and goes.
+    Gauge,
+    /// How many observations were no larger than each of some bounds.
+    Histogram,
+}
+
+/// Which values a label has.
+pub(super) enum Values {
+    /// These.
+    These(fn() -> Vec<&'static str>),
+    /// Those that come up, in words for people.
+    Met(#[cfg_attr(not(test), expect(dead_code, reason = "for the document, which a test writes"))] &'static str),
+}
+
+/// When the series of a metric begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// All of them at the start, with 0.
+    AtStart,
+    /// When there is something to tell: a call, a cache, a look at the disk.
+    Later,
+}
+
+impl Kind {
+    /// The word of Prometheus' text format.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        }
+    }
+}
+
+const fn counter(name: &'static str, labels: &'static [(&'static str, Values)], means: &'static str) -> Metric {
+    Metric { name, kind: Kind::Counter, unit: None, labels, begins: Begins::AtStart, means }
+}
+
+const fn gauge(name: &'static str, labels: &'static [(&'static str, Values)], means: &'static str) -> Metric {
+    Metric { name, kind: Kind::Gauge, unit: None, labels, begins: Begins::AtStart, means }
+}
+
+const fn histogram(name: &'static str, labels: &'static [(&'static str, Values)], means: &'static str) -> Metric {
+    Metric { name, kind: Kind::Histogram, unit: None, labels, begins: Begins::AtStart, means }
+}
+
+impl Metric {
+    const fn of(self, unit: Unit) -> Metric {
+        Metric { unit: Some(unit), ..self }
+    }
+
+    const fn later(self) -> Metric {
+        Metric { begins: Begins::Later, ..self }
+    }
+}
+
+const NONE: &[(&str, Values)] = &[];
+const FAMILY: &[(&str, Values)] =
+    &[("family", Values::These(|| Families::ALL.kinds().map(FamilyKind::name).collect()))];
+const ENDPOINT: &[(&str, Values)] = &[("endpoint", ENDPOINTS)];
+const ENDPOINTS: Values = Values::Met("id of an endpoint in `/openapi.json`, or `none`");
+const KEPT: &[(&str, Values)] =
+    &[("cache", Values::These(|| vec!["records", "replies", "parts", "lengths", "pictures", "xml_files"]))];
+const DISKS: &[(&str, Values)] = &[("of", Values::These(|| vec!["store", "contents"]))];
+const REFRESHED: &[(&str, Values)] = &[("cache", CACHES), ("database", DATABASES)];
+const CACHES: Values = Values::Met("a [cache](api/caches.md)");
+const DATABASES: Values = Values::Met("id of a database");
+
+/// All metrics.
+pub(super) const METRICS: &[Metric] = &[
+    gauge(
+        "stet_build_info",
+        &[
+            ("version", Values::Met("as `stet --version` prints it")),
+            ("commit", Values::Met("what it was built of, or `unknown`")),
+        ],
+        "1, for the labels.",
+    )
+    .later(),
+    counter(
+        "stet_http_requests_total",
+        &[("endpoint", ENDPOINTS), ("status", Values::Met("HTTP status"))],
+        "Requests answered.",
+    )
+    .later(),
+    counter(
+        "stet_http_server_errors_total",
+        &[("status", Values::These(|| vec!["500", "503", "507"]))],
+        "Requests answered with an error that is not the caller's, by any endpoint. 503: too much is under way, or the server ends. 507: \
+         the disk is full.",
+    ),
+    histogram("stet_http_request_seconds", ENDPOINT, "From a request's head to its reply's.").of(Unit::Seconds).later(),
+    counter(
+        "stet_http_slow_turns_total",
+        ENDPOINT,
+        "Turns of more than 5 ms in which a call kept its thread to itself; also when the machine is busy.",
+    )
+    .later(),
+    histogram("stet_http_slow_turn_seconds", ENDPOINT, "How long each of these took.").of(Unit::Seconds).later(),
+    gauge(
+        "stet_http_slowest_turn_seconds",
+        NONE,
+        "The longest of these in this minute and the one before, by any endpoint; 0 without any.",
+    )
+    .of(Unit::Seconds),
+    gauge("stet_reply_bytes", NONE, "Bytes of large replies that wait in memory for their clients.").of(Unit::Bytes),
+    gauge(
+        "stet_budget_bytes",
+        &[("of", Values::These(|| vec!["known_bodies", "unknown_bodies"]))],
+        "Bytes of memory that calls hold of a budget.",
+    )
+    .of(Unit::Bytes),
+    gauge("stet_uploads", NONE, "Uploads that are on their way to the disk."),
+    counter(
+        "stet_overloaded_total",
+        &[(
+            "what",
+            Values::These(|| {
+                vec![
+                    "repository",
+                    "container",
+                    "folders",
+                    "store",
+                    "uploads",
+                    "known_bodies",
+                    "unknown_bodies",
+                    "replies",
+                    "followers",
+                    "passwords",
+                    "scaling",
+                    "work_aside",
+                ]
+            }),
+        )],
+        "Calls refused because too much was under way, by what ran out.",
+    ),
+    counter(
+        "stet_logins_total",
+        &[
+            ("by", Values::These(|| vec!["password", "ticket"])),
+            ("outcome", Values::These(|| vec!["succeeded", "failed", "refused", "withdrawn"])),
+        ],
+        "Logins, and other calls that prove by a password who somebody is. Refused: too many have failed. Withdrawn: it could not be \
+         found out whether the password or ticket is right.",
+    ),
+    gauge("stet_event_followers", NONE, "Followers of containers that are connected and wait for events."),
+    counter("stet_events_sent_total", NONE, "Events sent to followers."),
+    counter("stet_event_followers_dropped_total", NONE, "Followers let go because they fell behind."),
+    gauge("stet_containers", FAMILY, "Containers in memory."),
+    gauge("stet_container_bytes", NONE, "Bytes of memory that containers take.").of(Unit::Bytes),
+    counter("stet_container_restarts_total", FAMILY, "Containers read from disk again after a failure."),
+    counter("stet_container_quarantines_total", FAMILY, "Containers taken out of use for failing too often."),
+    gauge("stet_containers_quarantined", FAMILY, "Containers out of use at present."),
+    gauge("stet_subtrees_under_way", NONE, "Whether changes of folders are under way that take more than one step."),
+    counter("stet_subtree_objects_total", NONE, "Objects changed by the further steps of changes of folders."),
+    gauge("stet_cache_bytes", KEPT, "Bytes of memory that is kept.").of(Unit::Bytes),
+    gauge("stet_cache_entries", KEPT, "Entries that are kept."),
+    counter("stet_cache_hits_total", KEPT, "Looks that found what they wanted."),
+    counter("stet_cache_misses_total", KEPT, "Looks that did not."),
+    counter(
+        "stet_cache_refreshes_total",
+        &[
+            ("cache", CACHES),
+            ("database", DATABASES),
+            ("outcome", Values::These(|| vec!["refreshed", "failed", "panicked"])),
+        ],
+        "Refreshes of a cache of the configuration. After one that failed what was in force before still is.",
+    )
+    .later(),
+    gauge("stet_cache_broken", REFRESHED, "1 since the last refresh failed, else 0.").later(),
+    counter("stet_cache_restarts_total", &[("cache", CACHES)], "Caches begun anew after a failure of the program.")
+        .later(),
+    gauge("stet_mails_waiting", NONE, "Mails that the relay has yet to take."),
+    counter(
+        "stet_mails_total",
+        &[("outcome", Values::These(|| vec!["sent", "refused", "uncertain", "givenUp", "dropped"]))],
+        "Addresses that a mail was for, by what became of it.",
+    ),
+    gauge(
+        "stet_store_state",
+        &[("state", Values::These(|| vec!["ok", "full", "lagging", "failing", "stalled", "closed"]))],
+        "1 for the state that the store is in, 0 for the others.",
+    )
+    .later(),
+    gauge("stet_store_healthy", NONE, "1 while neither the journal nor the tables are in trouble, else 0.").later(),
+    counter("stet_store_commits_total", NONE, "Commits of the journal."),
+    histogram("stet_store_commit_seconds", NONE, "One commit of the journal, its fsync included.").of(Unit::Seconds),
+    histogram("stet_store_batch_size", NONE, "Change sets in one commit."),
+    counter("stet_store_failed_commits_total", NONE, "Commits of the journal that failed."),
+    gauge("stet_store_commit_waits_seconds", NONE, "How long the commit under way has been with the disk.")
+        .of(Unit::Seconds),
+    gauge("stet_store_pending", NONE, "Change sets that wait for the writer or are with it."),
+    gauge("stet_store_overlay_rows", NONE, "Changed rows in memory, not yet folded into the tables."),
+    gauge("stet_store_overlay_bytes", NONE, "Bytes of the changed rows in memory.").of(Unit::Bytes),
+    gauge(
+        "stet_store_unfolded_bytes",
+        NONE,
+        "Bytes of the journal that are not in the tables yet: what the next start has to read.",
+    )
+    .of(Unit::Bytes),
+    histogram("stet_store_checkpoint_seconds", NONE, "One fold of changed rows into the tables.").of(Unit::Seconds),
+    counter(
+        "stet_store_failed_checkpoints_total",
+        NONE,
+        "Folds into the tables that failed, and attempts to open them again.",
+    ),
+    gauge(
+        "stet_data_bytes",
+        &[("of", Values::These(|| vec!["journal", "tables", "contents"]))],
+        "Bytes of the files in the data directory. Those of contents are known when all folders have been looked at once, seconds \
+         after the start, and are looked at again every three quarters of an hour.",
+    )
+    .of(Unit::Bytes)
+    .later(),
+    gauge("stet_content_files", NONE, "Files of contents, known as their bytes are.").later(),
+    gauge("stet_data_disk_bytes", DISKS, "Size of the file system that store or contents are on; often the same.")
+        .of(Unit::Bytes)
+        .later(),
+    gauge("stet_data_disk_free_bytes", DISKS, "Room on that file system that the server may still take.")
+        .of(Unit::Bytes)
+        .later(),
+    counter(
+        "stet_content_failures_total",
+        &[
+            ("what", Values::These(|| vec!["written", "opened", "read", "listed", "collected"])),
+            ("why", Values::These(|| vec!["full", "files", "failed"])),
+        ],
+        "Content files that something could not be done to. Full: the disk is. Files: the process has as many open as it may.",
+    ),
+    counter("stet_content_collected_total", NONE, "Content files removed because nothing referred to them."),
+    counter(
+        "stet_content_collected_bytes_total",
+        NONE,
+        "Bytes of content files removed because nothing referred to them.",
+    )
+    .of(Unit::Bytes),
+    counter(
+        "stet_pictures_scaled_total",
+        &[("outcome", Values::These(|| vec!["scaled", "unfit"]))],
+        "Pictures that were scaled, or could not be.",
+    ),
+    counter(
+        "stet_log_lines_dropped_total",
+        &[("why", Values::These(|| vec!["unread", "repeated"]))],
+        "Lines that are not in the log: nobody read it in time, or one place in the code had too many.",
+    ),
+    counter("process_cpu_seconds_total", NONE, "Time that the process has had a processor, all threads together.")
+        .of(Unit::Seconds)
+        .later(),
+    gauge("process_resident_memory_bytes", NONE, "Memory that the process has in RAM.").of(Unit::Bytes).later(),
+    gauge("process_virtual_memory_bytes", NONE, "Addresses that the process has reserved.").of(Unit::Bytes).later(),
+    gauge("process_threads", NONE, "Threads of the process.").later(),
+    gauge("process_open_fds", NONE, "Files and connections that the process has open.").later(),
+    gauge("process_max_fds", NONE, "How many it may have open; not there without a limit.").later(),
+    gauge("process_start_time_seconds", NONE, "When the process began, seconds since 1970.").of(Unit::Seconds).later(),
+];
+
+/// Describes all metrics, and begins those that begin at the start.
+pub(super) fn begin() {
+    with_recorder(|recorder| {
+        for metric in METRICS {
+            let (name, means) = (KeyName::from_const_str(metric.name), SharedString::const_str(metric.means));
+            match metric.kind {
+                Kind::Counter => recorder.describe_counter(name, metric.unit, means),
+                Kind::Gauge => recorder.describe_gauge(name, metric.unit, means),
+                Kind::Histogram => recorder.describe_histogram(name, metric.unit, means),
+            }
+            if metric.begins == Begins::Later {
+                continue;
+            }
+            let of = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
+            for labels in metric.series() {
+                let key = Key::from_parts(metric.name, labels);
+                match metric.kind {
+                    Kind::Counter => drop(recorder.register_counter(&key, &of)),
+                    Kind::Gauge => drop(recorder.register_gauge(&key, &of)),
+                    Kind::Histogram => drop(recorder.register_histogram(&key, &of)),
+                }
+            }
+        }
+    });
+}
+
+impl Metric {
+    /// The labels of each series that begins at the start.
+    fn series(&self) -> Vec<Vec<Label>> {
+        self.labels.iter().fold(vec![Vec::new()], |series, (name, values)| {
+            let values = match values {
+                Values::These(values) => values(),
+                // A test sees to it that no metric with such a label begins at the start.
+                Values::Met(_) => Vec::new(),
+            };
+            let with =
+                |labels: &Vec<Label>, value| [labels.clone(), vec![Label::from_static_parts(name, value)]].concat();
+            series
+                .iter()
+                .flat_map(|labels| values.iter().map(|value| with(labels, value)).collect::<Vec<_>>())
+                .collect()
+        })
+    }
+}
+
+/// What a metric is called in the format if it is one that the recorder can't hold: its description and type.
+pub(super) fn head(name: &str) -> String {
+    METRICS.iter().find(|metric| metric.name == name).map_or_else(String::new, |metric| {
+        format!("# HELP {name} {}\n# TYPE {name} {}\n", metric.means, metric.kind.word())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fmt::Write;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The table of the document.
+    fn table() -> String {
+        let mut table =
+            "| metric | type | labels | unit | from the start | meaning |\n|---|---|---|---|---|---|\n".to_owned();
+        for Metric { name, kind, unit, labels, begins, means } in METRICS {
+            let labels: Vec<String> = labels
+                .iter()
+                .map(|(label, values)| match values {
+                    Values::These(values) => {
+                        format!(
+                            "`{label}`: {}",
+                            values().iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+                        )
+                    }
+                    Values::Met(words) => format!("`{label}`: {words}"),
+                })
+                .collect();
+            let unit = unit.map_or("", |unit| unit.as_str());
+            let begins = if *begins == Begins::AtStart { "yes" } else { "" };
+            writeln!(table, "| `{name}` | {} | {} | {unit} | {begins} | {means} |", kind.word(), labels.join("; "))
+                .expect("a text can be written");
+        }
+        table
+    }
+
+    #[test]
+    fn the_document_of_metrics_is_what_the_catalogue_says() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/METRICS.md");
+        let text = std::fs::read_to_string(&path).expect("the document can be read");
+        let begin = text.find("| metric |").expect("it has the table");
+        let end = begin + text[begin..].find("\n\n").map_or(text[begin..].len(), |end| end + 1);
+        let made = format!("{}{}{}", &text[..begin], table(), &text[end..]);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, made).expect("the document can be written");
+        } else {
+            assert!(text == made, "{} is not what the catalogue says: UPDATE_GOLDEN=1 writes it anew", path.display());
+        }
+    }
+
+    #[test]
+    fn what_begins_at_the_start_is_known_then() {
+        let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), METRICS.len(), "each is there once");
+        for metric in METRICS {
+            let unknown = metric.labels.iter().any(|(_, values)| matches!(values, Values::Met(_)));
+            assert!(!unknown || metric.begins == Begins::Later, "{}: who knows its labels at the start?", metric.name);
+            assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The longest turn in which a call kept its thread to itself, of this minute and the one before.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// How long a turn is remembered at least.
+const SPAN: Duration = Duration::from_secs(60);
+
+/// The longest of a span, and of the one before it.
+struct Slowest {
+    began: Option<Instant>,
+    this: Duration,
+    before: Duration,
+}
+
+static SLOWEST: Mutex<Slowest> = Mutex::new(Slowest { began: None, this: Duration::ZERO, before: Duration::ZERO });
+
+impl Slowest {
+    /// Goes on to the span that `now` is in.
+    fn go_on(&mut self, now: Instant) {
+        let began = *self.began.get_or_insert(now);
+        let passed = now.saturating_duration_since(began);
+        if passed < SPAN {
+            return;
+        }
+        self.before = if passed < SPAN * 2 { self.this } else { Duration::ZERO };
+        self.this = Duration::ZERO;
+        self.began = Some(now);
+    }
+
+    fn note(&mut self, now: Instant, took: Duration) {
+        self.go_on(now);
+        self.this = self.this.max(took);
+    }
+
+    fn longest(&mut self, now: Instant) -> Duration {
+        self.go_on(now);
+        self.this.max(self.before)
+    }
+}
+
+/// Notes a turn. For long ones alone, of which there are few: it takes a lock.
+pub fn slow_turn(took: Duration) {
+    SLOWEST.lock().note(Instant::now(), took);
+}
+
+pub(super) fn report() {
+    let longest = SLOWEST.lock().longest(Instant::now());
+    metrics::gauge!("stet_http_slowest_turn_seconds").set(longest.as_secs_f64());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_remembered_for_a_minute_and_forgotten_after_two() {
+        let (start, ms) = (Instant::now(), Duration::from_millis);
+        let mut slowest = Slowest { began: None, this: Duration::ZERO, before: Duration::ZERO };
+        assert_eq!(slowest.longest(start), Duration::ZERO);
+        slowest.note(start + ms(59_000), ms(80));
+        slowest.note(start + ms(59_500), ms(7));
+        assert_eq!(slowest.longest(start + ms(61_000)), ms(80));
+        slowest.note(start + ms(62_000), ms(9));
+        assert_eq!(slowest.longest(start + ms(119_000)), ms(80));
+        assert_eq!(slowest.longest(start + ms(122_000)), ms(9), "the span began when it was looked at");
+        // Nobody has looked for long.
+        slowest.note(start + ms(123_000), ms(50));
+        assert_eq!(slowest.longest(start + ms(900_000)), Duration::ZERO);
+    }
+}
