@@ -4,7 +4,7 @@ mod bundle;
 mod cache;
 mod cas;
 mod client_day;
-mod conf;
+pub mod conf;
 mod crossreference;
 mod drawer;
 mod edge;

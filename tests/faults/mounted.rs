@@ -10,11 +10,11 @@ use tempfile::TempDir;
 use crate::harness::*;
 
 /// A file system in memory of its own.
-struct Mounted(TempDir);
+pub struct Mounted(TempDir);
 
 impl Mounted {
     /// `None` where it is not permitted.
-    fn of(megabytes: u32) -> Option<Mounted> {
+    pub fn of(megabytes: u32) -> Option<Mounted> {
         let place = TempDir::new().expect("a temporary directory can be made");
         let size = format!("size={megabytes}m");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(place.path()).output();
@@ -55,7 +55,7 @@ impl Mounted {
     }
 
     /// Takes all the room that is left.
-    fn fill(&self) {
+    pub fn fill(&self) {
         let mut file = std::fs::File::create(self.ballast()).expect("a file can be made");
         for size in [1 << 16, 1 << 12, 1] {
             let block = vec![0; size];

@@ -28,7 +28,7 @@ impl Command for Defect {
 }
 
 /// No call has a defect that panics, so the command comes in behind the web layer.
-fn strike(house: &House, drawer: &str) -> Error {
+pub fn strike(house: &House, drawer: &str) -> Error {
     let loid: Loid = drawer.parse().expect("a drawer's id is a loid");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
     let outcome = runtime.block_on(house.repository().execute(loid, Defect, Request::by(Who::system())));

@@ -9,6 +9,7 @@ mod ending;
 mod log;
 mod loss;
 mod manual;
+pub mod metrics;
 mod serving;
 mod transfer;
 

@@ -1,0 +1,243 @@
+//! Each alert is caused on a real server and raised by what it says then. Those that a failing disk or a panic causes are in
+//! `tests/faults/alerts.rs`.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::promtool::{Cause, agrees, alerts, raises, raises_nothing_but};
+use super::scrape::Scrape;
+use super::{file, text};
+use crate::api::conf::save;
+use crate::harness::*;
+
+#[test]
+fn the_rules_and_the_scrape_configuration_are_well_formed() {
+    let path = |name: &str| file(name).to_str().expect("the path is text").to_owned();
+    agrees("promtool", &["check", "rules", "--lint=all", "--lint-fatal", &path("deploy/prometheus/alerts.yml")], None);
+    agrees("promtool", &["check", "config", &path("deploy/prometheus/prometheus.yml")], None);
+}
+
+#[test]
+fn each_alert_says_what_to_do_and_where_it_is_written() {
+    let rules = text("deploy/prometheus/alerts.yml");
+    for rule in rules.split("- alert: ").skip(1) {
+        let name = rule.lines().next().unwrap_or_default();
+        // As it is shown: what is folded over lines is one.
+        let told = rule.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("summary: ") && told.contains("severity: "), "{name}");
+        let (_, description) = told.split_once("description: >- ").unwrap_or_else(|| panic!("{name} says nothing"));
+        let mut headings = 0;
+        for (document, rest) in description.split("docs/").skip(1).filter_map(|part| part.split_once(", \"")) {
+            let heading = rest.split('"').next().unwrap_or_default();
+            let found = text(&format!("docs/{document}")).lines().any(|line| {
+                line.trim_start_matches('#').trim() == heading || line.starts_with(&format!("**{heading}"))
+            });
+            assert!(found, "{name}: {document} has no \"{heading}\"");
+            headings += 1;
+        }
+        assert!(headings > 0 || name == "StetDown", "{name} refers to nothing");
+    }
+}
+
+#[test]
+fn every_alert_is_caused_by_a_test() {
+    let tests = text("tests/operation/metrics/alerts.rs") + &text("tests/faults/alerts.rs");
+    let alerts = alerts();
+    assert!(alerts.len() > 20, "{alerts:?}");
+    for alert in alerts {
+        // In the list of what something raises; the other place where names stand is a list of what is left out.
+        let caused = tests.split("raises(").skip(1).filter_map(|call| call.split(';').next());
+        assert!(caused.clone().any(|call| call.contains(&format!("\"{alert}\""))), "{alert} is not caused");
+    }
+}
+
+#[test]
+fn a_server_that_is_well_raises_no_alert() {
+    let server = Server::start();
+    let before = Scrape::of(&server.base);
+    for user in ["admin", "editor", "reader"] {
+        let client = server.login(user);
+        client.get("/v3/folder/home").ok();
+        client.get("/nowhere");
+    }
+    let admin = server.login("admin");
+    let (folder, drawer) = (own_folder(), admin.drawer("/Well", "drawer", 100));
+    for number in 0..10 {
+        let story = admin.story(&folder, &format!("{number}.xml"));
+        admin.post(&format!("/v3/container/drawer/{}/item/{}", encoded(&drawer), encoded(&story)), &json!({})).ok();
+    }
+    server.client().get("/v3/folder/home").fails(401, "InvalidToken");
+    admin.get("/v3/conf/cache/jobs/refresh/1").ok();
+    wait_until("the disk was looked at", || {
+        Scrape::of(&server.base).series.contains_key("stet_data_disk_free_bytes{of=\"contents\"}")
+    });
+    let after = Scrape::of(&server.base);
+    // The machine may be busy, and its disk full.
+    raises_nothing_but(&before, &after, &["StetSlow", "StetDiskSlow", "StetDiskFilling"]);
+}
+
+#[test]
+fn a_server_that_is_gone_or_was_started_again_raises_alerts() {
+    let mut server = Server::start();
+    let before = Scrape::of(&server.base);
+    server.kill();
+    let gone = Scrape::of(&server.base);
+    assert!(!gone.up);
+    raises(&before, &gone, Cause::Once, &["StetDown"]);
+    let server = server.restart();
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetRestarted"]);
+}
+
+#[test]
+fn logins_that_fail_raise_alerts_and_so_does_a_log_that_is_too_long() {
+    let server = Server::start();
+    let before = Scrape::of(&server.base);
+    let log_in = |user: &str| {
+        let body = json!({ "connectionId": "Editorial", "applicationId": "t", "username": user, "password": "guess" });
+        server.client().post("/v3/auth/login", &body).status
+    };
+    for number in 0..40 {
+        assert_eq!(log_in(&format!("guess{number}")), 401);
+    }
+    let failed = Scrape::of(&server.base);
+    raises(&before, &failed, Cause::Once, &["StetLoginsFail"]);
+    // Ten fail; the others are refused, each with a line in the log.
+    let refused = (0..250).filter(|_| log_in("editor") == 429).count();
+    assert!(refused >= 230, "{refused}");
+    let after = Scrape::of(&server.base);
+    let outcome = |outcome: &str| after.series[&format!("stet_logins_total{{by=\"password\",outcome=\"{outcome}\"}}")];
+    assert_eq!((outcome("refused"), outcome("succeeded")), (refused as f64, 0.0));
+    assert_eq!(outcome("failed"), (40 + 250 - refused) as f64);
+    raises(&failed, &after, Cause::Once, &["StetLoginsRefused", "StetLogLinesDropped"]);
+}
+
+/// A CAS server that never gives an answer, and takes its time over it: milliseconds.
+fn silent_cas() -> (String, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
+    let address = listener.local_addr().expect("it has an address");
+    let pause = Arc::new(AtomicU64::new(0));
+    let takes = pause.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 1024]);
+            std::thread::sleep(Duration::from_millis(takes.load(Ordering::SeqCst)));
+        }
+    });
+    (format!("http://{address}/cas"), pause)
+}
+
+#[test]
+fn a_cas_server_that_is_away_or_slow_raises_alerts() {
+    let (url, pause) = silent_cas();
+    let service = ("AUTH__CAS__SERVICE_URL", "https://stet.example.org/");
+    let server = Server::with(&[("AUTH__CAS__SERVER_URL", &url), service]);
+    let before = Scrape::of(&server.base);
+    let log_in = || {
+        let path = "/v3/auth/login?connectionId=Editorial&applicationId=t&ticket=ST-1";
+        server.client().get(path).fails(503, "Overloaded");
+    };
+    log_in();
+    let away = Scrape::of(&server.base);
+    raises(&before, &away, Cause::Once, &["StetSignOnFails"]);
+    pause.store(1200, Ordering::SeqCst);
+    log_in();
+    raises(&away, &Scrape::of(&server.base), Cause::GoesOn, &["StetSlow"]);
+}
+
+#[test]
+fn what_is_refused_for_overload_raises_an_alert_at_once() {
+    let server = Server::with(&[("EVENTS__FOLLOWERS_PER_USER", "1")]);
+    let client = server.login("editor");
+    let drawer = client.drawer(&own_folder(), "drawer", 3);
+    let mut follow = client.follow(&drawer, None);
+    assert_eq!(follow.must().event, "hello");
+    let before = Scrape::of(&server.base);
+    assert!(client.try_follow(&format!("/v3/container/{}/events", encoded(&drawer)), None).is_err());
+    let after = Scrape::of(&server.base);
+    assert_eq!(after.series["stet_overloaded_total{what=\"followers\"}"], 1.0);
+    raises(&before, &after, Cause::Once, &["StetOverloaded"]);
+}
+
+#[test]
+fn a_follower_who_does_not_keep_up_raises_an_alert() {
+    // Not let go by the system, which would cut him off in the middle of an event.
+    let server = Server::with(&[("EVENTS__QUEUE_EVENTS", "64"), ("SERVER__SLOW_READER_SECONDS", "0")]);
+    let client = server.login("editor");
+    let folder = own_folder();
+    let stories: Vec<String> = (0..400).map(|number| client.story(&folder, &format!("{number}.xml"))).collect();
+    let drawer = client.drawer(&folder, "followed", 1000);
+    let before = Scrape::of(&server.base);
+    let mut slow = client.follow_with_little_room(&drawer);
+    slow.must();
+    // Until he was sent nothing for longer than the queue is.
+    let sent = || Scrape::of(&server.base).series["stet_events_sent_total"];
+    let (mut last, mut since) = (sent(), 0);
+    while since < 60 {
+        let item = format!("/v3/container/drawer/{}/item", encoded(&drawer));
+        client.post(&item, &json!({ "sources": stories })).ok();
+        client.put(&format!("{item}/clear"), &json!({})).ok();
+        let now = sent();
+        since = if now == last { since + 1 } else { 0 };
+        last = now;
+    }
+    // He is let go once he reads on.
+    slow.rest();
+    wait_until("he is let go", || Scrape::of(&server.base).series["stet_event_followers_dropped_total"] == 1.0);
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetFollowersDropped"]);
+}
+
+#[test]
+fn a_configuration_file_that_is_at_fault_raises_an_alert() {
+    let server = Server::start();
+    let admin = server.login("admin");
+    let before = Scrape::of(&server.base);
+    save(&admin, "/SysConfig/Jobs/jobs.xml", 1, "<jobs><job schedule='x'/></jobs>");
+    admin.get("/v3/conf/cache/jobs/refresh/1").ok();
+    let after = Scrape::of(&server.base);
+    let failed = "stet_cache_refreshes_total{cache=\"jobs\",database=\"1\",outcome=\"failed\"}";
+    assert_eq!((before.series[failed], after.series[failed]), (0.0, 1.0));
+    raises(&before, &after, Cause::Once, &["StetConfigurationBroken"]);
+}
+
+#[test]
+fn mails_that_do_not_go_out_raise_alerts() {
+    let server = Server::with(&[
+        ("SMTP__HOST", "localhost"),
+        // Nobody listens there.
+        ("SMTP__PORT", "1"),
+        ("SMTP__SECURITY", "none"),
+        ("SMTP__FROM", "newsroom@example.org"),
+        ("SMTP__QUEUE", "1"),
+    ]);
+    let admin = server.login("admin");
+    let body = json!({ "name": "ada", "businessEmail": "ada@example.net" });
+    admin.call("stet-user-create-post", &[]).json(&body).ok();
+    let before = Scrape::of(&server.base);
+    for subject in ["first", "second"] {
+        let body = json!({ "subject": subject, "recipients": ["ada"] });
+        admin.call("message-sendmail-post", &[]).json(&body).ok();
+    }
+    wait_until("a mail waits", || Scrape::of(&server.base).series["stet_mails_waiting"] == 1.0);
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetMailsWait", "StetMailsLost"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_run_out_raise_an_alert() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+    let server = Server::start();
+    let before = Scrape::of(&server.base);
+    // Somebody has given the process a limit that is too small for it.
+    let open = before.series["process_open_fds"] as u64;
+    let pid = Pid::from_raw(server.pid().cast_signed()).expect("a process has a number");
+    let limit = Rlimit { current: Some(open + open / 10), maximum: Some(before.series["process_max_fds"] as u64) };
+    prlimit(Some(pid), Resource::Nofile, limit).expect("the limit of a child can be set");
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetFilesRunOut"]);
+}
