@@ -10,6 +10,8 @@ mod load;
 mod operation;
 #[cfg(target_os = "linux")]
 mod overload;
+#[cfg(target_os = "linux")]
+mod proxies;
 mod retries;
 #[cfg(target_os = "linux")]
 mod soak;

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use serde_json::{Value, json};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::{File, PATIENCE, Server, document};
 
@@ -14,6 +15,8 @@ pub struct Client {
     pub base: String,
     /// Sent as query parameter `token`, as clients do.
     pub token: Option<String>,
+    /// The certificate of a server that speaks TLS, in PEM.
+    certificate: Option<String>,
 }
 
 /// An answer.
@@ -24,27 +27,41 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder()
+/// What sends requests; over TLS to servers that show this certificate, in PEM.
+fn agent(certificate: Option<&str>) -> ureq::Agent {
+    let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .allow_non_standard_methods(true)
         .timeout_global(Some(PATIENCE))
         // They are filled with zeros for each connection, which takes its time without optimisation. A head must fit.
         .input_buffer_size(16 << 10)
-        .output_buffer_size(64 << 10)
-        .build()
-        .new_agent()
+        .output_buffer_size(64 << 10);
+    if let Some(pem) = certificate {
+        let certificate = Certificate::from_pem(pem.as_bytes()).expect("it is a certificate in PEM");
+        config = config.tls_config(TlsConfig::builder().root_certs(RootCerts::from(vec![certificate])).build());
+    }
+    config.build().new_agent()
 }
 
 impl Client {
     /// A client of the server at `base`, with the token of a session or without.
     pub fn at(base: &str, token: Option<String>) -> Client {
-        Client { agent: agent(), base: base.to_owned(), token }
+        Client { agent: agent(None), base: base.to_owned(), token, certificate: None }
+    }
+
+    /// A client of whatever speaks TLS at `base` and shows this certificate, in PEM.
+    pub fn over_tls(base: &str, certificate: &str) -> Client {
+        Client {
+            agent: agent(Some(certificate)),
+            base: base.to_owned(),
+            token: None,
+            certificate: Some(certificate.to_owned()),
+        }
     }
 
     /// The same client with connections of its own.
     pub fn afresh(&self) -> Client {
-        Client { agent: agent(), ..self.clone() }
+        Client { agent: agent(self.certificate.as_deref()), ..self.clone() }
     }
 
     /// The same client, speaking to a server that was started again.

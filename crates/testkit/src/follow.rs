@@ -18,7 +18,7 @@ pub struct FollowedEvent {
 
 /// A stream of events.
 pub struct Follow {
-    reader: BufReader<TcpStream>,
+    reader: BufReader<Box<dyn Read + Send>>,
     /// The head of the answer, in small letters.
     pub head: String,
     /// What has come of events that are not whole.
@@ -46,26 +46,37 @@ impl Client {
         socket.set_tcp_mss(1460).expect("a size can be set");
         socket.connect(&address.into()).expect("the server listens");
         let path = format!("/v3/container/{}/events", encoded(container));
-        self.follow_over(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))
+        self.follow_on(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Follows at a path; the refusal if it can't.
     pub fn try_follow(&self, path: &str, after: Option<u64>) -> Result<Follow, String> {
         let stream = TcpStream::connect(self.address()).map_err(|error| error.to_string())?;
-        self.follow_over(stream, path, after)
+        self.follow_on(stream, path, after)
     }
 
     fn address(&self) -> &str {
         self.base.strip_prefix("http://").expect("the address is known")
     }
 
-    fn follow_over(&self, mut stream: TcpStream, path: &str, after: Option<u64>) -> Result<Follow, String> {
+    fn follow_on(&self, stream: TcpStream, path: &str, after: Option<u64>) -> Result<Follow, String> {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
+        self.follow_over(stream, "x", path, after)
+    }
+
+    /// Follows at a path of a host over a connection that is there, whose reads give up in time; the refusal if it can't.
+    pub fn follow_over(
+        &self,
+        mut stream: impl Read + Write + Send + 'static,
+        host: &str,
+        path: &str,
+        after: Option<u64>,
+    ) -> Result<Follow, String> {
         let token = self.token.as_ref().map(|token| format!("token: {token}\r\n")).unwrap_or_default();
         let after = after.map(|after| format!("last-event-id: {after}\r\n")).unwrap_or_default();
-        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{token}{after}\r\n");
-        stream.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
-        let mut reader = BufReader::with_capacity(1 << 10, stream);
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{token}{after}\r\n");
+        stream.write_all(head.as_bytes()).and_then(|()| stream.flush()).map_err(|error| error.to_string())?;
+        let mut reader: BufReader<Box<dyn Read + Send>> = BufReader::with_capacity(1 << 10, Box::new(stream));
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             match reader.read_line(&mut head) {
