@@ -20,6 +20,7 @@ Examples:
   stet --data /srv/stet --listen 0.0.0.0:8080
   stet serve --config /etc/stet.toml --listen 127.0.0.1:0
   stet check --data /srv/stet             prove that what is stored is whole and consistent
+  stet probe --config /etc/stet.toml      say whether the server is ready, as a load balancer asks it
   stet recover --data /srv/stet           say what a damaged journal has lost; with --accept-loss go on without it
   stet user passwd admin --data /srv/stet set a password, be the server running or not: the way back in
   stet group join desk ada                put a user into a group
@@ -74,6 +75,8 @@ pub struct Cli {
 pub enum Command {
     /// Serve the repository until SIGTERM; this is what happens without a command
     Serve(ServeArgs),
+    /// Ask a running server whether it is ready (`/readyz`): exit code 0 if it is, 1 if not
+    Probe(ProbeArgs),
     /// Check a data directory that no server has open; changes nothing
     Check(CheckArgs),
     /// Say what a damaged or missing journal has lost, and with --accept-loss go on without it
@@ -232,6 +235,17 @@ pub struct ServeArgs {
     listen: Option<String>,
 }
 
+/// The options of `probe`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ProbeArgs {
+    /// Configuration file of the server, which must be there [default: ./config.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the server listens [default: as the configuration says]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+}
+
 /// The options of `check`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct CheckArgs {
@@ -321,6 +335,7 @@ impl Command {
                 | Command::Export(_)
                 | Command::Import(_)
                 | Command::Config(_)
+                | Command::Probe(_)
         )
     }
 
@@ -342,6 +357,7 @@ impl Command {
                 let Common { config, data, .. } = common;
                 (config, data)
             }
+            Command::Probe(ProbeArgs { config, .. }) => (config, &None),
             // It speaks to a server that is configured elsewhere.
             Command::Load(_) => return (None, None),
             // What they print is the same everywhere.
@@ -361,6 +377,7 @@ impl Command {
         let listen = match self {
             Command::Serve(serve) => serve.listen.clone(),
             Command::Doctor(doctor) => doctor.listen.clone(),
+            Command::Probe(probe) => probe.listen.clone(),
             _ => None,
         };
         Overrides { data: self.locations().1.map(Path::to_owned), listen }
@@ -474,6 +491,7 @@ mod tests {
             "export",
             "import",
             "config check",
+            "probe",
             "load drawer",
         ] {
             assert!(help.contains(part), "`{part}` is missing in:\n{help}");

@@ -30,6 +30,7 @@ pub mod manual;
 mod messages;
 mod metering;
 mod newsroom;
+pub mod probe;
 mod receipts;
 mod records;
 pub mod reload;

@@ -12,7 +12,7 @@ use stet::admin::command::Job;
 use stet::cli::{Cli, Command, ConfigArgs, ConfigJob};
 use stet::config::{Config, ConfigError, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, doctor, listen, log_lines, manual, reload, server, service_manager, telemetry};
+use stet::{admin, doctor, listen, log_lines, manual, probe, reload, server, service_manager, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -55,6 +55,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         // The runtime needs some files before anything else does.
         Command::Serve(_) => serve(config, passed, move || again.config()),
+        Command::Probe(_) => probe::run(&config),
         Command::Check(_) => server::check(&config),
         Command::Recover(recover) => server::recover(&config, recover.accept_loss),
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),

@@ -10,6 +10,7 @@ mod log;
 mod loss;
 mod manual;
 pub mod metrics;
+mod probe;
 mod serving;
 mod transfer;
 
