@@ -171,8 +171,13 @@ impl Prepared {
         // Before anything is made: what is wrong with them is a fault of the configuration.
         let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
+        let given = || FirstPasswords::given(&config);
+        if !config.data.directory.exists() {
+            // None is made in vain.
+            given()?;
+        }
         if let Some(filling) = Filling::begin(&config.data.directory, &*ground.store.backends)? {
-            let passwords = match FirstPasswords::given(&config) {
+            let passwords = match given() {
                 Ok(passwords) => passwords,
                 Err(failure) => {
                     filling.give_up()?;

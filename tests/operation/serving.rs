@@ -41,11 +41,12 @@ fn with_the_password_given_where_it_listens_is_the_only_line() {
 #[test]
 fn a_first_password_that_nobody_may_have_is_refused_before_anything_is_made() {
     let data = TempDir::new().expect("a temporary directory can be made");
-    let start = |variables: &[(&str, &str)]| {
-        let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    let start_on = |data: &Path, variables: &[(&str, &str)]| {
+        let mut command = stet(&["--data", path(data), "--listen", "127.0.0.1:0"]);
         command.envs(variables.iter().copied());
         command
     };
+    let start = |variables: &[(&str, &str)]| start_on(data.path(), variables);
     let given = ("STET_ADMIN_PASSWORD", ADMIN_PASSWORD);
     for (variables, part) in [
         (&[("STET_ADMIN_PASSWORD", "seven77")][..], "at least 8 characters"),
@@ -65,6 +66,9 @@ fn a_first_password_that_nobody_may_have_is_refused_before_anything_is_made() {
         assert_eq!(ended.out, "", "no password is printed");
         assert_eq!(std::fs::read_dir(data.path()).expect("it can be listed").count(), 0, "{variables:?}");
     }
+    let nowhere = data.path().join("new");
+    assert_eq!(run(start_on(&nowhere, &[("STET_ADMIN_PASSWORD", "seven77")])).code, Some(2));
+    assert!(!nowhere.exists());
     // Without the sample nobody gets its password. A random one is as long as it must be.
     let variables =
         [("STET_SAMPLE__ENABLED", "false"), ("STET_SAMPLE_PASSWORD", "s"), ("STET_AUTH__PASSWORD_MIN_LENGTH", "40")];
