@@ -83,16 +83,18 @@ fn told_of_user(deed: Deed, user: &UserView, done: &Done, served: bool) -> Optio
     let has_password = user.password_changed.is_some();
     Some(match deed {
         Deed::AddUser if has_password => format!("The user `{name}` is made."),
-        Deed::AddUser => {
-            format!("The user `{name}` is made, and can't log in before `stet user passwd` sets a password.")
-        }
+        // By single sign-on they may log in all the same.
+        Deed::AddUser => format!("The user `{name}` is made, and has no password: see `stet user passwd`."),
         Deed::SetPassword => {
             let but = if user.disabled { " The user is disabled all the same: see `stet user enable`." } else { "" };
-            format!("The password of `{name}` is set. Ended with it: {}. Keys stay in force.{but}", sessions())
+            format!("The password of `{name}` is set, which has ended {}. Keys stay in force.{but}", sessions())
         }
         Deed::Disable => {
             let keys = count(done.keys_ended.unwrap_or_default(), "key");
-            format!("The user `{name}` is disabled, and can't log in. Ended for good: {}, {keys}.", sessions())
+            format!(
+                "The user `{name}` is disabled, and can't log in, which has ended {} and {keys} for good.",
+                sessions()
+            )
         }
         Deed::Enable if has_password => {
             format!("The user `{name}` is enabled, and can log in. Sessions and keys from before stay ended.")

@@ -214,3 +214,25 @@ fn failed(error: &dyn fmt::Display) -> Error {
     tracing::error!(%error, "a password can't be hashed or checked");
     Error::internal()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_refused_is_told_without_a_word_of_it(user in "\\PC{0,12}", password in "\\PC{0,40}", min_length in 1_usize..20) {
+            let accepted = PasswordRules { min_length }.accept(&user, &password);
+            let letters = password.graphemes(true).count();
+            if let Err(error) = &accepted {
+                prop_assert_eq!(error.code, Code::InvalidParameter);
+                let without_name = error.message.replace(&user, "");
+                prop_assert!(letters < 8 || user.contains(&password) || !without_name.contains(&password), "{}", error.message);
+            }
+            let is_name = whatever_case(&user) == whatever_case(&password);
+            prop_assert_eq!(accepted.is_ok(), letters >= min_length && !is_name);
+        }
+    }
+}

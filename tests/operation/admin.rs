@@ -228,7 +228,7 @@ fn commands_say_what_they_did() {
         &data,
         "next-password",
         &["user", "passwd", "editor"],
-        "The password of `editor` is set. Ended with it: 2 sessions.",
+        "The password of `editor` is set, which has ended 2 sessions.",
     );
     for session in &sessions {
         session.get("/v3/auth/connection/check").fails(401, "InvalidToken");
@@ -240,12 +240,12 @@ fn commands_say_what_they_did() {
         &data,
         "",
         &["user", "disable", "editor"],
-        "is disabled, and can't log in. Ended for good: no session, 1 key.",
+        "is disabled, and can't log in, which has ended no session and 1 key for good.",
     );
     says(&data, "next-password", &["user", "passwd", "editor"], "disabled all the same");
     says(&data, "", &["user", "enable", "editor"], "is enabled, and can log in");
     says(&data, "", &["user", "unlock", "editor"], "Failed logins of `editor` are forgotten.");
-    says(&data, "", &["user", "add", "machine", "--no-password"], "can't log in before `stet user passwd`");
+    says(&data, "", &["user", "add", "machine", "--no-password"], "`machine` is made, and has no password");
     says(&data, "", &["user", "enable", "machine"], "has no password");
     says(
         &data,
