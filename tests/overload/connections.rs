@@ -128,7 +128,7 @@ fn requests_that_are_sent_ahead_wait_with_their_client() {
     let _turn = turn();
     let server = Server::start();
     let before = peak(&server);
-    let heads = b"GET / HTTP/1.1\r\nhost:x\r\n\r\n".repeat(AHEAD);
+    let heads = b"GET /nowhere HTTP/1.1\r\nhost:x\r\n\r\n".repeat(AHEAD);
     let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect(&server)).collect();
     for stream in &mut streams {
         // As many as go out; nothing is read yet.
