@@ -105,6 +105,8 @@ pub async fn drive<S: Scenario>(
     let (mut series, mut codes, mut interrupted) = (Series::default(), Codes::default(), false);
     let (mut notes, mut loads) = (Vec::new(), Vec::new());
     let mut interrupt = pin!(interrupt);
+    // On a thread of its own, as it may take its time; the next one waits for it.
+    let mut tidying = tokio::task::spawn_blocking(|| ());
     let mut look = |series: &mut Series, progress: &mut Progress| {
         let mut slice = Slice::default();
         recorders.iter().for_each(|recorder| slice.add(recorder.lock().take_slice()));
@@ -123,7 +125,13 @@ pub async fn drive<S: Scenario>(
                 Some(ThreadReport::Ready) => {}
                 None => return Err("a thread failed".to_owned()),
             },
-            _ = ticks.tick() => look(&mut series, &mut progress),
+            _ = ticks.tick() => {
+                look(&mut series, &mut progress);
+                if tidying.is_finished() {
+                    let scenario = scenario.clone();
+                    tidying = tokio::task::spawn_blocking(move || scenario.tidy());
+                }
+            }
             () = &mut interrupt, if !interrupted => {
                 interrupted = true;
                 progress.say("ending: what is under way is waited for; once more ends it at once, without verification and report");
@@ -133,6 +141,8 @@ pub async fn drive<S: Scenario>(
         }
     }
     let elapsed = start.elapsed();
+    // What it has failed at is kept as it was.
+    let _ = tidying.await;
     look(&mut series, &mut progress);
     series.finish();
     progress.end();

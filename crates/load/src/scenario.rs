@@ -124,6 +124,10 @@ pub trait Scenario: Send + Sync + Sized + 'static {
     fn note(&self, notes: &mut Self::Notes, operation: &Self::Operation, answered: &Result<Answer, Trouble>)
     -> Outcome;
 
+    /// Makes less of what is remembered, where that can be. It is called about once a second while the load runs, by a thread that
+    /// sends nothing, and may take its time.
+    fn tidy(&self) {}
+
     /// Compares what the server holds with all the replies that clients got.
     fn verify(&self, desk: &mut Desk, notes: Vec<Self::Notes>) -> impl Future<Output = Verdict>;
 

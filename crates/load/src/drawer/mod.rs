@@ -1,6 +1,7 @@
 //! Contention on drawers: many clients that add, position, shift, move, delete and read the same few.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use parking_lot::RwLock;
@@ -11,11 +12,12 @@ use super::desk::{Desk, encoded};
 use super::figures::counted;
 use super::options::{Settings, mix_in_words};
 use super::replay::evidence::{Ack, Doubt, Evidence, Seen, Span, UNREPORTED};
+use super::replay::ledger::{Counts, Ledger};
 use super::replay::print;
 use super::scenario::{Outcome, Scenario, Verdict};
 
 mod membership;
-mod model;
+pub(super) mod model;
 pub(super) mod options;
 pub(super) mod plan;
 #[cfg(test)]
@@ -41,24 +43,25 @@ pub struct DrawerLoad {
     paths: Paths,
     /// Loid → number.
     objects: HashMap<String, u32>,
-    before: Vec<Before>,
+    /// By drawer: what was told of it.
+    ledgers: Vec<Ledger<Model>>,
+    /// No call is without an end for longer, from when it was sent.
+    longest: Duration,
     /// By drawer and object: the shortcut that was reported last.
     shortcuts: Vec<Vec<RwLock<Option<Box<str>>>>>,
     /// Why revisions can't be relied on; `None` if they can.
     unreliable: Option<String>,
 }
 
-/// A drawer before the load.
-struct Before {
+/// A drawer at a time.
+struct Look {
     items: Vec<u32>,
     revision: Option<u64>,
 }
 
-/// What a client remembers.
+/// What a client remembers; what it was told is in the ledgers.
 #[derive(Default)]
 pub struct Notes {
-    acked: Vec<Ack<Change>>,
-    seen: Vec<Seen>,
     doubts: Vec<Doubt<Change>>,
 }
 
@@ -81,10 +84,21 @@ impl DrawerLoad {
             *moves = 0;
         }
         let recipe = Recipe::new(settings.seed, &weights, own.drawers, own.skew, own.objects(), own.capacity)?;
-        let (paths, objects, before) = (Paths::default(), HashMap::new(), Vec::new());
+        let (paths, objects, ledgers) = (Paths::default(), HashMap::new(), Vec::new());
+        // A connection is made, and then the call: each within its time. The rest is for a machine that is busy.
+        let longest = settings.patience() * 3 + Duration::from_secs(1);
         let shortcuts = (0..own.drawers).map(|_| (0..own.objects()).map(|_| RwLock::new(None)).collect()).collect();
-        let settings = own.clone();
-        Ok(DrawerLoad { settings, weights, recipe, paths, objects, before, shortcuts, unreliable: None })
+        let own = own.clone();
+        Ok(DrawerLoad { settings: own, weights, recipe, paths, objects, ledgers, longest, shortcuts, unreliable: None })
+    }
+
+    /// Notes a call of which nobody knows whether it was done: of its drawers all is kept from now on.
+    fn doubt(&self, notes: &mut Notes, halves: Option<((u16, Change), Option<(u16, Change)>)>) {
+        let Some((here, there)) = halves else { return };
+        for (drawer, _) in [Some(here), there].into_iter().flatten() {
+            self.ledgers[usize::from(drawer)].keep();
+        }
+        notes.doubts.push(Doubt { there, ..Doubt::of(here.0, here.1) });
     }
 
     /// The number of an object by its loid.
@@ -105,12 +119,12 @@ impl DrawerLoad {
     }
 
     /// A drawer with its items, as it is now.
-    async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<Before, String> {
+    async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<Look, String> {
         let path = format!("/v3/container/drawer/{}?showItems=true", self.paths.drawers[drawer]);
         let (_, answer) = desk.call(&Call::new(Method::GET, path)).await?;
         let reply = wire::reply(&answer).ok_or("the drawer's reply has another shape than the interface says")?;
         let items = reply.items.iter().map(|item| self.number(&item.source)).collect();
-        Ok(Before { items, revision: wire::revision(&answer, Some(&reply)) })
+        Ok(Look { items, revision: wire::revision(&answer, Some(&reply)) })
     }
 
     /// Whether each change counts a drawer up by one and says so: tried out with one object.
@@ -137,11 +151,6 @@ impl DrawerLoad {
         }
         Ok(None)
     }
-}
-
-/// A call of which nobody knows whether it was done: its change, or both halves of a move.
-fn doubt((here, there): ((u16, Change), Option<(u16, Change)>)) -> Doubt<Change> {
-    Doubt { there, ..Doubt::of(here.0, here.1) }
 }
 
 impl Scenario for DrawerLoad {
@@ -176,7 +185,15 @@ impl Scenario for DrawerLoad {
                 filled.map_err(|why| format!("a drawer can't be filled: {why}"))?;
             }
             let before = self.look(desk, number).await.map_err(|why| format!("a drawer can't be read: {why}"))?;
-            self.before.push(before);
+            let model = Model::new(before.items, self.settings.capacity as usize);
+            let ledger = Ledger::new(model, before.revision.unwrap_or(0), self.longest);
+            if before.revision.is_none() {
+                self.unreliable.get_or_insert_with(|| "its replies carry no revision".to_owned());
+            }
+            if self.unreliable.is_some() {
+                ledger.keep();
+            }
+            self.ledgers.push(ledger);
         }
         Ok(())
     }
@@ -217,12 +234,12 @@ impl Scenario for DrawerLoad {
             Err(Trouble::Unreachable(_)) => return outcome,
             // Nobody knows whether it was done.
             _ => {
-                notes.doubts.extend(halves.map(doubt));
+                self.doubt(notes, halves);
                 return outcome;
             }
         };
         let Some(reply) = wire::reply(answer) else {
-            notes.doubts.extend(halves.map(doubt));
+            self.doubt(notes, halves);
             return Outcome::Failed("no such reply".to_owned());
         };
         let revision = wire::revision(answer, Some(&reply));
@@ -231,7 +248,7 @@ impl Scenario for DrawerLoad {
                 self.learn(drawer, &reply);
                 if let Some(revision) = revision {
                     let print = print(reply.items.iter().map(|item| u64::from(self.number(&item.source))));
-                    notes.seen.push(Seen { container: drawer, revision, print });
+                    self.ledgers[usize::from(drawer)].seen(Seen { container: drawer, revision, print });
                 }
             }
             Some(((drawer, change), None)) => {
@@ -240,7 +257,8 @@ impl Scenario for DrawerLoad {
                 }
                 let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNREPORTED);
                 let count = reply.info.count.unwrap_or(UNREPORTED);
-                notes.acked.push(Ack { change, container: drawer, revision, after: 0, place, count });
+                let ack = Ack { change, container: drawer, revision, after: 0, place, count };
+                self.ledgers[usize::from(drawer)].acked(ack);
             }
             Some((here, Some(there))) => {
                 self.learn(target, &reply);
@@ -249,44 +267,37 @@ impl Scenario for DrawerLoad {
                     (here, reply.revisions.map(|revisions| revisions.source)),
                     (there, reply.revisions.map(|revisions| revisions.target)),
                 ] {
-                    let container = drawer;
-                    notes.acked.push(Ack {
-                        change,
-                        container,
-                        revision,
-                        after: 0,
-                        place: UNREPORTED,
-                        count: UNREPORTED,
-                    });
+                    let (place, count) = (UNREPORTED, UNREPORTED);
+                    let ack = Ack { change, container: drawer, revision, after: 0, place, count };
+                    self.ledgers[usize::from(drawer)].acked(ack);
                 }
             }
         }
         outcome
     }
 
+    fn tidy(&self) {
+        let now = Instant::now();
+        self.ledgers.iter().for_each(|ledger| ledger.fold(now));
+    }
+
     async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
         let mut evidence = Evidence::<Model>::default();
-        for notes in notes {
-            evidence.acked.extend(notes.acked);
-            evidence.seen.extend(notes.seen);
-            evidence.doubts.extend(notes.doubts);
+        notes.into_iter().for_each(|notes| evidence.doubts.extend(notes.doubts));
+        let after = match verify::settled(self, desk, !evidence.doubts.is_empty()).await {
+            Ok(after) => after,
+            Err(why) => return Verdict::unread("The drawers", &why),
+        };
+        let mut told = Counts::default();
+        for (ledger, after) in self.ledgers.iter().zip(after) {
+            let rest = ledger.take();
+            let revisions = after.revision.map(|last| (rest.revision, last));
+            evidence.containers.push(Span { initial: rest.paper, held: after.items, revisions });
+            evidence.acked.extend(rest.acked);
+            evidence.seen.extend(rest.seen);
+            told.add(rest.counts);
         }
-        let spans = verify::settled(self, desk, !evidence.doubts.is_empty()).await;
-        let spans = spans.map(|after| {
-            let spans = self.before.iter().zip(after).map(|(before, after)| Span {
-                initial: Model::new(before.items.clone(), self.settings.capacity as usize),
-                held: after.items,
-                revisions: before.revision.zip(after.revision),
-            });
-            spans.collect()
-        });
-        match spans {
-            Err(why) => Verdict::unread("The drawers", &why),
-            Ok(drawers) => {
-                evidence.containers = drawers;
-                verify::verdict(&evidence, self.settings.objects(), self.unreliable.as_deref())
-            }
-        }
+        verify::verdict(&evidence, told, self.settings.objects(), self.unreliable.as_deref())
     }
 
     fn parameters(&self) -> Vec<(String, String)> {

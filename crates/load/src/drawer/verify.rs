@@ -2,35 +2,36 @@
 
 use super::membership::membership;
 use super::model::Model;
-use super::{Before, DrawerLoad};
+use super::{DrawerLoad, Look};
 use crate::desk::Desk;
 use crate::figures::counted;
 use crate::replay::evidence::Evidence;
+use crate::replay::ledger::Counts;
 use crate::replay::{Replay, replay};
 use crate::scenario::{Finding, NAMED, Verdict, named};
 use crate::settle;
 
 /// The drawers as they are once nothing is under way any more.
-pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) -> Result<Vec<Before>, String> {
+pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) -> Result<Vec<Look>, String> {
     let look = async |desk: &mut Desk| {
         let mut now = Vec::new();
-        for drawer in 0..load.before.len() {
+        for drawer in 0..load.ledgers.len() {
             now.push(load.look(desk, drawer).await?);
         }
         Ok(now)
     };
-    let alike = |last: &Vec<Before>, now: &Vec<Before>| {
+    let alike = |last: &Vec<Look>, now: &Vec<Look>| {
         last.iter().zip(now).all(|(a, b)| a.items == b.items && a.revision == b.revision)
     };
     settle::settled(desk, doubts, "the drawers", look, alike).await
 }
 
-/// Holds the evidence against itself. `unreliable` says why revisions can't be used, if so.
-pub(super) fn verdict(evidence: &Evidence<Model>, objects: u32, unreliable: Option<&str>) -> Verdict {
+/// Holds the evidence against itself. `told` has how much there was in all, with what is on paper already; `unreliable` says why revisions can't be used, if so.
+pub(super) fn verdict(evidence: &Evidence<Model>, told: Counts, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{}, {} noted, {} had no certain outcome.",
-        counted(evidence.acked.len() as u64, "change was acknowledged", "changes were acknowledged"),
-        counted(evidence.seen.len() as u64, "read", "reads"),
+        counted(told.acked, "change was acknowledged", "changes were acknowledged"),
+        counted(told.seen, "read", "reads"),
         counted(evidence.doubts.len() as u64, "call", "calls")
     )];
     let replayed = match unreliable {
@@ -41,7 +42,7 @@ pub(super) fn verdict(evidence: &Evidence<Model>, objects: u32, unreliable: Opti
         Replay::Explained { revisions, doubtful, .. } => {
             details.push(format!(
                 "{} of {}, one after the other, led to what the server holds, order and all.",
-                counted(revisions, "revision", "revisions"),
+                counted(told.revisions + revisions, "revision", "revisions"),
                 counted(evidence.containers.len() as u64, "drawer", "drawers")
             ));
             if doubtful > 0 {

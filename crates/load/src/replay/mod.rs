@@ -12,6 +12,7 @@ use self::evidence::{Ack, Doubt, Evidence, Seen, Span};
 use crate::figures::counted;
 
 pub mod evidence;
+pub mod ledger;
 
 /// Steps back that are tried before it gives up.
 const TRIES: usize = 100_000;

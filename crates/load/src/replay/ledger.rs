@@ -1,0 +1,309 @@
+//! Evidence that is carried out on paper while more of it comes, so that a long load keeps no more than what the last calls told.
+//!
+//! A call ends within a time that is known: with a reply, or in doubt. So of revisions that were heard of longer ago than that, all has
+//! been told that ever will be, and if every one of them was made by a call that was acknowledged, they need not be kept. Where anything
+//! else is the case, all of it is kept from there on, and [`super::replay`] finds out what it means: nothing is decided here.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::evidence::{Ack, Seen};
+use super::{Paper, finds, makes};
+
+/// What is known of one container.
+pub struct Ledger<P: Paper> {
+    told: Mutex<Told<P::Change>>,
+    /// What is on paper, and at which revision. Whoever folds has it.
+    paper: Mutex<(P, u64)>,
+    /// How long after it was sent a call may still be without an end.
+    longest: Duration,
+}
+
+/// What replies said, save for what is on paper.
+struct Told<C> {
+    acked: Vec<Ack<C>>,
+    seen: Vec<Seen>,
+    counts: Counts,
+    /// The newest revision that any of them spoke of.
+    newest: u64,
+    /// The newest revision at earlier looks, oldest first.
+    looks: VecDeque<(Instant, u64)>,
+    /// Nothing more is put on paper.
+    kept: bool,
+}
+
+/// How much was told in all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Acknowledged changes.
+    pub acked: u64,
+    /// Reads.
+    pub seen: u64,
+    /// Revisions that are on paper already.
+    pub revisions: u64,
+}
+
+impl Counts {
+    /// Adds another container's.
+    pub fn add(&mut self, other: Counts) {
+        self.acked += other.acked;
+        self.seen += other.seen;
+        self.revisions += other.revisions;
+    }
+}
+
+/// What there is in the end.
+pub struct Rest<P: Paper> {
+    /// What is on paper.
+    pub paper: P,
+    /// At which revision.
+    pub revision: u64,
+    /// What was acknowledged since.
+    pub acked: Vec<Ack<P::Change>>,
+    /// What was read since.
+    pub seen: Vec<Seen>,
+    /// All of it.
+    pub counts: Counts,
+}
+
+impl<P: Paper> Ledger<P> {
+    /// A container before the load, at a revision. No call takes longer than `longest`.
+    pub fn new(paper: P, revision: u64, longest: Duration) -> Ledger<P> {
+        let told = Told {
+            acked: Vec::new(),
+            seen: Vec::new(),
+            counts: Counts::default(),
+            newest: revision,
+            looks: VecDeque::new(),
+            kept: false,
+        };
+        Ledger { told: Mutex::new(told), paper: Mutex::new((paper, revision)), longest }
+    }
+
+    /// A change was acknowledged.
+    pub fn acked(&self, ack: Ack<P::Change>) {
+        let mut told = self.told.lock();
+        match ack.revision {
+            Some(revision) => told.newest = told.newest.max(revision),
+            None => told.kept = true,
+        }
+        told.counts.acked += 1;
+        told.acked.push(ack);
+    }
+
+    /// A read was answered.
+    pub fn seen(&self, seen: Seen) {
+        let mut told = self.told.lock();
+        told.newest = told.newest.max(seen.revision);
+        told.counts.seen += 1;
+        told.seen.push(seen);
+    }
+
+    /// Everything is kept from here on: a call is in doubt, or revisions mean nothing.
+    pub fn keep(&self) {
+        self.told.lock().kept = true;
+    }
+
+    /// Puts on paper what is old enough by now. To be called now and then, and not by who measures: it takes its time.
+    pub fn fold(&self, now: Instant) {
+        let mut paper = self.paper.lock();
+        let (mut acked, mut seen, until) = {
+            let mut told = self.told.lock();
+            let newest = told.newest;
+            if told.looks.back().is_none_or(|(_, last)| *last < newest) {
+                told.looks.push_back((now, newest));
+            }
+            let mut until = None;
+            while let Some((at, revision)) = told.looks.front().copied()
+                && now.duration_since(at) > self.longest
+            {
+                until = Some(revision);
+                told.looks.pop_front();
+            }
+            let Some(until) = until.filter(|_| !told.kept) else { return };
+            (std::mem::take(&mut told.acked), std::mem::take(&mut told.seen), until)
+        };
+        let is_old = |revision: u64| revision <= until;
+        let mut old_acked: Vec<_> = acked
+            .extract_if(.., |ack| ack.revision.is_some_and(is_old))
+            .filter_map(|ack| Some((ack.revision?, ack)))
+            .collect();
+        let mut old_seen: Vec<_> = seen.extract_if(.., |seen| is_old(seen.revision)).collect();
+        let (before, from) = &*paper;
+        let after = advance(before.clone(), (*from, until), &mut old_acked, &mut old_seen);
+        let mut told = self.told.lock();
+        match after {
+            Some(after) => {
+                told.counts.revisions += until - from;
+                *paper = (after, until);
+            }
+            None => {
+                told.kept = true;
+                acked.extend(old_acked.into_iter().map(|(_, ack)| ack));
+                seen.extend(old_seen);
+            }
+        }
+        told.acked.append(&mut acked);
+        told.seen.append(&mut seen);
+    }
+
+    /// What there is; nothing is left.
+    pub fn take(&self) -> Rest<P> {
+        let (paper, mut told) = (self.paper.lock(), self.told.lock());
+        let (paper, revision) = paper.clone();
+        let (acked, seen) = (std::mem::take(&mut told.acked), std::mem::take(&mut told.seen));
+        Rest { paper, revision, acked, seen, counts: told.counts }
+    }
+}
+
+/// Carries acknowledged changes out by revision, where each has one that made it, and every reply fits; `None` if it is not so. What it
+/// is given it leaves in another order.
+fn advance<P: Paper>(
+    mut paper: P,
+    (mut revision, until): (u64, u64),
+    acked: &mut [(u64, Ack<P::Change>)],
+    seen: &mut [Seen],
+) -> Option<P> {
+    acked.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
+    seen.sort_unstable_by_key(|one| one.revision);
+    let mut rest = (&*acked, &*seen);
+    let mut maker = None;
+    loop {
+        let told = rest.0.iter().take_while(|(of, _)| *of == revision).count();
+        let (now, later) = rest.0.split_at(told);
+        let found = now.iter().enumerate().filter(|(index, _)| Some(*index) != maker);
+        if !found.into_iter().all(|(_, (_, ack))| finds(&paper, ack)) {
+            return None;
+        }
+        let reads = rest.1.iter().take_while(|seen| seen.revision == revision).count();
+        let (shown, not_yet) = rest.1.split_at(reads);
+        if !shown.is_empty() && shown.iter().any(|seen| seen.print != paper.print()) {
+            return None;
+        }
+        rest = (later, not_yet);
+        if revision == until {
+            // What is left speaks of a revision before the first.
+            return (rest.0.is_empty() && rest.1.is_empty()).then_some(paper);
+        }
+        revision += 1;
+        let next = || rest.0.iter().take_while(|(of, _)| *of == revision).map(|(_, ack)| ack).enumerate();
+        let (index, after) = next().find_map(|(index, ack)| {
+            let after = makes(&paper, ack)?;
+            next().all(|(other, ack)| other == index || finds(&after, ack)).then_some((index, after))
+        })?;
+        (maker, paper) = (Some(index), after);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawer::model::{Change, Model};
+    use crate::replay::evidence::UNREPORTED;
+
+    const LONGEST: Duration = Duration::from_secs(30);
+
+    fn ledger() -> Ledger<Model> {
+        Ledger::new(Model::new(vec![1, 2, 3], 50), 7, LONGEST)
+    }
+
+    fn shift(object: u32, position: i32, revision: u64) -> Ack<Change> {
+        let change = Change::Shift(object, position);
+        Ack { change, container: 0, revision: Some(revision), after: 0, place: UNREPORTED, count: UNREPORTED }
+    }
+
+    /// Each second the last comes first, `many` times, and somebody reads.
+    fn turn(ledger: &Ledger<Model>, model: &mut Model, revision: &mut u64, many: usize) {
+        for _ in 0..many {
+            let last = *model.items.last().expect("there are three");
+            model.apply(Change::Shift(last, 0));
+            *revision += 1;
+            ledger.acked(shift(last, 0, *revision));
+            // Somebody had the same in mind.
+            ledger.acked(shift(last, 0, *revision));
+            ledger.seen(Seen { container: 0, revision: *revision, print: model.print() });
+        }
+    }
+
+    #[test]
+    fn a_long_load_keeps_what_the_last_calls_told_and_forgets_nothing_else() {
+        let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+        let begun = Instant::now();
+        let mut most = 0;
+        for second in 0..1800u32 {
+            turn(&ledger, &mut model, &mut revision, 20);
+            ledger.fold(begun + Duration::from_secs(second.into()));
+            most = most.max(ledger.told.lock().acked.len());
+        }
+        // Of 72,000: those of thirty seconds, and of the one that they lie in.
+        assert!(most <= 32 * 40, "{most} are kept");
+        assert!(ledger.told.lock().looks.len() <= 32);
+        let rest = ledger.take();
+        let told = 1800 * 20;
+        assert_eq!((rest.counts.acked, rest.counts.seen), (told * 2, told));
+        assert_eq!(rest.revision, 7 + rest.counts.revisions);
+        assert_eq!(rest.acked.len() as u64, (revision - rest.revision) * 2);
+        let (mut acked, mut seen) =
+            (rest.acked.iter().map(|ack| (ack.revision.unwrap(), *ack)).collect::<Vec<_>>(), rest.seen);
+        let after = advance(rest.paper, (rest.revision, revision), &mut acked, &mut seen);
+        assert_eq!(after, Some(model), "what is on paper and what is kept is all of it");
+    }
+
+    #[test]
+    fn of_an_idle_container_late_reads_are_still_held_against_the_paper() {
+        let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+        let begun = Instant::now();
+        turn(&ledger, &mut model, &mut revision, 3);
+        for second in [0, 31, 62, 93] {
+            ledger.seen(Seen { container: 0, revision, print: model.print() });
+            ledger.fold(begun + Duration::from_secs(second));
+        }
+        assert_eq!(ledger.paper.lock().1, revision);
+        ledger.seen(Seen { container: 0, revision, print: 1 });
+        let rest = ledger.take();
+        let mut seen = rest.seen;
+        assert!(!seen.is_empty() && advance(rest.paper, (revision, revision), &mut [], &mut seen).is_none());
+    }
+
+    /// What folding can't explain is left for the replay, whole.
+    #[test]
+    fn nothing_is_put_on_paper_that_does_not_follow() {
+        type Spoil = fn(&Ledger<Model>);
+        let spoils: [(&str, Spoil); 6] = [
+            ("a call is in doubt", |ledger| ledger.keep()),
+            ("a revision that nobody made", |ledger| ledger.acked(shift(1, 0, 12))),
+            ("a reply that does not fit", |ledger| ledger.acked(Ack { place: 2, ..shift(2, 0, 10) })),
+            ("a read of something else", |ledger| ledger.seen(Seen { container: 0, revision: 9, print: 1 })),
+            ("a reply without a revision", |ledger| ledger.acked(Ack { revision: None, ..shift(1, 0, 0) })),
+            ("a revision before the first", |ledger| ledger.acked(shift(1, 0, 3))),
+        ];
+        for (why, spoil) in spoils {
+            let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+            turn(&ledger, &mut model, &mut revision, 3);
+            spoil(&ledger);
+            let begun = Instant::now();
+            for second in [0, 40, 80] {
+                ledger.fold(begun + Duration::from_secs(second));
+            }
+            let rest = ledger.take();
+            assert_eq!((rest.revision, rest.paper.items.as_slice()), (7, &[1, 2, 3][..]), "{why}");
+            assert_eq!(
+                (rest.acked.len() as u64, rest.seen.len() as u64),
+                (rest.counts.acked, rest.counts.seen),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_may_still_be_told_of_is_not_put_on_paper() {
+        let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+        let begun = Instant::now();
+        turn(&ledger, &mut model, &mut revision, 3);
+        ledger.fold(begun);
+        ledger.fold(begun + LONGEST);
+        assert_eq!(ledger.take().revision, 7);
+    }
+}
