@@ -59,6 +59,11 @@ impl Reserved {
         }
     }
 
+    /// Whether who started this process holds them open: clients may wait there when it has ended.
+    pub fn is_held(&self) -> bool {
+        !self.passed.is_empty()
+    }
+
     /// Lets connections come.
     ///
     /// # Errors

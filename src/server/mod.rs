@@ -339,6 +339,7 @@ async fn run(
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
     let unlistenable = |error| unlistenable(&app.config, &error);
+    let held = reserved.is_held();
     let listeners = reserved.listen().map_err(unlistenable)?;
     let most = connections(&app.config)?;
     let scheme = if certificates.is_some() { "https" } else { "http" };
@@ -360,7 +361,7 @@ async fn run(
     if let Some(address) = address {
         listening(&address);
     }
-    actix::spawn(ending::when_asked(app.clone(), handle, stops));
+    actix::spawn(ending::when_asked(app.clone(), handle, stops, held));
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
     purging.abort();

@@ -1,6 +1,7 @@
 //! The examples in `deploy/proxy`, as they stand there, each before a real server: Debian's nginx, HAProxy and Caddy. Only names,
 //! addresses and paths of files are put in their place.
 
+mod ending;
 mod passing;
 
 use std::fs::File;
