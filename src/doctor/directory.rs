@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Access, AtFlags, CWD, OFlags, StatVfs, StatVfsMountFlags};
+use rustix::fs::{Access, AtFlags, CWD, StatVfs, StatVfsMountFlags};
 use stet_store::{OpenError, RedbStore, StoreFile};
 
 use super::{Finding, bytes};
@@ -47,6 +47,11 @@ pub(super) fn server_on(data: &Path) -> Option<Running> {
     let pid = None;
     drop(stream);
     Some(Running { pid })
+}
+
+/// Whether there may be a server on a data directory, of a user whose socket this one may not open.
+pub(super) fn may_have_server(data: &Path) -> bool {
+    matches!(socket::connect(data), Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
 
 pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
@@ -307,17 +312,27 @@ fn sync(data: &Path) -> Finding {
     }
 }
 
+/// A file in the directory that has no name and goes when it is closed; `None` where the file system or the system has none such.
+#[cfg(target_os = "linux")]
+fn nameless(data: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::OFlags;
+    use rustix::io::Errno;
+
+    match rustix::fs::open(data, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, 0o600.into()) {
+        Ok(file) => Ok(Some(File::from(file))),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
 /// How long a sync of one block takes.
 fn tried(data: &Path) -> io::Result<Duration> {
-    let mut file = match rustix::fs::open(data, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, 0o600.into()) {
-        Ok(file) => Some(File::from(file)),
-        Err(error)
-            if [rustix::io::Errno::OPNOTSUPP, rustix::io::Errno::ISDIR, rustix::io::Errno::NOENT].contains(&error) =>
-        {
-            None
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let mut file = nameless(data)?;
     let folder = File::open(data)?;
     let mut times = Vec::new();
     for _ in 0..SYNCS {

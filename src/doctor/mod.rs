@@ -113,7 +113,8 @@ fn findings(config: Result<Config, ConfigError>, file: Option<&Path>, overrides:
             let server = directory::server_on(&config.data.directory);
             findings.extend(machine::look(&config, server.as_ref()));
             findings.extend(directory::look(&config, server.as_ref()));
-            findings.extend(edge::look(&config, server.is_some()));
+            let is_served = server.is_some() || directory::may_have_server(&config.data.directory);
+            findings.extend(edge::look(&config, is_served));
         }
         // What needs no configuration, and is not guessed.
         Err(_) => {

@@ -111,6 +111,14 @@ fn beside_a_running_server_it_says_so_and_what_can_be_told() {
     // The server has the port of its own configuration; it is not tried.
     let at = server.base.strip_prefix("http://").expect("it has no TLS");
     says(&doctor(server.data(), &[("STET_SERVER__LISTEN", at)]), 0, "ok", "listening", &[at]);
+    // To another user the server is hidden: that its port is taken is no fault then.
+    if rustix::process::geteuid().is_root() {
+        let mut stranger = command(&["--data", path(server.data())], &[("STET_SERVER__LISTEN", at)]);
+        stranger.uid(65_534).gid(65_534);
+        let looked = run(stranger);
+        says(&looked, 4, "fail", "permissions", &["run stet as the owner"]);
+        says(&looked, 4, "ok", "listening", &[at]);
+    }
     assert_eq!(server.login("editor").get("/v3/auth/connection/check").status, 200);
 }
 
