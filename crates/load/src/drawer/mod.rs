@@ -65,6 +65,9 @@ pub struct Notes {
     doubts: Vec<Doubt<Change>>,
 }
 
+/// A change of a drawer; of a move also that of the other.
+type Halves = ((u16, Change), Option<(u16, Change)>);
+
 impl DrawerLoad {
     /// From the settings, which are checked.
     ///
@@ -93,7 +96,7 @@ impl DrawerLoad {
     }
 
     /// Notes a call of which nobody knows whether it was done: of its drawers all is kept from now on.
-    fn doubt(&self, notes: &mut Notes, halves: Option<((u16, Change), Option<(u16, Change)>)>) {
+    fn doubt(&self, notes: &mut Notes, halves: Option<Halves>) {
         let Some((here, there)) = halves else { return };
         for (drawer, _) in [Some(here), there].into_iter().flatten() {
             self.ledgers[usize::from(drawer)].keep();

@@ -1,6 +1,7 @@
 //! `fail-if`: conditions on the figures of a load, like `p99>50ms`, `failed>1%`, `add.p99>20ms` and `rate<0.9x`.
 
 use super::figure::{Figure, Figures, Unit, ratio};
+use crate::figures::number;
 
 /// How a value is held against its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Condition {
         let (value, bound, mut words) = match self.bound {
             Bound::Value(bound) if self.figure.unit() == Unit::Count => {
                 let value = self.figure.of(&now);
-                let words = format!("{} of {}", value.unwrap_or_default(), now.counts.all());
+                let words = format!("{} of {}", number(value.unwrap_or_default() as u64), number(now.counts.all()));
                 (value, bound, words)
             }
             Bound::Value(bound) => (self.figure.of(&now), bound, self.figure.in_words(comparable)),
