@@ -41,4 +41,5 @@ pub mod simple_date_format;
 mod sysconfig;
 pub mod telemetry;
 mod tls;
+pub mod traces;
 mod weighed;

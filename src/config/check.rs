@@ -110,6 +110,12 @@ impl Config {
                           letters, and the port unless it is the scheme's own";
             faults.unless(is_origin(origin), "server.cors_origins", wanted, origin);
         }
+        let traces = &self.traces;
+        let well = traces.endpoint.is_empty() || is_url(&traces.endpoint);
+        let wanted = "empty, or an `http` or `https` URL like `http://127.0.0.1:4318/v1/traces`";
+        faults.unless(well, "traces.endpoint", wanted, &traces.endpoint);
+        faults.unless(!traces.service_name.is_empty(), "traces.service_name", "a name", &traces.service_name);
+        faults.within("traces.sample_one_in", traces.sample_one_in, 1, 1_000_000);
         let tls = &server.tls;
         let paired = tls.is_on() != tls.key.as_os_str().is_empty();
         let wanted = "given together with `server.tls.certificate`, or not at all";

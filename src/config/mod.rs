@@ -48,7 +48,9 @@ pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
     StoreConfig, for_user,
 };
-pub use self::service::{AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig};
+pub use self::service::{
+    AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig, TracesConfig,
+};
 pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanConfig};
 
 /// The whole configuration. [`Config::load`] gives one that has been checked.
@@ -64,6 +66,8 @@ pub struct Config {
     pub data: DataConfig,
     /// What it logs.
     pub log: LogConfig,
+    /// Where it sends traces.
+    pub traces: TracesConfig,
     /// What it accepts from a client.
     pub limits: LimitsConfig,
     /// How it meets clients that were made for another server.
@@ -113,6 +117,7 @@ impl Default for Config {
             server: ServerConfig::default(),
             data: DataConfig::default(),
             log: LogConfig::default(),
+            traces: TracesConfig::default(),
             limits: LimitsConfig::default(),
             compat: CompatConfig::default(),
             auth: AuthConfig::default(),

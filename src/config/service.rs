@@ -103,6 +103,24 @@ impl Default for LogConfig {
     }
 }
 
+/// `[traces]`: where it sends traces of requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TracesConfig {
+    /// URL at which a collector takes OTLP over HTTP. Empty: no traces.
+    pub endpoint: String,
+    /// What the traces call this server.
+    pub service_name: String,
+    /// Of so many requests that begin a trace one is traced.
+    pub sample_one_in: u32,
+}
+
+impl Default for TracesConfig {
+    fn default() -> TracesConfig {
+        TracesConfig { endpoint: String::new(), service_name: "stet".to_owned(), sample_one_in: 1 }
+    }
+}
+
 /// `[limits]`: what it accepts from a client. Requests beyond it are refused before they cost memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

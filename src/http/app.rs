@@ -22,6 +22,7 @@ use super::shared::Shared;
 use crate::limits::Pool;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
+use crate::traces::Traces;
 
 /// Where in its life the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub struct App {
     pub shown_metrics: Shared,
     /// The meters of the endpoints.
     pub meters: Meters,
+    /// Where traces go, if anywhere.
+    pub traces: Option<Traces>,
     /// What `/openapi.json` answers, once it was asked for.
     pub openapi: OnceCell<Served>,
     /// By which objects are changed.
@@ -116,6 +119,7 @@ impl App {
             call_limit: CallLimit::new(config.limits.calls_per_minute),
             replies: Pool::new(config.limits.reply_bytes_under_way),
             bodies: Bodies::new(&config.limits),
+            traces: Traces::configured(&config.traces),
             router: Router::new(routes()),
             meters: Meters::of(routes()),
             newsroom,

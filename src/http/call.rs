@@ -34,6 +34,7 @@ use crate::limits::Room;
 use crate::receipts::Claim;
 use crate::records::Cached;
 use crate::records::Display;
+use crate::traces;
 
 /// The time after which a caller whose body is still coming is looked at again: less than a session may idle for.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -73,6 +74,8 @@ pub struct Call {
     pub client: IpAddr,
     /// Whom what it does is done for.
     pub trace: Trace,
+    /// The request's part in a trace of OpenTelemetry, if there are any.
+    pub otel: Option<traces::Trace>,
 }
 
 impl Call {
@@ -405,6 +408,7 @@ mod tests {
                 expect: None,
                 client: IpAddr::from([127, 0, 0, 1]),
                 trace: Trace::none(),
+                otel: None,
             };
             let held = size_of_val(&*(handler.answer)(call));
             assert!(held <= 6 << 10, "{}: {held} bytes", route.id);

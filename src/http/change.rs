@@ -25,6 +25,7 @@ use super::call::Call;
 use crate::auth::Privilege;
 use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
+use crate::traces::Step;
 
 /// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
 pub struct Changes(Repository);
@@ -174,7 +175,10 @@ impl Call {
         container: &Container<C::Family>,
         command: C,
     ) -> Result<Left<C::Reply, C::Family>> {
-        let outcome = self.app.changes.0.execute(container.loid, command, self.request()?).await;
+        let request = self.request()?;
+        let traced = self.traced(C::NAME);
+        let outcome = self.app.changes.0.execute(container.loid, command, request).await;
+        drop(traced);
         match outcome {
             // The caller was let to it by its name in the path, and this is what they have left.
             Ok(Done { reply, view }) => Ok(Left { reply, view: SeenView(view) }),
@@ -187,7 +191,10 @@ impl Call {
     /// # Errors
     /// As [`Call::change`].
     pub async fn change_all<J: Joint>(&self, joint: J) -> Result<Jointly<J::Reply>> {
-        let outcome = self.app.changes.0.jointly(joint, self.request()?).await;
+        let request = self.request()?;
+        let traced = self.traced(J::NAME);
+        let outcome = self.app.changes.0.jointly(joint, request).await;
+        drop(traced);
         match outcome {
             Ok(done) => Ok(done),
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
@@ -200,7 +207,10 @@ impl Call {
     /// # Errors
     /// As [`Call::change`].
     pub async fn change_one_of_many<J: Joint>(&self, joint: J) -> Result<J::Reply> {
-        let outcome = self.app.changes.0.joint(joint, self.request()?).await;
+        let request = self.request()?;
+        let traced = self.traced(J::NAME);
+        let outcome = self.app.changes.0.joint(joint, request).await;
+        drop(traced);
         match outcome {
             Ok(done) => Ok(done),
             Err(error) => Err(self.with_current(error, &Display::bare()).await),
@@ -213,6 +223,11 @@ impl Call {
     /// See [`Messages::send`](crate::messages::Messages::send).
     pub async fn send(&self, mail: Mail) -> Result<Message> {
         self.app.messages.send(mail, self.request()?).await
+    }
+
+    /// The span of a change in the request's trace, if there is one: until it is dropped, when the change is on disk or refused.
+    fn traced(&self, command: &'static str) -> Option<Step> {
+        self.otel.as_ref().map(|trace| trace.step(command))
     }
 
     /// What every change goes with.

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
@@ -41,6 +41,7 @@ use crate::auth::LiveSession;
 use crate::give_way;
 use crate::limits::{Holder, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
+use crate::traces::{self, Answered};
 
 /// Name of the response header that carries the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -83,14 +84,15 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let span = tracing::debug_span!("request", id = %request_id, method = %http.method(), path);
     let client = client::client_address(&http, &app.proxies);
     let trace = Trace::of(Asked { request: request_id, client }, span);
-    let mut known = Known::default();
+    let otel = app.traces.as_ref().map(|traces| traces.begin(http.headers(), SystemTime::now()));
+    let mut known = Known { otel: otel.clone(), ..Known::default() };
     let route = known.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
     let answering = trace.follow(with_behalf(answer(&app, &http, path, payload, (client, &trace), &mut known)));
     let outcome = Timed::new(pin!(answering), endpoint).await;
     // What is answered or refused may come from rows, and the next call look at views.
     app.repository.views_agree().await;
-    let Known { route: found, claim, standing, holder } = known;
+    let Known { route: found, claim, standing, holder, otel: _ } = known;
     let found = found.get();
     let mut response = match outcome {
         Ok(reply) => {
@@ -120,6 +122,17 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
     app.meters.record(endpoint, status, took);
+    if let Some(otel) = otel {
+        let (route, id) = (found.map(|route| route.path), request_id.to_string());
+        otel.answered(&Answered {
+            endpoint,
+            route,
+            method: http.method().as_str(),
+            path,
+            status: status.as_u16(),
+            id: &id,
+        });
+    }
     trace.in_scope(|| {
         let took_us = took.as_micros() as u64;
         if status.is_server_error() {
@@ -141,6 +154,8 @@ struct Known {
     standing: Option<Standing>,
     /// By whom a large reply is held.
     holder: Option<Text>,
+    /// The call's part in a trace of OpenTelemetry.
+    otel: Option<traces::Trace>,
 }
 
 async fn answer(
@@ -239,6 +254,7 @@ async fn answer(
         expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
         client,
         trace: trace.clone(),
+        otel: known.otel.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
     AssertUnwindSafe((route.handler().answer)(call)).catch_unwind().await.unwrap_or_else(|_| {

@@ -271,6 +271,11 @@ pub(super) const METRICS: &[Metric] = &[
         "Pictures that were scaled, or could not be.",
     ),
     counter(
+        "stet_trace_batches_total",
+        &[("outcome", Values::These(|| vec!["sent", "failed"]))],
+        "Batches of spans for the collector of traces, where one is configured.",
+    ),
+    counter(
         "stet_log_lines_dropped_total",
         &[("why", Values::These(|| vec!["unread", "repeated"]))],
         "Lines that are not in the log: nobody read it in time, or one place in the code had too many.",

@@ -265,6 +265,10 @@ impl Prepared {
         if let Err(error) = self.app.sessions.flush().await {
             tracing::warn!(%error, "when sessions were last used could not be saved");
         }
+        if let Some(traces) = self.app.traces.clone() {
+            // It waits for the collector. Cut off only when the runtime ends.
+            let _ = tokio::task::spawn_blocking(move || traces.end()).await;
+        }
         self.close().await;
         outcome
     }

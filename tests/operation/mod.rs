@@ -12,6 +12,7 @@ mod manual;
 pub mod metrics;
 mod probe;
 mod serving;
+mod traces;
 mod transfer;
 
 use std::io::{BufRead, BufReader, Read};
