@@ -168,7 +168,8 @@ fn a_fault_in_the_configuration_is_named_before_anything_is_made() {
 
 #[test]
 fn at_sigterm_a_request_under_way_gets_its_answer() {
-    let mut server = Server::start();
+    // One thread for both connections.
+    let mut server = Server::with(&[("SERVER__WORKERS", "1")]);
     let client = server.login("editor");
     let token = client.token.clone().expect("a login gives a token");
     let address = server.base.strip_prefix("http://").expect("the address is known").to_owned();

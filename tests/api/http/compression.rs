@@ -100,7 +100,7 @@ fn what_gains_nothing_or_must_not_be_is_not_compressed() {
     // Bytes that are compressed by nature, and a part of a text: its bytes are counted in what the whole is.
     let noise: Vec<u8> = (0..20_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let folder = own_folder();
-    let mut stored = |name: &str, kind: &str, media_type: &str, bytes: &[u8]| {
+    let stored = |name: &str, kind: &str, media_type: &str, bytes: &[u8]| {
         let options = json!({ "name": name, "type": kind, "folderPath": folder });
         let made = client.upload("/v3/object/create", &options, Some((name, media_type, bytes))).ok();
         format!("/v3/object/{}/content", made["id"].as_str().expect("it has an id"))
