@@ -16,6 +16,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use stet_actors::object::Text;
 
+use super::held::Held;
 use crate::limits::{PIECE, Pool, Taken};
 
 /// Memory of a coder, at most: brotli's with its window. What goes out at once needs it for a moment; counted is who waits for a client.
@@ -79,7 +80,7 @@ impl Compression<'_> {
         // It says in the head what it does, and that it depends on what was asked for.
         response.map_body(|head, body| {
             let slices = Slices { body, left: Bytes::new(), taken: 0 };
-            BoxBody::new(Coded { body: Encoder::response(coding, head, slices), _room: room })
+            BoxBody::new(Held::new(Encoder::response(coding, head, slices), room))
         })
     }
 
@@ -141,24 +142,6 @@ impl MessageBody for Slices {
         let size = self.left.len().min(SLICE);
         self.taken += size;
         Poll::Ready(Some(Ok(self.left.split_to(size))))
-    }
-}
-
-/// A body on its way through a coder, and the room that the coder has.
-struct Coded {
-    body: Encoder<Slices>,
-    _room: Taken,
-}
-
-impl MessageBody for Coded {
-    type Error = <Encoder<Slices> as MessageBody>::Error;
-
-    fn size(&self) -> BodySize {
-        self.body.size()
-    }
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.body).poll_next(cx)
     }
 }
 

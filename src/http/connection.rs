@@ -10,21 +10,19 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::error::Error as StdError;
 use std::net::Shutdown;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::rt::net::TcpStream;
-use bytes::Bytes;
 use socket2::{SockRef, Socket};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+
+use super::held::Held;
 
 /// Bytes of a body that are in the system's hands as soon as they are sent: while they are on their way, no time need be given.
 const SMALL: u64 = 4 << 10;
@@ -129,7 +127,7 @@ impl CallUnderWay {
         reply.map_body(|_, body| match body.size() {
             BodySize::None => body,
             BodySize::Sized(size) if size <= SMALL => body,
-            _ => BoxBody::new(Held { body, _call: self }),
+            _ => BoxBody::new(Held::new(body, self)),
         })
     }
 }
@@ -139,24 +137,6 @@ impl Drop for CallUnderWay {
         let connection = &self.connection;
         connection.calls.set(connection.calls.get() - 1);
         connection.idle_since.set(Instant::now());
-    }
-}
-
-/// A body, and the call that it is the reply to.
-struct Held {
-    body: BoxBody,
-    _call: CallUnderWay,
-}
-
-impl MessageBody for Held {
-    type Error = Box<dyn StdError>;
-
-    fn size(&self) -> BodySize {
-        self.body.size()
-    }
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.body).poll_next(cx)
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod dates;
 pub(crate) mod dispatch;
 pub mod error;
 pub(crate) mod etag;
+pub(crate) mod held;
 pub(crate) mod home;
 pub(crate) mod identify;
 pub(crate) mod intake;

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 
+use super::held::Held;
 use crate::limits::{PIECE, Pool, Share, Taken};
 
 /// How the bytes of an answer count.
@@ -60,7 +61,7 @@ pub fn in_pieces(response: HttpResponse, held: u64, counted: &Counted<'_>) -> Re
         Err(stream) if held <= PIECE as u64 => return Ok(head.set_body(stream)),
         Err(stream) => {
             let taken = counted.take(held)?;
-            return Ok(head.set_body(BoxBody::new(Stream { stream, _taken: taken })));
+            return Ok(head.set_body(BoxBody::new(Held::new(stream, taken))));
         }
     };
     let taken = counted.take(size)?;
@@ -76,24 +77,6 @@ impl Counted<'_> {
                 share.take(bytes, pool.nothing(&holder), *may_fail).map(Some).ok_or_else(no_room)
             }
         }
-    }
-}
-
-/// What comes in pieces by itself, and what it holds meanwhile.
-struct Stream {
-    stream: BoxBody,
-    _taken: Option<Arc<Taken>>,
-}
-
-impl MessageBody for Stream {
-    type Error = Box<dyn std::error::Error>;
-
-    fn size(&self) -> BodySize {
-        self.stream.size()
-    }
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.stream).poll_next(cx)
     }
 }
 
