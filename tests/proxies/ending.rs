@@ -160,6 +160,33 @@ impl Drop for Activated {
 }
 
 #[test]
+fn a_call_that_comes_while_nobody_listens_waits_until_somebody_does() {
+    for kind in [Kind::Haproxy, Kind::Caddy] {
+        let data = TempDir::new().expect("a temporary directory can be made");
+        Filled::sample().lay_out(data.path());
+        // Bound, so that the port is nobody else's, and refused, for nobody listens.
+        let port = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
+        port.set_reuse_address(true).expect("it can be set");
+        port.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a port can be had");
+        let address = port.local_addr().ok().and_then(|address| address.as_socket()).expect("it has an address").to_string();
+        let proxy = kind.before_address(&address, &[]);
+        let client = proxy.client();
+        let (asks, asked) = std::sync::mpsc::channel();
+        let asking = std::thread::spawn(move || {
+            asks.send(()).expect("somebody waits for it");
+            client.try_send("GET", "/readyz", &[], b"")
+        });
+        asked.recv().expect("it asks");
+        let mut command = Command::new(binary());
+        command.args(["serve", "--listen", &address, "--data"]).arg(data.path());
+        let mut server = Activated { child: command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be started") };
+        let answer = asking.join().expect("it asks").unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        assert_eq!(answer.status, 200, "{kind:?}: {}", String::from_utf8_lossy(&answer.body));
+        assert!(server.child.try_wait().expect("it can be asked").is_none());
+    }
+}
+
+#[test]
 fn no_call_is_lost_when_a_server_is_started_again_at_a_socket_that_stays_open() {
     for kind in Kind::ALL {
         let data = TempDir::new().expect("a temporary directory can be made");
