@@ -89,11 +89,11 @@ fn serve(
         // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
         let stops = asked_to_stop();
         actix::spawn(reload::at_hang_up(config.clone(), again));
-        actix::spawn(service_manager::show_life());
         let listening = |address: &str| {
             // One line, for people and for programs that start stet; the reader may have gone.
             let _ = writeln!(io::stdout(), "listening on {address}");
             service_manager::ready(address);
+            actix::spawn(service_manager::show_life());
         };
         say_what_starts(&config);
         for name in Config::unread_variables() {

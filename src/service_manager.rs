@@ -1,6 +1,8 @@
 //! What the service manager (systemd) is told, where one has started this process and asks for it: sd_notify(3). Without one
 //! nothing is told, and nothing is the worse for it.
 
+use std::sync::OnceLock;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -39,8 +41,31 @@ pub async fn show_life() {
     }
 }
 
+/// Messages that wait for a service manager that is slow to take them; further ones are dropped.
+const QUEUED: usize = 64;
+
+/// Goes out on a thread of its own: a service manager that takes nothing must hold nobody up.
 fn tell(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(%error, "the service manager can't be told how it stands");
+    static TELLER: OnceLock<Option<SyncSender<String>>> = OnceLock::new();
+    let Some(teller) = TELLER.get_or_init(teller) else { return };
+    let lines: Vec<String> = state.iter().map(ToString::to_string).collect();
+    if teller.try_send(lines.join("\n")).is_err() {
+        tracing::warn!("the service manager does not take what it is told");
     }
+}
+
+/// The thread that tells; none without a service manager.
+fn teller() -> Option<SyncSender<String>> {
+    std::env::var_os("NOTIFY_SOCKET")?;
+    let (teller, told) = sync_channel::<String>(QUEUED);
+    let tell = move || {
+        for lines in told {
+            if let Err(error) = sd_notify::notify(&[NotifyState::Custom(&lines)]) {
+                tracing::warn!(%error, "the service manager can't be told how it stands");
+            }
+        }
+    };
+    let started = std::thread::Builder::new().name("stet-manager".to_owned()).spawn(tell);
+    started.inspect_err(|error| tracing::error!(%error, "no thread to tell the service manager anything")).ok()?;
+    Some(teller)
 }

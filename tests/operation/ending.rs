@@ -105,6 +105,20 @@ fn a_service_manager_that_watches_sees_it_alive() {
     drop(serving);
 }
 
+#[test]
+fn a_service_manager_that_takes_nothing_holds_nobody_up() {
+    // The system keeps some ten messages for it.
+    let (data, manager) = (used_directory(), Manager::new());
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", &manager.path).env("WATCHDOG_USEC", "2000");
+    let serving = Serving::start(command);
+    for _ in 0..50 {
+        assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    }
+    assert_eq!(serving.end().0, Some(0));
+    assert!(manager.told().starts_with("READY=1\n"));
+}
+
 /// Starts what follows with a socket that listens already, as a `.socket` unit does, and says at which port.
 const ACTIVATE: &str = "
 import os, socket, sys

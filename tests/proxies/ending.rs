@@ -168,7 +168,8 @@ fn a_call_that_comes_while_nobody_listens_waits_until_somebody_does() {
         let port = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
         port.set_reuse_address(true).expect("it can be set");
         port.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a port can be had");
-        let address = port.local_addr().ok().and_then(|address| address.as_socket()).expect("it has an address").to_string();
+        let address =
+            port.local_addr().ok().and_then(|address| address.as_socket()).expect("it has an address").to_string();
         let proxy = kind.before_address(&address, &[]);
         let client = proxy.client();
         let (asks, asked) = std::sync::mpsc::channel();
@@ -179,7 +180,9 @@ fn a_call_that_comes_while_nobody_listens_waits_until_somebody_does() {
         asked.recv().expect("it asks");
         let mut command = Command::new(binary());
         command.args(["serve", "--listen", &address, "--data"]).arg(data.path());
-        let mut server = Activated { child: command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be started") };
+        let mut server = Activated {
+            child: command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it can be started"),
+        };
         let answer = asking.join().expect("it asks").unwrap_or_else(|error| panic!("{kind:?}: {error}"));
         assert_eq!(answer.status, 200, "{kind:?}: {}", String::from_utf8_lossy(&answer.body));
         assert!(server.child.try_wait().expect("it can be asked").is_none());
