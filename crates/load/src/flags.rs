@@ -93,8 +93,8 @@ pub struct Flags {
     #[arg(long, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
-    /// Ends with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare, rate<0.9x; may be given again
-    /// [default: failed>0]
+    /// Ends with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare, rate<0.9x; may be given again.
+    /// Without it: failed>0
     #[arg(long, value_name = "CONDITION")]
     #[serde(rename = "fail-if", skip_serializing_if = "Vec::is_empty")]
     fail_if: Vec<String>,
