@@ -84,6 +84,7 @@ fn serve(
     again: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
 ) -> Result<(), Failure> {
     let passed = passed.map_err(|error| Failure::new(Exit::Failed, format!("LISTEN_FDS: {error}")))?;
+    say_what_starts(&config);
     server::connections(&config)?;
     actix::System::new().block_on(async {
         // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
@@ -95,7 +96,6 @@ fn serve(
             service_manager::ready(address);
             actix::spawn(service_manager::show_life());
         };
-        say_what_starts(&config);
         for name in Config::unread_variables() {
             tracing::warn!(
                 name,

@@ -31,7 +31,7 @@ fn the_start_says_which_stet_with_which_configuration_on_which_directory() {
     let said = |command: Command| {
         assert_eq!(Serving::logging(command, std::fs::File::create(&log).expect("a log can be made")).end().0, Some(0));
         let lines = std::fs::read_to_string(&log).expect("it has logged");
-        lines.lines().find(|line| line.contains("stet starts")).expect(&lines).to_owned()
+        lines.lines().next().filter(|first| first.contains("stet starts")).expect(&lines).to_owned()
     };
     let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
     let plain = said(stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]));
