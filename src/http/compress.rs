@@ -19,8 +19,12 @@ use stet_actors::object::Text;
 use super::held::Held;
 use crate::limits::{PIECE, Pool, Taken};
 
-/// Memory of a coder, at most: brotli's with its window. What goes out at once needs it for a moment; counted is who waits for a client.
+/// Memory of a coder, at most: brotli's with its window.
 const CODER_BYTES: u64 = 8 << 20;
+
+/// The same for a reply of no more than a piece, of which no coder sees more than that. It counts too: it is made with the reply's head,
+/// and stays while the client has not taken the replies before.
+const SMALL_CODER_BYTES: u64 = 1 << 20;
 
 /// The codings, and what they add to the ETag of a representation.
 const CODINGS: [(ContentEncoding, &str); 3] =
@@ -84,11 +88,11 @@ impl Compression<'_> {
         })
     }
 
-    /// Room for a coder, which a large reply has for as long as its client takes; none is needed for one that goes out at once.
+    /// Room for a coder, for as long as the reply is under way.
     fn room(&self, size: Option<u64>) -> Option<Taken> {
         let mut room = self.pool.nothing(&self.holder.clone().unwrap_or_else(|| "".into()));
-        let waits = size.is_none_or(|size| size > PIECE as u64);
-        (!waits || room.grow_to(CODER_BYTES)).then_some(room)
+        let is_small = size.is_some_and(|size| size <= PIECE as u64);
+        room.grow_to(if is_small { SMALL_CODER_BYTES } else { CODER_BYTES }).then_some(room)
     }
 }
 
@@ -149,6 +153,8 @@ impl MessageBody for Slices {
 mod tests {
     use std::future::poll_fn;
 
+    use actix_web::test::TestRequest;
+
     use super::*;
 
     #[tokio::test]
@@ -173,6 +179,27 @@ mod tests {
         }
         // One behind each piece, which ends with a slice.
         assert!(all == whole && pauses == 2, "{} bytes, {pauses} pauses", all.len());
+    }
+
+    #[test]
+    fn a_coder_counts_while_its_reply_is_under_way_and_without_room_there_is_none() {
+        let pool = Pool::new(4 * CODER_BYTES);
+        let answer = |bytes: usize| {
+            let http = TestRequest::get().insert_header((header::ACCEPT_ENCODING, "br")).to_http_request();
+            let response = HttpResponse::Ok().content_type("application/json").body("a".repeat(bytes));
+            let holder = Some("reader".into());
+            Compression { from: 1, secret: false, pool: &pool, holder }.of(response, &http)
+        };
+        let is_coded = |response: &HttpResponse| response.headers().contains_key(header::CONTENT_ENCODING);
+        // One user has a quarter of the pool.
+        let small: Vec<_> = (0..20).map(|_| answer(5000)).collect();
+        assert_eq!(small.iter().filter(|response| is_coded(response)).count() as u64, CODER_BYTES / SMALL_CODER_BYTES);
+        assert_eq!(pool.taken(), CODER_BYTES);
+        assert!(!is_coded(&answer(PIECE + 1)));
+        drop(small);
+        assert_eq!(pool.taken(), 0);
+        let large = answer(PIECE + 1);
+        assert!(is_coded(&large) && pool.taken() == CODER_BYTES);
     }
 
     #[test]
