@@ -69,6 +69,19 @@ pub fn drive(target: &Target, asked: &[Vec<Vec<u8>>], length: Duration) -> Load 
     })
 }
 
+/// The body of the answer to one request, which must be 200.
+pub fn ask(address: &str, request: &[u8]) -> Vec<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+    runtime.block_on(async {
+        let mut stream = TcpStream::connect(address).await.expect("the server listens");
+        stream.write_all(request).await.expect("the server reads");
+        let mut body = Vec::new();
+        let status = answer(&mut stream, &mut body).await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+        body
+    })
+}
+
 async fn one(mut stream: TcpStream, speaks: Speaks, requests: Vec<Vec<u8>>, until: Instant) -> (Vec<Duration>, usize) {
     let (mut took, mut errors, mut buffer) = (Vec::new(), 0, Vec::with_capacity(1 << 16));
     // A whole turn each time: an add is followed by its delete, so that the next measurement finds things as this one did.

@@ -2,7 +2,7 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, caches, rights, start, redis, liveblog, followers, topic, folder, disk, threads.
+//! read, caches, rights, start, redis, trailbase, liveblog, followers, topic, folder, disk, threads.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
 //! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
@@ -16,6 +16,7 @@ mod redis;
 mod stet;
 mod threads;
 mod topic;
+mod trailbase;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -70,6 +71,9 @@ fn main() {
         for (what, drawers) in [("one hot drawer", 1), ("1,000 drawers", 1000)] {
             beside_redis(&plan, what, 64, drawers);
         }
+    }
+    if wanted("trailbase") {
+        trailbase::beside(&plan);
     }
     if wanted("liveblog") {
         liveblog::sizes(&plan);
@@ -192,7 +196,7 @@ fn append_median(directory: &std::path::Path, length: Duration) -> Duration {
 /// A drawer of 50 items read whole, and asked for with its ETag, beside a bare handler that answers the same bytes.
 fn reads(plan: &Plan) {
     let server = Stet::start("journal");
-    let (path, etag) = server.drawer_of_fifty();
+    let (path, etag) = server.drawer_of(50);
     beside_bare(plan, &server, "a drawer of 50 items", &path, &etag);
 }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::client::{Target, answer, drive};
+use super::client::{Target, ask, drive};
 
 pub struct Stet {
     child: Child,
@@ -148,16 +148,7 @@ impl Stet {
 
     /// The body of the answer to a request.
     pub fn body_of(&self, request: &[u8]) -> Vec<u8> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
-        runtime.block_on(async {
-            let mut stream = TcpStream::connect(&self.address).await.expect("the server listens");
-            stream.write_all(request).await.expect("the server reads");
-            let mut body = Vec::new();
-            let status = answer(&mut stream, &mut body).await;
-            assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
-            body
-        })
+        ask(&self.address, request)
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -233,10 +224,29 @@ impl Stet {
         [&self.token, &limited].map(|token| self.raw_as(token, "GET", &path, &[], b""))
     }
 
-    /// Path of a drawer of 50 items with its items, and the ETag of that.
-    pub fn drawer_of_fifty(&self) -> (String, String) {
-        let stories: Vec<String> = (0..50).map(|n| self.story(&format!("read-{n}.xml"))).collect();
-        let drawer = self.drawer("fifty", &stories);
+    /// For each client: the record of a story of its own.
+    pub fn reads_in(&self, clients: usize) -> Vec<Vec<Vec<u8>>> {
+        let story = |client: usize| self.story(&format!("read-{client}.xml"));
+        (0..clients).map(|client| vec![self.request("GET", &format!("/v3/object/{}", story(client)), &[])]).collect()
+    }
+
+    /// For each client: an item of its own, of a drawer of so many, put near the middle and away from it, with these headers.
+    pub fn moves_in(&self, clients: usize, items: usize, headers: &[(&str, &str)]) -> Vec<Vec<Vec<u8>>> {
+        let stories: Vec<String> = (0..items).map(|n| self.story(&format!("move-{n}.xml"))).collect();
+        let drawer = self.drawer("moves", &stories);
+        let own = stories.iter().take(clients);
+        own.map(|story| {
+            let item = format!("/v3/container/drawer/{drawer}/item/{story}");
+            let places = [items / 2, items / 3].map(|place| format!("{item}/position/{place}"));
+            places.map(|path| self.request("PUT", &path, headers)).to_vec()
+        })
+        .collect()
+    }
+
+    /// Path of a drawer of so many items with its items, and the ETag of that.
+    pub fn drawer_of(&self, items: usize) -> (String, String) {
+        let stories: Vec<String> = (0..items).map(|n| self.story(&format!("read-{n}.xml"))).collect();
+        let drawer = self.drawer(&format!("drawer-of-{items}"), &stories);
         let path = format!("/v3/container/drawer/{drawer}?showItems=true");
         let etag = self.etag_of(&path);
         (path, etag)

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, DirEntry};
+use std::time::{Duration, Instant};
 
-use super::client::{Target, drive};
+use super::client::{Load, Target, drive};
 use super::stet::Stet;
 use super::{Plan, Requests, median};
 
@@ -28,31 +29,48 @@ pub fn costs(plan: &Plan) {
     for (what, work) in WORK {
         let server = Stet::start("journal");
         let asked = work(&server);
-        let mut rounds: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
+        let mut costs = Costs::default();
         let mut rates = Vec::new();
         for _ in 0..plan.rounds {
-            let before = ticks(server.pid());
-            let load = drive(&Target::new(&server.address), &asked, plan.length);
+            let load = costs.during(server.pid(), || drive(&Target::new(&server.address), &asked, plan.length));
             assert_eq!(load.errors, 0, "{what}");
             rates.push(load.rate);
-            let mut round: BTreeMap<String, [f64; 2]> = BTreeMap::new();
-            for (thread, (name, after)) in ticks(server.pid()) {
-                let before = before.get(&thread).map_or([0, 0], |(_, before)| *before);
-                let used = round.entry(name).or_default();
-                for kind in [0, 1] {
-                    used[kind] += micros(after[kind] - before[kind]) / load.answers as f64;
-                }
-            }
-            for (name, used) in round {
-                rounds.entry(name).or_default().push(used);
-            }
         }
         println!(
             "\n{what}, {CLIENTS} clients, {:.0}/s; microseconds each, in the program and in the kernel:",
             median(&mut rates)
         );
+        costs.print();
+    }
+}
+
+/// What the threads of a process have used for each answer, by name and round: microseconds in the program and in the kernel.
+#[derive(Default)]
+pub struct Costs(BTreeMap<String, Vec<[f64; 2]>>);
+
+impl Costs {
+    /// A round: runs the load, and notes what the process has used meanwhile.
+    pub fn during(&mut self, pid: u32, load: impl FnOnce() -> Load) -> Load {
+        let before = ticks(pid);
+        let load = load();
+        let mut round: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        for (thread, (name, after)) in ticks(pid) {
+            let before = before.get(&thread).map_or([0, 0], |(_, before)| *before);
+            let used = round.entry(name).or_default();
+            for kind in [0, 1] {
+                used[kind] += micros(after[kind] - before[kind]) / load.answers as f64;
+            }
+        }
+        for (name, used) in round {
+            self.0.entry(name).or_default().push(used);
+        }
+        load
+    }
+
+    /// A line for each name of threads, with the medians of its rounds, and their sum.
+    pub fn print(&self) {
         let mut sum = 0.0;
-        for (thread, each) in &rounds {
+        for (thread, each) in &self.0 {
             let [program, kernel] =
                 [0, 1].map(|kind| median(&mut each.iter().map(|round| round[kind]).collect::<Vec<_>>()));
             sum += program + kernel;
@@ -61,6 +79,23 @@ pub fn costs(plan: &Plan) {
             }
         }
         println!("  {:<24} {sum:>6.1}", "together");
+    }
+}
+
+/// Waits until a process does next to nothing any more: until what it had put off is done.
+pub fn settle(pid: u32) {
+    let used = || ticks(pid).values().map(|(_, used)| used[0] + used[1]).sum::<u64>();
+    let begun = Instant::now();
+    let mut before = used();
+    loop {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = used();
+        // A tick is some ten milliseconds.
+        if now <= before + 1 {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "process {pid} does not come to rest");
+        before = now;
     }
 }
 
