@@ -6,7 +6,7 @@
 use std::io::Cursor;
 
 use bytes::Bytes;
-use fast_image_resize::Resizer;
+use fast_image_resize::{ResizeOptions, Resizer};
 use image::codecs::gif::GifDecoder;
 use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
 use image::codecs::png::{PngDecoder, PngEncoder};
@@ -34,8 +34,9 @@ pub(super) struct Bounds {
     pub bytes: u64,
 }
 
-/// Bytes that scaling a picture takes at most, beside its file. A picture that can be seen through is copied whole before it is
-/// scaled, with the colours weighed by how much can be seen of them.
+/// Bytes that scaling a picture takes at most, beside its file. Once the decoder has gone, its bytes do for the four of a pixel that is
+/// scaled. A picture that can be seen through is copied whole before it is scaled, with the colours weighed by how much can be seen of
+/// them.
 fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
     let each = u64::from(color.bytes_per_pixel());
     let copied = if color.has_alpha() { each } else { 0 };
@@ -101,16 +102,22 @@ fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most: Bound
     let orientation = decoder.orientation().ok();
     let profile = decoder.icc_profile().ok().flatten();
     let mut picture = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+    let color = picture.color();
     let (width, height) = (to_width, to_height);
     if (width, height) != (picture.width(), picture.height()) {
-        let mut scaled = DynamicImage::new(width, height, picture.color());
-        Resizer::new().resize(&picture, &mut scaled, None).map_err(|error| format!("it can't be scaled: {error}"))?;
+        // One kind of pixels for all: code for each kind would be 2 MB of the program.
+        let pixels = DynamicImage::from(picture.into_rgba8());
+        let mut scaled = DynamicImage::new(width, height, pixels.color());
+        let options = ResizeOptions::new().use_alpha(color.has_alpha());
+        Resizer::new()
+            .resize(&pixels, &mut scaled, &options)
+            .map_err(|error| format!("it can't be scaled: {error}"))?;
         picture = scaled;
     }
     if let Some(orientation) = orientation {
         picture.apply_orientation(orientation);
     }
-    encode(picture, profile).map_err(|error| format!("it can't be encoded: {error}"))
+    encode(picture, color, profile).map_err(|error| format!("it can't be encoded: {error}"))
 }
 
 /// The size of a picture that fits, with the same proportions as far as whole pixels allow.
@@ -124,8 +131,9 @@ fn within(width: u32, height: u32, longest: u32) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-fn encode(picture: DynamicImage, profile: Option<Vec<u8>>) -> ImageResult<Scaled> {
-    let alpha = picture.color().has_alpha().then(|| picture.to_rgba8());
+/// The file of a picture that came in these colours.
+fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> ImageResult<Scaled> {
+    let alpha = color.has_alpha().then(|| picture.to_rgba8());
     let seen_through = alpha.filter(|rgba| rgba.pixels().any(|pixel| pixel.0[3] < u8::MAX));
     let mut bytes = Vec::new();
     if let Some(rgba) = seen_through {
@@ -138,7 +146,7 @@ fn encode(picture: DynamicImage, profile: Option<Vec<u8>>) -> ImageResult<Scaled
         return Ok(Scaled { media_type: "image/png", extension: "png", bytes: bytes.into() });
     }
     let mut encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
-    let (picture, space) = if picture.color().has_color() {
+    let (picture, space) = if color.has_color() {
         (DynamicImage::from(picture.into_rgb8()), b"RGB ")
     } else {
         (DynamicImage::from(picture.into_luma8()), b"GRAY")
