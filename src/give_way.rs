@@ -8,6 +8,7 @@
 //!
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
+use std::any::Any;
 use std::cmp::Ordering;
 use std::future::ready;
 use std::sync::LazyLock;
@@ -136,6 +137,13 @@ impl Aside {
     /// # Panics
     /// When `work` does.
     pub async fn work<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let outcome = self.untyped(Box::new(move || Box::new(work()))).await?;
+        // It is what `work` has given.
+        outcome.downcast().map(|outcome| *outcome).map_err(|_| Error::internal())
+    }
+
+    /// [`Aside::work`] without types: a task of its own for each kind of work would be 1 MB of the program.
+    async fn untyped(self, work: Box<dyn FnOnce() -> Untyped + Send>) -> Result<Untyped> {
         let trace = Trace::current();
         let working = tokio::task::spawn_blocking(move || {
             let _turn = self;
@@ -148,6 +156,9 @@ impl Aside {
         }
     }
 }
+
+/// What work has given, of any type.
+type Untyped = Box<dyn Any + Send>;
 
 /// [`Aside::work`], when its turn has come.
 ///

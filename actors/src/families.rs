@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::bundle::Bundle;
 use crate::document::Document;
 use crate::drawer::Drawer;
-use crate::error::Result;
 use crate::family::Family;
 use crate::folder::Folder;
 use crate::id::Loid;
@@ -24,6 +25,9 @@ use crate::web_container::WebContainer;
 #[derive(Debug, Clone, Copy)]
 pub struct Families(&'static [Entry]);
 
+/// See [`Registry::start`].
+type Start = fn(&Registry, Loid, Option<watch::Receiver<()>>, u64) -> Arc<dyn AnyHandle>;
+
 /// A family in a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
@@ -32,21 +36,24 @@ pub struct Entry {
     hides_parts: bool,
     part_events: &'static [&'static str],
     prove: fn(&Record, &mut Proof<'_>) -> Result<(), StoreError>,
-    handle: fn(&Registry, Loid) -> Result<Arc<dyn AnyHandle>>,
+    start: Start,
 }
+
+/// A static, so that its functions are made in this crate alone; a constant would bring them into each crate that names it.
+static LIST: [Entry; 8] = [
+    Entry::of::<Document>(),
+    Entry::of::<Folder>(),
+    Entry::of::<Drawer>(),
+    Entry::of::<Liveblog>(),
+    Entry::of::<Topic>(),
+    Entry::of::<TopicPlan>(),
+    Entry::of::<Bundle>(),
+    Entry::of::<WebContainer>(),
+];
 
 impl Families {
     /// All families.
-    pub const ALL: Families = Families::of(&[
-        Entry::of::<Document>(),
-        Entry::of::<Folder>(),
-        Entry::of::<Drawer>(),
-        Entry::of::<Liveblog>(),
-        Entry::of::<Topic>(),
-        Entry::of::<TopicPlan>(),
-        Entry::of::<Bundle>(),
-        Entry::of::<WebContainer>(),
-    ]);
+    pub const ALL: Families = Families::of(&LIST);
 
     /// A list of these.
     ///
@@ -97,7 +104,7 @@ impl Entry {
             hides_parts: F::HIDES_PARTS,
             part_events: F::PART_EVENTS,
             prove: F::prove,
-            handle: |registry, loid| Ok(registry.get::<F>(loid)?),
+            start: Registry::start::<F>,
         }
     }
 
@@ -119,9 +126,15 @@ impl Entry {
         (self.prove)(record, proof)
     }
 
-    /// Finds or starts a container of the family.
-    pub(crate) fn handle(&self, registry: &Registry, loid: Loid) -> Result<Arc<dyn AnyHandle>> {
-        (self.handle)(registry, loid)
+    /// Starts a container of the family: see [`Registry::start`].
+    pub(crate) fn start(
+        &self,
+        registry: &Registry,
+        loid: Loid,
+        predecessor: Option<watch::Receiver<()>>,
+        now_ms: u64,
+    ) -> Arc<dyn AnyHandle> {
+        (self.start)(registry, loid, predecessor, now_ms)
     }
 }
 

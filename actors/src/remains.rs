@@ -13,19 +13,16 @@ use tokio::sync::oneshot;
 
 use crate::command::Who;
 use crate::error::{Code, Error, Result};
-use crate::families::Families;
 use crate::id::Loid;
 use crate::joint::Joint;
 use crate::lifecycle::{GoOn, Step};
 use crate::object::Remainder;
-use crate::repository::find;
 use crate::runtime::{Answer, Registry, Remains, Request, run_joint, store_failure, unknown};
 use crate::store::{Key, Row, StoreError, View};
 
 /// What carries them on, on a task of its own for as long as the repository is there.
 pub(crate) struct Carrier {
     registry: Weak<Registry>,
-    families: Families,
     /// Those for which something is left to be done, as far as is known.
     entries: BTreeSet<Loid>,
     /// The entry that had its turn last.
@@ -56,10 +53,9 @@ enum Turn {
 }
 
 impl Carrier {
-    pub fn new(registry: &Arc<Registry>, families: Families) -> Carrier {
+    pub fn new(registry: &Arc<Registry>) -> Carrier {
         Carrier {
             registry: Arc::downgrade(registry),
-            families,
             entries: BTreeSet::new(),
             last: None,
             places: BTreeMap::new(),
@@ -245,10 +241,9 @@ impl Carrier {
             address: row.address.clone(),
         });
         let (sender, receiver) = oneshot::channel();
-        let (families, finding) = (self.families, registry.clone());
-        let find = move |loid| find(families, &finding, loid);
-        run_joint(shared, find, joint, Request::by(who), None, Answer::new(sender, permit, None)).await;
+        run_joint(registry.clone(), Box::new(joint), Request::by(who), None, Answer::new(sender, permit, None)).await;
         // Dropped unanswered by a store that has broken down.
-        Some(receiver.await.unwrap_or_else(|_| Err(unknown())).map(|done| done.reply))
+        let done = receiver.await.unwrap_or_else(|_| Err(unknown())).and_then(|done| done.typed());
+        Some(done.map(|done| done.reply))
     }
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::copy::ChannelCopy;
 use super::name::name_key;
 use crate::id::{Loid, ObjectUuid};
-use crate::store::{Key, Row, Table, key_of, loid_key};
+use crate::store::{Key, Look, Row, StoreError, Table, View, decode_value, key_of, loid_key};
 
 /// Text that is shared rather than copied when a record is.
 pub type Text = Arc<str>;
@@ -156,6 +156,19 @@ pub struct Record {
 pub struct FolderKey(#[serde(with = "loid_key")] pub Loid);
 
 impl Record {
+    /// The record of an object, in the recycle bin or not.
+    ///
+    /// # Errors
+    /// What the store says, or that the row can't be understood.
+    pub fn find(look: &dyn Look, view: View, loid: Loid) -> Result<Option<Record>, StoreError> {
+        let key = loid.to_key();
+        let value = match look.get(view, Table::Objects, &key)? {
+            Some(value) => Some(value),
+            None => look.get(view, Table::Recycled, &key)?,
+        };
+        Ok(value.map(|value| decode_value(Record::FORMAT, &value)).transpose()?)
+    }
+
     /// The record of a new object without a folder, a type of its own, or anything else that may be left out; at revision 1.
     pub fn new(loid: Loid, name: &str, type_name: &str, family: FamilyKind, creator: &Text, now_ms: u64) -> Record {
         Record {

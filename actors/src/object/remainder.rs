@@ -143,13 +143,8 @@ pub fn standing(look: &dyn Look, view: View, record: &Record) -> Result<Standing
             None => {}
         }
         let Some(folder) = at.folder() else { break };
-        let key = folder.to_key();
-        let above = match look.get(view, Table::Objects, &key)? {
-            Some(above) => Some(above),
-            None => look.get(view, Table::Recycled, &key)?,
-        };
-        let Some(above) = above else { break };
-        at = decode_value(Record::FORMAT, &above)?;
+        let Some(above) = Record::find(look, view, folder)? else { break };
+        at = above;
     }
     Ok(returning.map_or(Standing::Settled, Standing::Returning))
 }

@@ -14,11 +14,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use self::reader::Reader;
-use self::reader::any_record;
 use crate::cache::Origin;
 use crate::clock::Clock;
 use crate::command::{Command, Numbers, Who};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::expect::Expect;
 use crate::families::Families;
 use crate::family::Family;
@@ -28,10 +27,10 @@ use crate::joint::Joint;
 use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
 use crate::receipt::{Once, Receipt, Step};
 use crate::remains::Carrier;
-use crate::runtime::registry::{AnyHandle, admit};
+use crate::runtime::registry::admit;
 use crate::runtime::{
-    Answer, Cache, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal,
-    run_joint, store_failure, unknown,
+    Answer, AnyJoint, AnyReply, Cache, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared,
+    overloaded, refusal, run_joint, store_failure, unknown,
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
 use crate::thread;
@@ -42,7 +41,6 @@ use crate::trace::Trace;
 pub struct Repository {
     reader: Reader,
     arbiters: Arc<Vec<Arbiter>>,
-    families: Families,
 }
 
 /// A change of what is in no container, as it is to be made.
@@ -100,12 +98,12 @@ impl Repository {
         let (bytes, going_on) = (Arc::default(), remains.clone());
         let shared = Shared { store, clock, numbers, options, admission, steps, remains: going_on, bytes };
         let handles = arbiters.iter().map(Arbiter::handle).collect();
-        let registry = Arc::new(Registry::new(Arc::new(shared), handles));
+        let registry = Arc::new(Registry::new(families, Arc::new(shared), handles));
         // There is at least one, and none has ended.
         if let Some(arbiter) = arbiters.first() {
-            arbiter.spawn(Carrier::new(&registry, families).run(remains));
+            arbiter.spawn(Carrier::new(&registry).run(remains));
         }
-        Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters), families })
+        Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters) })
     }
 
     /// Makes the root folders that are missing.
@@ -236,17 +234,27 @@ impl Repository {
         if let Some(reply) = kept_outcome(step.as_ref(), J::NAME)? {
             return Ok(Jointly { reply, left: None });
         }
+        let (first, top) = (joint.wants().first().copied(), joint.top());
+        self.untyped(Box::new(joint), request, step, first, top).await?.typed()
+    }
+
+    /// [`Repository::jointly`] for a command of any type: `first` is a container that it wants, `top` see [`Joint::top`].
+    async fn untyped(
+        &self,
+        joint: Box<dyn AnyJoint>,
+        request: Request,
+        step: Option<Step>,
+        first: Option<Loid>,
+        top: Option<Loid>,
+    ) -> Result<Jointly<AnyReply>> {
         let shared = self.registry.shared().clone();
         let permit = admit(&shared)?;
         let (sender, receiver) = oneshot::channel();
-        let first = joint.wants().first().copied().unwrap_or(folder::root(DatabaseId::MAIN));
-        let top = joint.top();
-        let (families, registry) = (self.families, self.registry.clone());
-        let find = move |loid| find(families, &registry, loid);
         // On an arbiter of its own accord: it runs to its end even if the caller goes away.
         let under_way = request.once.as_ref().and_then(|once| once.under_way());
-        let run = run_joint(shared.clone(), find, joint, request, step, Answer::new(sender, permit, under_way));
-        if !self.registry.arbiter(first).spawn(run) {
+        let answer = Answer::new(sender, permit, under_way);
+        let run = run_joint(self.registry.clone(), joint, request, step, answer);
+        if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::MAIN))).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }
         // As above.
@@ -313,19 +321,6 @@ impl Repository {
             arbiter.stop();
         }
     }
-}
-
-/// Finds the container of an object, pending ones included.
-pub(crate) fn find(families: Families, registry: &Registry, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
-    let store = &registry.shared().store;
-    let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
-        return Ok(None);
-    };
-    let family = families.get(record.family).ok_or_else(|| {
-        let message = format!("`{loid}` is a {}, and this server knows no such family.", record.family.name());
-        Error::new(Code::InvalidType, message).with_source(loid)
-    })?;
-    Ok(Some(family.handle(registry, loid)?))
 }
 
 /// What an earlier try of the call has left of this step.

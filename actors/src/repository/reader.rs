@@ -104,7 +104,7 @@ impl Reader {
     /// # Errors
     /// What the store says.
     pub fn any_record(&self, loid: Loid) -> Result<Option<Record>> {
-        any_record(self.look(), View::Committed, loid).map_err(|error| store_failure(&error))
+        Record::find(self.look(), View::Committed, loid).map_err(|error| store_failure(&error))
     }
 
     /// The attribute texts of an object.
@@ -288,13 +288,4 @@ impl Reader {
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.registry.shared().clock
     }
-}
-
-pub(super) fn any_record(look: &dyn Look, view: View, loid: Loid) -> Result<Option<Record>, StoreError> {
-    let key = loid.to_key();
-    let value = match look.get(view, Table::Objects, &key)? {
-        Some(value) => Some(value),
-        None => look.get(view, Table::Recycled, &key)?,
-    };
-    Ok(value.map(|value| decode_value(Record::FORMAT, &value)).transpose()?)
 }

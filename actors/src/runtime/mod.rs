@@ -52,6 +52,7 @@ pub(crate) mod registry;
 mod remains;
 mod supervise;
 mod turns;
+mod untyped;
 
 pub(crate) use self::attempt::refusal;
 pub use self::cell::Published;
@@ -62,7 +63,8 @@ pub use self::options::RuntimeOptions;
 pub use self::refresher::Cache;
 pub(crate) use self::registry::Registry;
 pub(crate) use self::remains::Remains;
-pub(crate) use self::turns::{Answer, run_joint};
+pub(crate) use self::turns::run_joint;
+pub(crate) use self::untyped::{Answer, AnyJoint, AnyReply};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -24,12 +24,7 @@ fn pending(look: &dyn Look, loid: Loid) -> bool {
 /// Reads a container as it is on disk; `None` when there is none.
 fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, StoreError> {
     let key = loid.to_key();
-    let record = match look.get(View::Committed, Table::Objects, &key)? {
-        Some(record) => Some(record),
-        None => look.get(View::Committed, Table::Recycled, &key)?,
-    };
-    let Some(record) = record else { return Ok(None) };
-    let record: Record = decode_value(Record::FORMAT, &record)?;
+    let Some(record) = Record::find(look, View::Committed, loid)? else { return Ok(None) };
     if record.family != F::KIND {
         return Err(StoreError::Corrupt(format!("{loid} is of family {:?}, not {:?}", record.family, F::KIND)));
     }

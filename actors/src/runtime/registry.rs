@@ -26,17 +26,41 @@ use super::job::{Answered, Job, Permit, Request, TypedJob};
 use super::lend::Lend;
 use super::supervise::{Alive, Census};
 use super::turns::{BoxedTurn, TypedTurn};
-use super::{Shared, overloaded};
+use super::{Shared, overloaded, store_failure};
 use crate::command::Command;
 use crate::error::{Code, Error, Result};
+use crate::families::Families;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::FamilyKind;
+use crate::object::{FamilyKind, Record};
 use crate::receipt::Step;
+use crate::store::View;
+
+/// The way to a container's actor.
+trait Mailbox<F: Family>: Send + Sync {
+    fn execute(&self, job: Box<dyn Job<F>>);
+    fn lend(&self, lend: Lend<F>);
+    fn wake(&self);
+}
+
+impl<F: Family> Mailbox<F> for Addr<Container<F>> {
+    fn execute(&self, job: Box<dyn Job<F>>) {
+        self.do_send(Execute(job));
+    }
+
+    fn lend(&self, lend: Lend<F>) {
+        self.do_send(lend);
+    }
+
+    fn wake(&self) {
+        self.do_send(Wake);
+    }
+}
 
 /// A container in memory.
 pub(crate) struct Handle<F: Family> {
-    addr: Addr<Container<F>>,
+    /// Whoever gives a command does not see the actor: its code is made here alone, and not once more in each crate that has commands.
+    mailbox: Box<dyn Mailbox<F>>,
     cell: Arc<Cell<F>>,
     admission: Arc<Semaphore>,
     /// Of the steady clock.
@@ -57,6 +81,8 @@ fn too_much(what: &'static str) -> Error {
 /// A [`Handle`] of any family.
 pub(crate) trait AnyHandle: Send + Sync {
     fn last_used(&self) -> u64;
+    /// It is used at that time of the steady clock.
+    fn touch(&self, now_ms: u64);
     /// Bytes that it takes in memory.
     fn weight(&self) -> u64;
     fn gone(&self) -> watch::Receiver<()>;
@@ -70,6 +96,10 @@ pub(crate) trait AnyHandle: Send + Sync {
 impl<F: Family> AnyHandle for Handle<F> {
     fn last_used(&self) -> u64 {
         self.last_used.load(Ordering::Relaxed)
+    }
+
+    fn touch(&self, now_ms: u64) {
+        self.last_used.store(now_ms, Ordering::Relaxed);
     }
 
     fn weight(&self) -> u64 {
@@ -96,7 +126,7 @@ impl<F: Family> AnyHandle for Handle<F> {
         Box::pin(async move {
             let permit = self.permit(None)?;
             let (sender, receiver) = oneshot::channel();
-            self.addr.do_send(Lend { sender, permit });
+            self.mailbox.lend(Lend { sender, permit });
             let lent = receiver.await.map_err(|_| overloaded("The container is shutting down"))??;
             Ok(Box::new(TypedTurn::new(lent)) as BoxedTurn)
         })
@@ -122,7 +152,7 @@ impl<F: Family> Handle<F> {
         permit._under_way = request.once.as_ref().and_then(|once| once.under_way());
         let (sender, receiver) = oneshot::channel();
         let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, step, reply: None, sender, permit });
-        self.addr.do_send(Execute(job));
+        self.mailbox.execute(job);
         Ok(receiver)
     }
 
@@ -133,10 +163,14 @@ impl<F: Family> Handle<F> {
         }
         // A reader comes to no mailbox, and would find a quarantine that is over for ever.
         if self.cell.try_again(now_ms) {
-            self.addr.do_send(Wake);
+            self.mailbox.wake();
         }
         self.cell.wait().await.map_err(|failure| failure.unwrap_or_else(|| Error::not_found(loid)))
     }
+}
+
+fn not_of(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
+    Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, where a {wanted:?} is wanted.")).with_source(loid)
 }
 
 /// How many containers may come before it is looked again which are to leave, where they take too much.
@@ -159,6 +193,7 @@ impl Entry {
 
 /// See the module's head.
 pub(crate) struct Registry {
+    families: Families,
     shared: Arc<Shared>,
     arbiters: Vec<ArbiterHandle>,
     entries: Mutex<HashMap<Loid, Entry>>,
@@ -168,8 +203,15 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub fn new(shared: Arc<Shared>, arbiters: Vec<ArbiterHandle>) -> Registry {
-        Registry { shared, arbiters, entries: Mutex::default(), came: AtomicUsize::new(0), census: Arc::default() }
+    pub fn new(families: Families, shared: Arc<Shared>, arbiters: Vec<ArbiterHandle>) -> Registry {
+        Registry {
+            families,
+            shared,
+            arbiters,
+            entries: Mutex::default(),
+            came: AtomicUsize::new(0),
+            census: Arc::default(),
+        }
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -185,41 +227,59 @@ impl Registry {
     /// Finds or starts the container. Whether there is such an object shows when it has loaded.
     ///
     /// # Errors
-    /// `InvalidType` when it is in memory as a container of another family.
+    /// `InvalidType` when it is in memory as a container of another family, or none has been told of the family.
     pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
+        let handle = self.any(F::KIND, loid)?;
+        handle.into_any().downcast().map_err(|_| not_of(loid, F::KIND, F::KIND))
+    }
+
+    /// [`Registry::get`], where the family is known by its kind.
+    pub fn any(&self, kind: FamilyKind, loid: Loid) -> Result<Arc<dyn AnyHandle>> {
         let mut entries = self.entries.lock();
         let now = self.shared.clock.steady_ms();
         let predecessor = match entries.get(&loid) {
-            Some(Entry::Present(handle)) => {
-                let kind = handle.kind();
-                return match handle.clone().into_any().downcast::<Handle<F>>() {
-                    Ok(handle) => {
-                        handle.last_used.store(now, Ordering::Relaxed);
-                        Ok(handle)
-                    }
-                    Err(_) => {
-                        let message = format!("`{loid}` is a {kind:?}, where a {:?} is wanted.", F::KIND);
-                        Err(Error::new(Code::InvalidType, message).with_source(loid))
-                    }
-                };
+            Some(Entry::Present(handle)) if handle.kind() == kind => {
+                handle.touch(now);
+                return Ok(handle.clone());
             }
+            Some(Entry::Present(handle)) => return Err(not_of(loid, handle.kind(), kind)),
             Some(Entry::Leaving(gone)) => Some(gone.clone()),
             None => None,
         };
+        let family = self.families.get(kind).ok_or_else(|| {
+            let message = format!("`{loid}` is a {}, and this server knows no such family.", kind.name());
+            Error::new(Code::InvalidType, message).with_source(loid)
+        })?;
+        let handle = family.start(self, loid, predecessor, now);
+        entries.insert(loid, Entry::Present(handle.clone()));
+        metrics::gauge!("stet_containers", "family" => kind.name()).increment(1);
+        drop(entries);
+        self.make_room();
+        Ok(handle)
+    }
+
+    /// Finds or starts the container of an object, whatever its family; `None`: there is no such object, pending ones included.
+    pub fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
+        let record = Record::find(&*self.shared.store, View::Latest, loid).map_err(|error| store_failure(&error))?;
+        record.map(|record| self.any(record.family, loid)).transpose()
+    }
+
+    /// Starts a container, which the caller puts into the map.
+    pub fn start<F: Family>(
+        &self,
+        loid: Loid,
+        predecessor: Option<watch::Receiver<()>>,
+        now_ms: u64,
+    ) -> Arc<dyn AnyHandle> {
         let (sender, gone) = watch::channel(());
         let alive = Alive::new(loid, self.census.clone(), sender);
         let cell = Arc::new(Cell::new(self.shared.bytes.clone()));
         let (shared, shown) = (self.shared.clone(), cell.clone());
         let addr = Supervisor::start_in_arbiter(self.arbiter(loid), move |_| {
-            Container::new(loid, shared, shown, predecessor, alive)
+            Container::<F>::new(loid, shared, shown, predecessor, alive)
         });
         let admission = Arc::new(Semaphore::new(self.shared.options.permits_per_container));
-        let handle = Arc::new(Handle { addr, cell, admission, last_used: AtomicU64::new(now), gone });
-        entries.insert(loid, Entry::Present(handle.clone()));
-        metrics::gauge!("stet_containers", "family" => F::KIND.name()).increment(1);
-        drop(entries);
-        self.make_room();
-        Ok(handle)
+        Arc::new(Handle { mailbox: Box::new(addr), cell, admission, last_used: AtomicU64::new(now_ms), gone })
     }
 
     /// Counts a container that came; now and then lets go of those that are too many or take too much. It looks at all of them, so not

@@ -4,24 +4,22 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
-
 use super::attempt::refusal;
 use super::cell::Published;
 use super::job::Request;
 use super::left::{Jointly, Left};
 use super::lend::{Lent, Returned};
-use super::registry::{AnyHandle, admit};
+use super::registry::Registry;
+use super::untyped::{Answer, AnyJoint, AnyReply, Said};
 use super::{Shared, overloaded, store_failure};
 use crate::command::{Concerned, Context, Fault, Subtrees};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
+use crate::joint::Turns;
 use crate::lifecycle::check_locks_below;
 use crate::object::{Record, Standing, standing};
-use crate::receipt::{Step, UnderWay};
+use crate::receipt::Step;
 use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table, View};
 
 /// A turn of a container of any family.
@@ -166,102 +164,41 @@ const MOST_ROUNDS: usize = 1000;
 /// How often a joint command may be applied afresh because a commit has failed since a container of it was loaded.
 const MOST_STALE: usize = 8;
 
-/// Where the answer of a joint command goes; the first one counts.
-pub(crate) struct Answer<R>(Arc<Mutex<Option<Waiting<R>>>>);
-
-/// Whoever waits for it, and the permit that the command was admitted with.
-struct Waiting<R> {
-    sender: oneshot::Sender<Result<Jointly<R>>>,
-    permit: OwnedSemaphorePermit,
-    /// Keeps the call's key from being free, where it has one.
-    under_way: Option<UnderWay>,
-}
-
-impl<R> Clone for Answer<R> {
-    fn clone(&self) -> Self {
-        Answer(self.0.clone())
-    }
-}
-
-impl<R: Send + 'static> Answer<R> {
-    pub fn new(
-        sender: oneshot::Sender<Result<Jointly<R>>>,
-        permit: OwnedSemaphorePermit,
-        under_way: Option<UnderWay>,
-    ) -> Answer<R> {
-        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way }))))
-    }
-
-    fn send(&self, outcome: Result<Jointly<R>>) {
-        if let Some(Waiting { sender, permit, under_way }) = self.0.lock().take() {
-            // These go first: whoever has the answer may count on them being free.
-            drop((permit, under_way));
-            // The caller may have gone; the change stands all the same.
-            let _ = sender.send(outcome);
-        }
-    }
-
-    /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on.
-    async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
-        let waiting = self.0.lock().take();
-        let Some(Waiting { sender, permit, under_way }) = waiting else { return Err(Error::internal()) };
-        drop(permit);
-        let awaited = shared.remains.awaited(&*shared.store, entry).await;
-        match awaited.and_then(|()| admit(shared)) {
-            Ok(permit) => {
-                *self.0.lock() = Some(Waiting { sender, permit, under_way });
-                Ok(())
-            }
-            Err(error) => {
-                drop(under_way);
-                // The caller may have gone; nothing was changed.
-                let _ = sender.send(Err(error.clone()));
-                Err(error)
-            }
-        }
-    }
-}
-
-/// Finds the container of a loid, whatever its family; `None` when there is no such object.
-pub(crate) trait Find: Fn(Loid) -> Result<Option<Arc<dyn AnyHandle>>> + Send + Sync {}
-
-impl<T: Fn(Loid) -> Result<Option<Arc<dyn AnyHandle>>> + Send + Sync> Find for T {}
-
 /// Carries out a joint command; the answer goes out once the change is on disk.
-pub(crate) async fn run_joint<J: Joint>(
-    shared: Arc<Shared>,
-    find: impl Find,
-    joint: J,
+pub(crate) async fn run_joint(
+    registry: Arc<Registry>,
+    joint: Box<dyn AnyJoint>,
     request: Request,
     step: Option<Step>,
-    answer: Answer<J::Reply>,
+    answer: Answer,
 ) {
+    let shared = registry.shared();
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
     let mut rounds = 0;
     let mut locks_seen = false;
     while rounds < MOST_ROUNDS {
         rounds += 1;
-        let (mut held, missing) = match take_turns(&find, &wanted).await {
+        let (mut held, missing) = match take_turns(&registry, &wanted).await {
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
         let asked = Asked { request: &request, step: step.as_ref(), locks_seen };
-        let refused = match attempt(&shared, &joint, asked, &mut held, &missing, &answer) {
+        let refused = match attempt(shared, &*joint, asked, &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
             Attempt::Again(more) => {
                 let known = wanted.len();
                 wanted.extend(more);
                 if wanted.len() == known {
-                    tracing::error!(command = J::NAME, "a joint command asks again for turns that it has");
+                    tracing::error!(command = joint.nature().name, "a joint command asks again for turns that it has");
                     return answer.send(Err(Error::internal()));
                 }
                 continue;
             }
             Attempt::Locks(top) => {
                 drop(held);
-                if let Err(error) = look_for_locks(&shared, &request, top).await {
+                if let Err(error) = look_for_locks(shared, &request, top).await {
                     return answer.send(Err(error));
                 }
                 locks_seen = true;
@@ -269,7 +206,7 @@ pub(crate) async fn run_joint<J: Joint>(
             }
             Attempt::Await(entry) => {
                 drop(held);
-                if answer.pause(&shared, entry).await.is_err() {
+                if answer.pause(shared, entry).await.is_err() {
                     return;
                 }
                 // What it needs may be something else by now.
@@ -280,9 +217,9 @@ pub(crate) async fn run_joint<J: Joint>(
             Attempt::Unchanged(outcome) => {
                 // One that is missing may be on its way out, which may yet fail.
                 let settled = missing.is_empty() && held.0.values().all(|turn| turn.settled());
-                let epoch = held.epoch(&shared);
+                let epoch = held.epoch(shared);
                 drop(held);
-                return answer_settled(&shared, settled, epoch, outcome, &answer);
+                return answer_settled(shared, settled, epoch, outcome, &answer);
             }
         };
         // Refused: neither callback was or will be called, and nothing was sent.
@@ -317,11 +254,11 @@ async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result
 }
 
 /// Takes the turns in loid order: two joint commands can't each hold what the other waits for.
-async fn take_turns(find: &impl Find, wanted: &BTreeSet<Loid>) -> Result<(Held, Vec<Loid>)> {
+async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Held, Vec<Loid>)> {
     let mut held = Held(BTreeMap::new());
     let mut missing = Vec::new();
     // All are found first, so that those that are not in memory load beside each other.
-    let found = wanted.iter().map(|loid| Ok((*loid, find(*loid)?))).collect::<Result<Vec<_>>>()?;
+    let found = wanted.iter().map(|loid| Ok((*loid, registry.find(*loid)?))).collect::<Result<Vec<_>>>()?;
     for (loid, handle) in found {
         match handle {
             Some(handle) => {
@@ -335,13 +272,7 @@ async fn take_turns(find: &impl Find, wanted: &BTreeSet<Loid>) -> Result<(Held, 
 }
 
 /// Answers without a change, once all that the answer is based on is on disk.
-fn answer_settled<R: Send + 'static>(
-    shared: &Shared,
-    settled: bool,
-    epoch: Epoch,
-    outcome: Result<Jointly<R>>,
-    answer: &Answer<R>,
-) {
+fn answer_settled(shared: &Shared, settled: bool, epoch: Epoch, outcome: Result<Jointly<AnyReply>>, answer: &Answer) {
     if settled {
         return answer.send(outcome);
     }
@@ -365,7 +296,7 @@ struct Asked<'a> {
 }
 
 /// What came of applying a joint command once.
-enum Attempt<R> {
+enum Attempt {
     /// It is on its way to the disk, and the answer comes from there.
     Submitted(Seq),
     /// The store did not take it; nothing has been answered.
@@ -377,20 +308,21 @@ enum Attempt<R> {
     /// The change of that subtree is to be awaited.
     Await(Loid),
     /// Refused by the command, or nothing to do.
-    Unchanged(Result<Jointly<R>>),
+    Unchanged(Result<Jointly<AnyReply>>),
 }
 
 /// Applies the command to copies of the states, and submits what it changed. All in one step: see [`Shared::steps`].
-fn attempt<J: Joint>(
+fn attempt(
     shared: &Shared,
-    joint: &J,
+    joint: &dyn AnyJoint,
     asked: Asked<'_>,
     held: &mut Held,
     missing: &[Loid],
-    answer: &Answer<J::Reply>,
-) -> Attempt<J::Reply> {
+    answer: &Answer,
+) -> Attempt {
+    let nature = joint.nature();
     let (_alone, _beside) =
-        if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
+        if nature.alone { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let Asked { request, step, locks_seen } = asked;
     let _within = request.trace.enter();
     let now_ms = shared.clock.now_ms();
@@ -403,7 +335,7 @@ fn attempt<J: Joint>(
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
     // Only now is it sure: whatever begins such a change steps alone.
     context.subtrees = Subtrees { locks_seen, ..shared.subtrees() };
-    if context.subtrees.under_way && !J::GOES_ON {
+    if context.subtrees.under_way && !nature.goes_on {
         match regard_subtrees(joint, shared, held, &mut turns) {
             Ok(None) => {}
             Ok(Some(entry)) => return Attempt::Await(entry),
@@ -411,18 +343,18 @@ fn attempt<J: Joint>(
         }
     }
     let applied = catch_unwind(AssertUnwindSafe(|| {
-        let reply = joint.apply(&mut turns, &mut context)?;
+        let said = joint.apply(&mut turns, &mut context, step)?;
         context.check_expected()?;
-        Ok(reply)
+        Ok(said)
     }));
-    let reply = match applied {
-        Ok(Ok(reply)) => reply,
+    let Said { reply, about, receipt } = match applied {
+        Ok(Ok(said)) => said,
         Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
         Ok(Err(Fault::NeedsLocks(top))) => return Attempt::Locks(top),
         Ok(Err(fault)) => return Attempt::Unchanged(Err(refusal(fault))),
         Err(_) => {
             // The copies it worked on are dropped; the containers' own states are untouched.
-            tracing::error!(command = J::NAME, "a joint command panicked");
+            tracing::error!(command = nature.name, "a joint command panicked");
             return Attempt::Unchanged(Err(Error::internal()));
         }
     };
@@ -431,10 +363,9 @@ fn attempt<J: Joint>(
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
             // The objects concerned are known once all turns are settled.
-            events.push(request.who.event(*loid, revision, J::NAME, Concerned::default(), now_ms));
+            events.push(request.who.event(*loid, revision, nature.name, Concerned::default(), now_ms));
         }
     }
-    let about = joint.about(&reply);
     let left = about.and_then(|loid| match held.0.get(&loid) {
         Some(turn) => turn.left(),
         None => context.made(loid).cloned().map(Left::made),
@@ -442,7 +373,7 @@ fn attempt<J: Joint>(
     if context.changes().is_empty() {
         return Attempt::Unchanged(Ok(Jointly { reply, left }));
     }
-    if let Some(receipt) = step.and_then(|step| step.receipt(J::NAME, &reply, now_ms)) {
+    if let Some(receipt) = receipt {
         context.put(None, &receipt);
     }
     let noted = match context.into_noted() {
@@ -478,7 +409,7 @@ fn attempt<J: Joint>(
     }
     match shared.store.submit(set) {
         Ok(seq) => {
-            if leaves && !J::GOES_ON {
+            if leaves && !nature.goes_on {
                 shared.remains.wake();
             }
             Attempt::Submitted(seq)
@@ -489,8 +420,8 @@ fn attempt<J: Joint>(
 
 /// Sees to what belongs to subtrees whose change is under way: what leaves is not to be found; what comes back is awaited, and so
 /// is what leaves, by those who change what lies in the recycle bin. Gives the entry to wait for.
-fn regard_subtrees<J: Joint>(
-    joint: &J,
+fn regard_subtrees(
+    joint: &dyn AnyJoint,
     shared: &Shared,
     held: &Held,
     turns: &mut Turns,
@@ -500,7 +431,9 @@ fn regard_subtrees<J: Joint>(
         match standing(&*shared.store, View::Latest, record)? {
             Standing::Settled => {}
             Standing::Returning(entry) => return Ok(Some(entry)),
-            Standing::Leaving(entry) if J::AWAITS && joint.wants().contains(loid) => return Ok(Some(entry)),
+            Standing::Leaving(entry) if joint.nature().awaits && joint.wants().contains(loid) => {
+                return Ok(Some(entry));
+            }
             Standing::Leaving(_) if record.is_discarded() => {}
             Standing::Leaving(_) => turns.leave(*loid),
         }

@@ -1,0 +1,126 @@
+//! Joint commands and their answers without their types, so that what is done with them is made once and not for each type: it is
+//! large.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::Shared;
+use super::left::Jointly;
+use super::registry::admit;
+use crate::command::{Context, Fault};
+use crate::error::{Error, Result};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::receipt::{Receipt, Step, UnderWay};
+
+/// A [`Joint`] of any type.
+pub(crate) trait AnyJoint: Send + Sync {
+    fn nature(&self) -> Nature;
+    fn wants(&self) -> Vec<Loid>;
+    /// Applies it. `step` is where its outcome is kept, for a call that is carried out once.
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault>;
+}
+
+/// The constants of a [`Joint`].
+#[derive(Clone, Copy)]
+pub(crate) struct Nature {
+    pub name: &'static str,
+    pub alone: bool,
+    pub awaits: bool,
+    pub goes_on: bool,
+}
+
+/// What a joint command has said.
+pub(crate) struct Said {
+    pub reply: AnyReply,
+    /// See [`Joint::about`].
+    pub about: Option<Loid>,
+    /// The row that keeps the reply, for a call that is carried out once.
+    pub receipt: Option<Receipt>,
+}
+
+/// A [`Joint::Reply`]; whoever gave the command knows its type.
+pub(crate) type AnyReply = Box<dyn Any + Send>;
+
+impl<J: Joint> AnyJoint for J {
+    fn nature(&self) -> Nature {
+        Nature { name: J::NAME, alone: J::ALONE, awaits: J::AWAITS, goes_on: J::GOES_ON }
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        Joint::wants(self)
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault> {
+        let reply = Joint::apply(self, turns, context)?;
+        let about = self.about(&reply);
+        let receipt = step.and_then(|step| step.receipt(J::NAME, &reply, context.now_ms));
+        Ok(Said { reply: Box::new(reply), about, receipt })
+    }
+}
+
+/// Where the answer of a joint command goes; the first one counts.
+#[derive(Clone)]
+pub(crate) struct Answer(Arc<Mutex<Option<Waiting>>>);
+
+/// Whoever waits for it, and the permit that the command was admitted with.
+struct Waiting {
+    sender: oneshot::Sender<Result<Jointly<AnyReply>>>,
+    permit: OwnedSemaphorePermit,
+    /// Keeps the call's key from being free, where it has one.
+    under_way: Option<UnderWay>,
+}
+
+impl Answer {
+    pub fn new(
+        sender: oneshot::Sender<Result<Jointly<AnyReply>>>,
+        permit: OwnedSemaphorePermit,
+        under_way: Option<UnderWay>,
+    ) -> Answer {
+        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way }))))
+    }
+
+    pub fn send(&self, outcome: Result<Jointly<AnyReply>>) {
+        if let Some(Waiting { sender, permit, under_way }) = self.0.lock().take() {
+            // These go first: whoever has the answer may count on them being free.
+            drop((permit, under_way));
+            // The caller may have gone; the change stands all the same.
+            let _ = sender.send(outcome);
+        }
+    }
+
+    /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on.
+    pub async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
+        let waiting = self.0.lock().take();
+        let Some(Waiting { sender, permit, under_way }) = waiting else { return Err(Error::internal()) };
+        drop(permit);
+        let awaited = shared.remains.awaited(&*shared.store, entry).await;
+        match awaited.and_then(|()| admit(shared)) {
+            Ok(permit) => {
+                *self.0.lock() = Some(Waiting { sender, permit, under_way });
+                Ok(())
+            }
+            Err(error) => {
+                drop(under_way);
+                // The caller may have gone; nothing was changed.
+                let _ = sender.send(Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Jointly<AnyReply> {
+    /// With the reply as it is typed.
+    pub fn typed<R: 'static>(self) -> Result<Jointly<R>> {
+        let Jointly { reply, left } = self;
+        match reply.downcast() {
+            Ok(reply) => Ok(Jointly { reply: *reply, left }),
+            // The command that was given is the one that has replied.
+            Err(_) => Err(Error::internal()),
+        }
+    }
+}
