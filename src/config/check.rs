@@ -244,7 +244,7 @@ impl Config {
 
     fn check_runtime(&self, faults: &mut Faults) {
         let runtime = &self.runtime;
-        faults.within("runtime.arbiters", runtime.arbiters, 1, 1024);
+        faults.within("runtime.arbiters", runtime.arbiters, 0, 1024);
         faults.within("runtime.permits_per_container", runtime.permits_per_container, 1, 1 << 30);
         faults.within("runtime.permits", runtime.permits, 1, 1 << 30);
         faults.seconds("runtime.idle_seconds", runtime.idle_seconds, 1);

@@ -246,7 +246,7 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[store]\ncheckpoint_rows = 750001", "store.checkpoint_rows", "between 1 and 750000"),
         ("[store]\ncheckpoint_bytes = 134217729", "store.checkpoint_bytes", "between 65536 and 134217728"),
         ("[auth]\nsession_absolute_seconds = 9000000000000", "auth.session_absolute_seconds", "9000000000000"),
-        ("[runtime]\narbiters = 0", "runtime.arbiters", "`0`"),
+        ("[runtime]\narbiters = 1025", "runtime.arbiters", "`1025`"),
         ("[limits]\nxml_depth = 513", "limits.xml_depth", "512"),
         ("[limits]\nupload_parts = 1", "limits.upload_parts", "`1`"),
         ("[limits]\nupload_progress_bytes = 0", "limits.upload_progress_bytes", "`0`"),
@@ -280,7 +280,7 @@ fn databases_and_connections_are_told_apart() {
 
 #[test]
 fn all_values_out_of_bounds_are_reported_at_once() {
-    let text = fault(from_file("[drawer]\ndefault_capacity = 0\n[runtime]\narbiters = 0"));
+    let text = fault(from_file("[drawer]\ndefault_capacity = 0\n[runtime]\narbiters = 1025"));
     assert_eq!(text.lines().count(), 2, "{text}");
 }
 

@@ -87,7 +87,7 @@ impl Repository {
         options: RuntimeOptions,
     ) -> Result<Repository, StoreError> {
         let numbers = Arc::new(NumberMill::open(store.clone()).await?);
-        let arbiters: Vec<Arbiter> = (0..options.arbiters.max(1)).map(|_| Arbiter::new()).collect();
+        let arbiters: Vec<Arbiter> = (0..options.threads()).map(|_| Arbiter::new()).collect();
         for arbiter in &arbiters {
             arbiter.spawn_fn(|| thread::name_this(c"stet-arbiter"));
         }
