@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{Command, Context, Fault, Who};
 use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move, NewDrawer};
@@ -15,7 +16,7 @@ use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::{Joint, Turns};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::lifecycle::{Create, Discard, NewObject};
 use stet_actors::object::{Record, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
@@ -46,12 +47,20 @@ fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World)
 
 impl World {
     async fn create(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        self.create_in(root(DatabaseId::MAIN), object).await
+    }
+
+    async fn create_in(&self, folder: Loid, object: NewObject) -> Loid {
+        let create = Create { folder, below: Vec::new(), object };
         self.repository.joint(create, request()).await.unwrap().loid
     }
 
     async fn story(&self, name: &str) -> Loid {
         self.create(NewObject::document(name, "Story")).await
+    }
+
+    async fn folder(&self, name: &str) -> Loid {
+        self.create(NewObject::folder(name)).await
     }
 
     async fn drawer(&self, name: &str) -> Loid {
@@ -204,6 +213,78 @@ fn the_next_command_does_not_wait_for_the_disk_but_its_answer_does() {
         assert_eq!(world.count(drawer).await, 0);
         world.add(drawer, story).await.expect("a failed commit does no harm to later ones");
         assert_eq!(world.count(drawer).await, 1);
+    });
+}
+
+/// Whether an object is there, as a command sees that takes the turn of another one alone.
+struct Sees {
+    drawer: Loid,
+    story: Loid,
+}
+
+impl Joint for Sees {
+    type Reply = bool;
+    const NAME: &'static str = "test.sees";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.drawer]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+        turns.get::<Drawer>(self.drawer)?;
+        Ok(Record::find(context.look(), View::Latest, self.story)?.is_some_and(|story| !story.is_discarded()))
+    }
+}
+
+/// Somebody is told that an object is gone, or locked, because of a change that is not on disk yet. If that fails, they were told what
+/// never was: so they hear of it only once it has come about, although nothing of the container that they asked is pending.
+#[test]
+fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
+    async fn waits<T: std::fmt::Debug>(
+        world: &World,
+        what: &str,
+        first: impl Future<Output = Result<(), Error>>,
+        second: impl Future<Output = Result<T, Error>>,
+    ) {
+        world.store.hold();
+        let mut first = std::pin::pin!(first);
+        tokio::select! {
+            outcome = &mut first => panic!("answered before the commit: {outcome:?}"),
+            () = world.until("the first submission", || world.store.pending() == 1) => {}
+        }
+        let mut both = std::pin::pin!(futures_util::future::join(first, second));
+        tokio::select! {
+            outcome = &mut both => panic!("answered before the commit: {outcome:?}"),
+            () = world.until("the second submission", || world.store.pending() == 2) => {}
+        }
+        world.store.fail_next();
+        world.store.release_failing();
+        let (first, second) = both.await;
+        let codes = (first.map_err(|error| error.code), second.map_err(|error| error.code));
+        assert!(matches!(codes, (Err(Code::RepositoryError), Err(Code::RepositoryError))), "{what}: {codes:?}");
+    }
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, story, desk) = (world.drawer("d").await, world.story("s").await, world.folder("desk").await);
+        let locked = world.create_in(desk, NewObject::document("l", "Story")).await;
+        // Loaded, with nothing pending.
+        assert_eq!(world.count(drawer).await, 0);
+        let discard = || async { world.repository.joint(Discard { object: story }, request()).await.map(drop) };
+        waits(&world, "a command", discard(), world.add(drawer, story)).await;
+        let sees = || world.repository.joint(Sees { drawer, story }, request());
+        waits(&world, "a joint command", discard(), sees()).await;
+        assert!(sees().await.unwrap(), "it was never discarded");
+        world.add(drawer, story).await.unwrap();
+
+        let other = Request::by(Who { user: "other".into(), session: "t".into(), address: None });
+        let lock = || world.repository.joint(TakeLock { object: locked, lasts_s: 60 }, request());
+        let discard = || world.repository.joint(Discard { object: desk }, other.clone());
+        // Once, so that all are loaded that it asks.
+        lock().await.unwrap();
+        assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
+        let unlock = Unlock { object: locked, force: false, may_break: false };
+        world.repository.joint(unlock, request()).await.unwrap();
+        waits(&world, "a look for locks", lock(), discard()).await;
+        discard().await.expect("it was never locked again");
     });
 }
 

@@ -45,8 +45,7 @@ impl<F: Family> Container<F> {
         let Some(live) = &mut self.live else { return Attempt::Stale(job) };
         let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
             let error = Error::not_found(self.loid);
-            self.answer(job, Err(error));
-            return Attempt::Finished;
+            return self.answer(job, Err(error));
         };
         let shared = self.shared.clone();
         let _step = shared.steps.read();
@@ -72,8 +71,7 @@ impl<F: Family> Container<F> {
         match applied {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => {
-                self.answer(job, Err(refusal(fault)));
-                return Attempt::Finished;
+                return self.answer(job, Err(refusal(fault)));
             }
             Err(_) => {
                 tracing::error!(container = %self.loid, command = job.name(), "a command panicked; the container restarts");
@@ -84,8 +82,7 @@ impl<F: Family> Container<F> {
         let touched = !context.changes().is_empty();
         if !context.settle(before.object(), after.object_mut(), touched) {
             let view = Arc::new(Published { state: before });
-            self.answer(job, Ok(view));
-            return Attempt::Finished;
+            return self.answer(job, Ok(view));
         }
         if let Some(receipt) = job.receipt(context.now_ms) {
             context.put(None, &receipt);
@@ -94,8 +91,7 @@ impl<F: Family> Container<F> {
         let noted = match context.into_noted() {
             Ok(noted) => noted,
             Err(error) => {
-                self.answer(job, Err(store_failure(&error)));
-                return Attempt::Finished;
+                return self.answer(job, Err(store_failure(&error)));
             }
         };
         let event = who.event(self.loid, view.revision(), job.name(), noted.concerned, shared.clock.now_ms());
@@ -131,28 +127,19 @@ impl<F: Family> Container<F> {
             Err(refused) => {
                 let why = refused.why.clone();
                 drop(refused);
-                // Refused: neither callback was or will be called, so the job is still in its slot.
-                let Some(job) = slot.take() else { return Attempt::Finished };
-                match why {
-                    StoreError::Stale => Attempt::Stale(job),
-                    why => {
-                        job.finish(Err(store_failure(&why)));
-                        Attempt::Finished
-                    }
-                }
+                refused_by(why, &slot)
             }
         }
     }
 
-    /// Answers without a change, once all that the answer is based on is on disk.
-    fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) {
-        let Some(live) = &self.live else { return job.finish(outcome) };
-        if live.submitted == self.cell.acknowledged() {
-            return job.finish(outcome);
-        }
+    /// Answers without a change, once all that the answer is based on is on disk: the state of the container, and the rows of others that
+    /// the command has looked at. So it waits for all that was submitted before, which costs nothing where nothing is pending.
+    fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) -> Attempt<F> {
+        let Some(live) = &self.live else { return Attempt::Stale(job) };
         #[cfg(feature = "planted-bugs")]
         if crate::planted::answers_at_once() {
-            return job.finish(outcome);
+            job.finish(outcome);
+            return Attempt::Finished;
         }
         let slot = JobSlot::new(job);
         let answered = slot.clone();
@@ -161,10 +148,18 @@ impl<F: Family> Container<F> {
                 job.finish(decided.map_err(|error| store_failure(&error)).and(outcome));
             }
         });
-        if let Err(refused) = self.shared.store.submit(fence)
-            && let Some(job) = slot.take()
-        {
-            job.finish(Err(store_failure(&refused.why)));
+        self.shared.store.submit(fence).err().map_or(Attempt::Finished, |refused| refused_by(refused.why, &slot))
+    }
+}
+
+/// What becomes of a job whose change set the store has refused: neither callback was or will be called, so it is still in its slot.
+fn refused_by<F: Family>(why: StoreError, slot: &JobSlot<F>) -> Attempt<F> {
+    let Some(job) = slot.take() else { return Attempt::Finished };
+    match why {
+        StoreError::Stale => Attempt::Stale(job),
+        why => {
+            job.finish(Err(store_failure(&why)));
+            Attempt::Finished
         }
     }
 }

@@ -25,8 +25,6 @@ pub(crate) struct Lent<F: Family> {
     pub state: Option<F::State>,
     /// See `Live::epoch`.
     pub epoch: Epoch,
-    /// Whether all that the state shows is on disk.
-    pub settled: bool,
     pub cell: Arc<Cell<F>>,
     pub back: oneshot::Sender<Returned<F>>,
     pub permit: Permit,
@@ -52,8 +50,7 @@ impl<F: Family> Lend<F> {
     /// Hands the turn over; gives the receiver on which it comes back, or nothing if nobody wants it any more.
     pub fn hand_over(self, live: &Live<F::State>, cell: Arc<Cell<F>>) -> Option<oneshot::Receiver<Returned<F>>> {
         let (back, returned) = oneshot::channel();
-        let settled = live.submitted == cell.acknowledged();
-        let lent = Lent { state: live.state.clone(), epoch: live.epoch, settled, cell, back, permit: self.permit };
+        let lent = Lent { state: live.state.clone(), epoch: live.epoch, cell, back, permit: self.permit };
         self.sender.send(Ok(lent)).is_ok().then_some(returned)
     }
 }

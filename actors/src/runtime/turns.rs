@@ -28,8 +28,6 @@ pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
 /// What the runtime does with a turn.
 pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
-    /// Whether all that the state shows is on disk.
-    fn settled(&self) -> bool;
     /// The record as the state has it.
     fn record(&self) -> Option<&Record>;
     /// Puts a copy of the state where the command finds it.
@@ -73,10 +71,6 @@ impl<F: Family> TypedTurn<F> {
 impl<F: Family> RuntimeTurn for TypedTurn<F> {
     fn epoch(&self) -> Epoch {
         self.lent.epoch
-    }
-
-    fn settled(&self) -> bool {
-        self.lent.settled
     }
 
     fn record(&self) -> Option<&Record> {
@@ -179,6 +173,8 @@ pub(crate) async fn run_joint(
     let mut locks_seen = false;
     while rounds < MOST_ROUNDS {
         rounds += 1;
+        // Of before it looks at anything: a commit that has failed since may have been looked at.
+        let epoch = shared.store.epoch();
         let (mut held, missing) = match take_turns(&registry, &wanted).await {
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
@@ -197,12 +193,17 @@ pub(crate) async fn run_joint(
                 continue;
             }
             Attempt::Locks(top) => {
-                drop(held);
-                if let Err(error) = look_for_locks(shared, &request, top).await {
-                    return answer.send(Err(error));
+                held.give_back(TurnOutcome::Unchanged);
+                match look_for_locks(shared, &request, top).await {
+                    Ok(()) => {
+                        locks_seen = true;
+                        continue;
+                    }
+                    Err(error) => match answer_settled(shared, epoch, Err(error), &answer) {
+                        Ok(()) => return,
+                        Err(why) => why,
+                    },
                 }
-                locks_seen = true;
-                continue;
             }
             Attempt::Await(entry) => {
                 drop(held);
@@ -215,11 +216,11 @@ pub(crate) async fn run_joint(
                 continue;
             }
             Attempt::Unchanged(outcome) => {
-                // One that is missing may be on its way out, which may yet fail.
-                let settled = missing.is_empty() && held.0.values().all(|turn| turn.settled());
-                let epoch = held.epoch(shared);
-                drop(held);
-                return answer_settled(shared, settled, epoch, outcome, &answer);
+                held.give_back(TurnOutcome::Unchanged);
+                match answer_settled(shared, epoch, outcome, &answer) {
+                    Ok(()) => return,
+                    Err(why) => why,
+                }
             }
         };
         // Refused: neither callback was or will be called, and nothing was sent.
@@ -271,18 +272,23 @@ async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Hel
     Ok((held, missing))
 }
 
-/// Answers without a change, once all that the answer is based on is on disk.
-fn answer_settled(shared: &Shared, settled: bool, epoch: Epoch, outcome: Result<Jointly<AnyReply>>, answer: &Answer) {
-    if settled {
-        return answer.send(outcome);
-    }
+/// Answers without a change, once all that the answer is based on is on disk. That is more than the states that were lent: the command
+/// has looked at rows of others, or missed some, as those have left them whose changes may yet fail. So it waits for all that was
+/// submitted before, which costs nothing where nothing is pending.
+///
+/// # Errors
+/// Why the store does not take it: then nothing was answered.
+fn answer_settled(
+    shared: &Shared,
+    epoch: Epoch,
+    outcome: Result<Jointly<AnyReply>>,
+    answer: &Answer,
+) -> Result<(), StoreError> {
     let answered = answer.clone();
     let fence = ChangeSet::fence(epoch, move |decided| {
         answered.send(decided.map_err(|error| store_failure(&error)).and(outcome));
     });
-    if let Err(refused) = shared.store.submit(fence) {
-        answer.send(Err(store_failure(&refused.why)));
-    }
+    shared.store.submit(fence).map(drop).map_err(|refused| refused.why)
 }
 
 /// How a joint command is asked for.
