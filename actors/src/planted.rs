@@ -15,7 +15,7 @@
 //! | `lost-bytes` | now and then the bytes of a content never get to the disk, and the rows that refer to them do |
 //! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
 //! | `lost-rest` | what a change of a folder has left to be done below it never gets to the disk |
-//! | `late-views` | nothing: views and caches show a change 10 ms after rows do, and whoever has seen it in rows waits for them |
+//! | `late-views` | nothing: the log shows a change 10 ms after rows do, views and caches 10 ms later, and whoever has seen it in rows waits for them |
 //! | `hasty-read` | the same, after 60 ms, and nobody waits |
 //! | `hasty-answer` | a call that changed nothing is answered before the state that it saw is on disk, and the disk is slow |
 
@@ -96,7 +96,7 @@ pub fn slow_disk() {
     }
 }
 
-/// Gives readers time between the moment at which rows show a change and that at which views do.
+/// Gives readers time between the moment at which rows show a change and that at which the log does, and then until views do.
 pub fn late_views() {
     if is_planted(PlantedFault::LateViews) {
         std::thread::sleep(Duration::from_millis(10));

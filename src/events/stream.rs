@@ -125,7 +125,7 @@ impl Following {
     ///
     /// # Errors
     /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
-    pub fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
+    pub async fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
         let Following { newsroom, container, .. } = &self;
         let place = followers.place(self.session.user(), self.wait)?;
         let follower = match self.wait {
@@ -134,6 +134,9 @@ impl Following {
         };
         // Only now: a change that is committed from here on is heard of.
         let present = self.present()?;
+        // The log shows an event a moment after rows show what it tells of, and before views do. Who came in between would not find the
+        // event that comes next, and be told to begin anew.
+        newsroom.repository.views_agree().await;
         let (at, first) = match self.after {
             None => (present, Next::Send(self.plain(HELLO, present), false)),
             Some(after) if after == present => (after, Next::Send(COMMENT, false)),

@@ -195,7 +195,7 @@ async fn told_at_the_end(
     let session = app.sessions.find(token).expect("it is logged in");
     let (newsroom, replies) = (app.newsroom.clone(), app.replies.clone());
     let following = Following { newsroom, session, container: liveblog, after, wait, replies };
-    let mut stream = following.begin(followers).expect("it begins");
+    let mut stream = following.begin(followers).await.expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");
     for _ in 0..3 {

@@ -110,6 +110,8 @@ impl Writer {
     pub fn publish(&mut self, mut batch: Vec<Waiting>, last: Option<Seq>) {
         if let Some(last) = last {
             self.shared.set_committed(last);
+            #[cfg(feature = "planted-bugs")]
+            stet_actors::planted::late_views();
             // Not before: whoever sees an event waits for the views of all that is committed by then.
             self.shared.overlay.log.append(batch.iter_mut().flat_map(|set| std::mem::take(&mut set.events)));
             self.shared.fault(|faults| faults.journal = None);

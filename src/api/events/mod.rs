@@ -25,7 +25,7 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 /// `GET /v3/container/{source}/events`
 pub async fn follow(call: Call) -> Result<Reply> {
     let container = call.resolve("source")?;
-    stream(&call, &container)
+    stream(&call, &container).await
 }
 
 /// `GET /v3/container/liveblog/{source}/events`
@@ -36,10 +36,10 @@ pub async fn follow_liveblog(call: Call) -> Result<Reply> {
         let message = format!("`{source}` is of type {}, not a liveblog.", container.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
-    stream(&call, &container)
+    stream(&call, &container).await
 }
 
-fn stream(call: &Call, container: &Cached) -> Result<Reply> {
+async fn stream(call: &Call, container: &Cached) -> Result<Reply> {
     call.access().check_own(container, &call.param("source"))?;
     let after = last_event_id(call)?;
     let body = if call.http.method() == Method::HEAD {
@@ -54,7 +54,7 @@ fn stream(call: &Call, container: &Cached) -> Result<Reply> {
             wait: call.query.boolean("wait"),
             replies: call.app.replies.clone(),
         };
-        following.begin(&call.app.followers)?
+        following.begin(&call.app.followers).await?
     };
     Ok(Reply::events(body)
         .with_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))

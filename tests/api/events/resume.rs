@@ -77,10 +77,20 @@ fn an_id_that_is_none_is_refused_by_name_and_value() {
 
 #[test]
 fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
+    cut_off_again_and_again(&[], 300);
+}
+
+/// Who came back between the moment at which a change was to be seen and that at which its event was in the log was told to begin anew.
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn who_comes_back_before_the_log_has_what_is_there_already_goes_on_all_the_same() {
+    cut_off_again_and_again(&[("PLANTED_BUG", "late-views")], 40);
+}
+
+fn cut_off_again_and_again(settings: &[(&str, &str)], changes: u64) {
     const FOLLOWERS: usize = 6;
-    const CHANGES: u64 = 300;
     let seed = seed("STET_EVENTS_SEED");
-    let server = Server::start();
+    let server = Server::with(settings);
     let desk = desk(server.user("editor"), 6);
     (0..6).for_each(|story| drop(desk.put_in(story)));
     let first = desk.present();
@@ -90,10 +100,10 @@ fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
             scope.spawn(move || {
                 let mut dice = Dice::of(&[seed, follower as u64]);
                 let mut last = first;
-                while last < first + CHANGES {
+                while last < first + changes {
                     let mut follow = desk.follow(Some(last));
                     for _ in 0..dice.roll(20) {
-                        if last == first + CHANGES {
+                        if last == first + changes {
                             break;
                         }
                         let told = follow.must();
@@ -104,10 +114,10 @@ fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
             });
         }
         let desk = &desk;
-        scope.spawn(move || (0..CHANGES as usize).for_each(|turn| desk.shuffle(turn)));
+        scope.spawn(move || (0..changes as usize).for_each(|turn| desk.shuffle(turn)));
     });
-    assert_eq!(desk.present(), first + CHANGES);
-    assert_eq!(stored(&desk.client, &desk.drawer, first).len() as u64, CHANGES);
+    assert_eq!(desk.present(), first + changes);
+    assert_eq!(stored(&desk.client, &desk.drawer, first).len() as u64, changes);
 }
 
 #[test]
