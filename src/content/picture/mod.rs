@@ -35,7 +35,7 @@ pub(super) struct Bounds {
 }
 
 /// Bytes that scaling a picture takes at most, beside its file. Once the decoder has gone, its bytes do for the four of a pixel that is
-/// scaled. A picture that can be seen through is copied whole before it is scaled, with the colours weighed by how much can be seen of
+/// scaled, and those of the scaled picture and the decoder for what is scaled in one direction only. A picture that can be seen through is copied whole before it is scaled, with the colours weighed by how much can be seen of
 /// them.
 fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
     let each = u64::from(color.bytes_per_pixel());
