@@ -21,6 +21,7 @@ pub mod family;
 pub mod folder;
 pub mod id;
 pub mod joint;
+pub mod layered;
 pub mod lifecycle;
 pub mod lineup;
 pub mod liveblog;

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fields::{PostBody, PostFields, describe, post_name, write};
+use super::fields::{PostBody, PostFields, describe, write};
+use super::name::TimedName;
 use super::rows::{Post, PostStatus, StatusChange};
 use super::sight::Sight;
 use super::state::{LiveblogState, PostAddress};
@@ -57,15 +58,15 @@ impl Command for AddPost {
 
     fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let timestamp = self.fields.timestamp.unwrap_or(context.now_ms);
-        let name = post_name(timestamp)?;
+        let name = TimedName::at(timestamp)?;
         let mode = if self.fields.timestamp.is_some() { self.mode } else { CreateMode::AutoRename };
-        if let Some(there) = liveblog.named(&name).cloned() {
+        if let Some(there) = liveblog.named(name).cloned() {
             match mode {
                 CreateMode::AutoRename => {}
                 // Whoever does not see the post may not write over it either, and hears the same whatever they ask for.
-                _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(&name, None).into()),
+                _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(name, None).into()),
                 CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false, revision: 0 }),
-                CreateMode::Exception => return Err(name_taken(&name, Some(there.loid())).into()),
+                CreateMode::Exception => return Err(name_taken(name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
                     let mut post = Post::clone(&there);
@@ -81,7 +82,7 @@ impl Command for AddPost {
                 }
             }
         }
-        let name = liveblog.free_name(&name)?;
+        let name = liveblog.free_name(name).to_string();
         let liveblog_loid = liveblog.object().record.loid;
         let loid = Loid::new(liveblog_loid.database, context.next_number()?);
         let waits = self.moderated || liveblog.head().moderated || self.reach != Reach::All;
@@ -121,7 +122,7 @@ impl Command for AddPost {
 }
 
 /// The refusal of a post whose name is that of another: which, hears who sees it.
-fn name_taken(name: &str, there: Option<Loid>) -> Error {
+fn name_taken(name: TimedName, there: Option<Loid>) -> Error {
     Error::duplicated(format!("The liveblog has a post `{name}` already."), there)
 }
 
@@ -153,7 +154,7 @@ impl Command for UpdatePost {
         let mut post = Post::clone(&old);
         if let Some(timestamp) = self.fields.timestamp {
             // The name stays: others may know the post by it.
-            post_name(timestamp)?;
+            TimedName::at(timestamp)?;
             post.timestamp = timestamp;
         }
         for id in &self.remove_attachments {

@@ -1,30 +1,10 @@
 //! The fields and bytes of a post as commands give them, and how they get into it.
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use super::rows::{MAX_TAG_BYTES, MAX_TAGS, Post};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::object::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, NewContent, Text, check_texts};
 use crate::part::{set_attributes, write_content};
-
-/// The last millisecond of the year 9999.
-const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
-
-/// The name that a timestamp (epoch milliseconds) gives a post: `yyyyMMdd-HHmmss-SSS` in UTC (docs/api/posts.md, "Timestamp and
-/// name").
-///
-/// # Errors
-/// `InvalidParameter` for one beyond the year 9999.
-pub fn post_name(timestamp: u64) -> Result<String> {
-    if timestamp > LAST_TIMESTAMP {
-        return Err(Error::parameter("timestamp", timestamp, &format!("at most {LAST_TIMESTAMP} milliseconds")));
-    }
-    // `2026-11-21T20:15:00.123Z`
-    let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(timestamp)).to_string();
-    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    Ok(format!("{}-{}-{}", &digits[..8], &digits[8..14], &digits[14..]))
-}
 
 /// What a caller says of a post (docs/api/posts.md, "Adding and changing"); what is `None` stays as it is, or is empty in a new
 /// post.

@@ -5,13 +5,15 @@
 
 mod commands;
 mod fields;
+mod name;
 mod prove;
 mod rows;
 mod sight;
 mod state;
 
 pub use self::commands::{AddPost, PostDone, RemovePost, SetStatus, UpdatePost};
-pub use self::fields::{PostBody, PostFields, post_name};
+pub use self::fields::{PostBody, PostFields};
+pub use self::name::post_name;
 pub use self::rows::{
     HEAD, LiveblogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostStatus, REMOVED_POST, RemovedPost,
     StatusChange,

@@ -1,20 +1,19 @@
 //! A liveblog in memory: all its posts, in the order of the listing.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
+use imbl::GenericHashMap;
 use imbl::shared_ptr::DefaultSharedPtr;
-use imbl::{GenericHashMap, OrdMap};
-use unicode_normalization::UnicodeNormalization;
 
+use super::name::{NameKey, TimedName};
 use super::rows::{FIRST_UNPINNED, LiveblogHead, Post, PostStatus, RemovedPost};
 use super::sight::Hidden;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
-use crate::folder::free_name;
 use crate::id::{Loid, ObjectUuid};
+use crate::layered::Layered;
 use crate::object::{Object, Text};
 use crate::part;
 use crate::sequence::Sequence;
@@ -63,26 +62,27 @@ impl Change {
 /// See the module's head. A clone shares everything.
 ///
 /// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly the greatest name, so it is
-/// the same nodes that are copied and let go each time, and they are in the processor's cache. Hashed, each change touches nodes
-/// all over the memory of a large liveblog.
+/// the same nodes that are copied and let go, and they are in the processor's cache. Hashed, changes touch nodes all over the
+/// memory of a large liveblog.
 #[derive(Debug, Clone)]
 pub struct LiveblogState {
     object: Object,
     head: Arc<LiveblogHead>,
     posts: Sequence<Arc<Post>>,
     /// Loid → order number in `posts`.
-    by_loid: OrdMap<Loid, u128>,
-    by_uuid: OrdMap<ObjectUuid, Loid>,
-    /// Name in NFC → loid.
-    by_name: OrdMap<Text, Loid>,
+    by_loid: Layered<Loid, u128>,
+    by_uuid: Layered<ObjectUuid, Loid>,
+    by_name: Layered<NameKey, Loid>,
     /// Revision → what became of a post with it; each post once, at its last change.
-    changes: OrdMap<u64, Change>,
+    changes: Layered<u64, Change>,
     /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
     /// Author → their posts that are not approved.
     hidden: Map<Text, Hidden>,
     /// What the posts take together.
     bytes: usize,
+    /// How many removed posts are known.
+    removed: usize,
 }
 
 impl State for LiveblogState {
@@ -97,14 +97,8 @@ impl State for LiveblogState {
     fn bytes(&self) -> usize {
         // What is known of a removed post.
         const REMOVED: usize = 256;
-        let removed = self.changes.len().saturating_sub(self.posts.len());
-        self.object.bytes() + self.bytes + removed * REMOVED
+        self.object.bytes() + self.bytes + self.removed * REMOVED
     }
-}
-
-/// A name in NFC, as names are told apart. One of ASCII is, and nearly all posts have such names: those of their timestamps.
-fn normal(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() { name.into() } else { name.nfc().collect::<String>().into() }
 }
 
 impl LiveblogState {
@@ -119,16 +113,20 @@ impl LiveblogState {
             object,
             head: Arc::new(head),
             posts: Sequence::default(),
-            by_loid: OrdMap::default(),
-            by_uuid: OrdMap::default(),
-            by_name: OrdMap::default(),
-            changes: removed.into_iter().map(|gone| (gone.revision, Change::Removed(Arc::new(gone)))).collect(),
+            by_loid: Layered::default(),
+            by_uuid: Layered::default(),
+            by_name: Layered::default(),
+            changes: Layered::default(),
             counts: [0; 4],
             hidden: Map::default(),
             bytes: 0,
+            removed: 0,
         };
         for post in posts {
             state.keep(Arc::new(post));
+        }
+        for removed in removed {
+            state.remember(removed);
         }
         state
     }
@@ -169,7 +167,7 @@ impl LiveblogState {
         let loid = match address {
             PostAddress::Loid(loid) => Some(loid.object()),
             PostAddress::Uuid(uuid) => self.by_uuid.get(uuid).copied(),
-            PostAddress::Name(name) => self.by_name.get(&*normal(name)).copied(),
+            PostAddress::Name(name) => self.by_name.get(&NameKey::of(name)).copied(),
         };
         let found = loid.and_then(|loid| self.posts.get(*self.by_loid.get(&loid)?));
         found.ok_or_else(|| self.not_held(address))
@@ -186,22 +184,28 @@ impl LiveblogState {
         self.hidden.get(author)
     }
 
-    /// Whether a post has that name.
-    pub(super) fn named(&self, name: &str) -> Option<&Arc<Post>> {
-        let loid = self.by_name.get(&*normal(name))?;
+    /// The post of that name.
+    pub(super) fn named(&self, name: TimedName) -> Option<&Arc<Post>> {
+        let loid = self.by_name.get(&NameKey::Timed(name))?;
         self.posts.get(*self.by_loid.get(loid)?)
     }
 
-    /// A name that no post has: that one, or with a number.
-    pub(super) fn free_name(&self, name: &str) -> Result<String> {
-        free_name(name, |name| Ok::<_, Error>(self.by_name.contains_key(&*normal(name))))
+    /// A name that no post has: that one, or with the number after the last of its time.
+    pub(super) fn free_name(&self, name: TimedName) -> TimedName {
+        if self.by_name.get(&NameKey::Timed(name)).is_none() {
+            return name;
+        }
+        // The last is that one at least.
+        match self.by_name.last_up_to(&NameKey::Timed(name.last())) {
+            Some((NameKey::Timed(last), _)) => last.next(),
+            _ => name,
+        }
     }
 
     /// The posts that have changed after a revision, oldest change first, each once: the post as it is, or the row of one that
     /// was removed.
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
-        let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);
-        self.changes.range(after).filter_map(|(_, change)| match change {
+        self.changes.after(&revision).filter_map(|(_, change)| match change {
             // The index names only posts that exist.
             Change::There(loid) => self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).map(Ok),
             Change::Removed(removed) => Some(Err(&**removed)),
@@ -222,11 +226,7 @@ impl LiveblogState {
         }
         self.by_loid.insert(loid, post.place_in_order());
         self.by_uuid.insert(post.record.uuid, loid);
-        let name = match normal(&post.record.name) {
-            Cow::Borrowed(_) => post.record.name.clone(),
-            Cow::Owned(name) => name.into(),
-        };
-        self.by_name.insert(name, loid);
+        self.by_name.insert(NameKey::of(&post.record.name), loid);
         self.changes.insert(post.record.revision, Change::There(loid));
         self.posts.put(post);
     }
@@ -245,7 +245,7 @@ impl LiveblogState {
         self.posts.remove(post.place_in_order());
         self.by_loid.remove(&post.loid());
         self.by_uuid.remove(&post.record.uuid);
-        self.by_name.remove(&*normal(&post.record.name));
+        self.by_name.remove(&NameKey::of(&post.record.name));
         self.changes.remove(&post.record.revision);
     }
 
@@ -286,9 +286,14 @@ impl LiveblogState {
         context.put(None, &removed);
         context.concerns_seen(post.loid(), post.is_seen(), false);
         self.forget(post);
+        Ok(self.remember(removed))
+    }
+
+    fn remember(&mut self, removed: RemovedPost) -> u64 {
         let revision = removed.revision;
         self.changes.insert(revision, Change::Removed(Arc::new(removed)));
-        Ok(revision)
+        self.removed += 1;
+        revision
     }
 
     /// Says whether new posts wait for approval.
@@ -305,7 +310,7 @@ impl LiveblogState {
         for post in &self.posts {
             erase(post, context)?;
         }
-        for removed in self.changes.values().filter_map(Change::removed) {
+        for removed in self.changes.iter().filter_map(|(_, change)| change.removed()) {
             context.remove(removed);
         }
         context.remove(&*self.head);
@@ -314,7 +319,7 @@ impl LiveblogState {
 
     /// The rows that this state should have among the parts, for tests and checks.
     pub fn rows(&self) -> Vec<Key> {
-        let removed = self.changes.values().filter_map(Change::removed).map(Row::place);
+        let removed = self.changes.iter().filter_map(|(_, change)| change.removed()).map(Row::place);
         std::iter::once(self.head.place()).chain(self.posts.iter().map(|post| post.place())).chain(removed).collect()
     }
 }

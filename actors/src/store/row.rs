@@ -70,12 +70,17 @@ pub fn key_of(parts: &[&[u8]]) -> Bytes {
 /// The stored form of a value.
 pub fn encode_value<T: Serialize>(format: u8, value: &T) -> Bytes {
     // Room for most rows; growing from nothing takes several allocations.
-    let mut bytes = Vec::with_capacity(256);
+    encode_within(format, value, 256).into()
+}
+
+/// The stored form of a value that takes so many bytes, about.
+pub(super) fn encode_within<T: Serialize>(format: u8, value: &T, bytes: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(bytes);
     bytes.push(format);
     // Writing to a Vec can't fail, and no row type has a map with non-text keys or a length unknown up front:
     // the only errors that rmp_serde has.
     rmp_serde::encode::write(&mut bytes, value).expect("a row can always be encoded");
-    bytes.into()
+    bytes
 }
 
 /// Reads the stored form.

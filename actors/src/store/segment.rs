@@ -8,14 +8,21 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use lz4_flex::block;
 use serde::{Deserialize, Serialize};
 
 use super::event::{EventId, Logged, Times};
-use super::row::{DecodeError, Key, decode_value, encode_value, key_of};
+use super::row::{DecodeError, Key, decode_value, encode_value, encode_within, key_of};
 use super::{Range, Seq, Table};
 use crate::id::Loid;
 
 const FORMAT: u8 = 1;
+
+/// Where the compressed block begins, behind the format and the block's length.
+const BLOCK: usize = 1 + size_of::<u32>();
+
+/// Bytes that an event has at most beside its stored form: an array, two numbers and a length of MessagePack.
+const EVENT_OVERHEAD: usize = 1 + 9 + 5 + 5;
 
 /// What is known of a segment without reading it: its entry in [`Table::SegmentTimes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,10 +100,21 @@ impl Segment {
             .iter()
             .map(|event| (event.id.seq - std::mem::replace(&mut before, event.id.seq), event.id.ordinal, &event.value))
             .collect();
-        let packed = encode_value(FORMAT, &packed);
-        let mut stored = vec![FORMAT];
-        stored.extend_from_slice(&lz4_flex::compress_prepend_size(&packed));
+        // What is long is made in one piece. Where it grows, each step is new memory, which the system gives filled with zeros.
+        let len = self.0.iter().map(|event| event.value.len() + EVENT_OVERHEAD).sum();
+        let packed = encode_within(FORMAT, &packed, len);
+        let mut stored = vec![0; BLOCK + block::get_maximum_output_size(packed.len())];
+        stored[0] = FORMAT;
+        stored[1..BLOCK].copy_from_slice(&u32::try_from(packed.len()).expect("it has few megabytes").to_le_bytes());
+        let len =
+            block::compress_into(&packed, &mut stored[BLOCK..]).expect("there is room for what can't be compressed");
+        stored.truncate(BLOCK + len);
         stored.into()
+    }
+
+    /// The events again.
+    pub fn into_events(self) -> Vec<Logged> {
+        self.0
     }
 
     /// Reads the stored form.
@@ -108,12 +126,12 @@ impl Segment {
         let Some((&FORMAT, block)) = stored.split_first() else {
             return Err(odd(format!("format {:?} where {FORMAT} was expected", stored.first())));
         };
-        let (len, _) = lz4_flex::block::uncompressed_size(block).map_err(|error| odd(error.to_string()))?;
+        let (len, _) = block::uncompressed_size(block).map_err(|error| odd(error.to_string()))?;
         // No byte of the format stands for more than 255; a damaged length must not take memory.
         if len / 255 > block.len() {
             return Err(odd(format!("{len} bytes are said to be in {}", block.len())));
         }
-        let packed = lz4_flex::decompress_size_prepended(block).map_err(|error| odd(error.to_string()))?;
+        let packed = block::decompress_size_prepended(block).map_err(|error| odd(error.to_string()))?;
         let packed: Vec<(Seq, u32, Bytes)> = decode_value(FORMAT, &packed)?;
         let mut seq: Seq = 0;
         let events = packed

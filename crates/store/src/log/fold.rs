@@ -101,7 +101,7 @@ pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &
     let mut packer = Packer {
         packing,
         last: None,
-        waiting: Vec::new(),
+        waiting: Vec::with_capacity(events.len().min(packing.events)),
         bytes: 0,
         segments: transaction.open_table(tables::rows(Table::EventSegments)).map_err(failure)?,
         times: transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?,
@@ -181,6 +181,9 @@ impl Packer<'_> {
             let index = if table == Table::SegmentTimes { &mut self.times } else { &mut self.of };
             index.insert(&key[..], &value[..]).map_err(failure)?;
         }
+        // The next segment needs as much room.
+        self.waiting = segment.into_events();
+        self.waiting.clear();
         Ok(())
     }
 

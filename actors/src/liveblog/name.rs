@@ -1,0 +1,158 @@
+//! What posts are called, and how a liveblog finds them by it (docs/api/posts.md, "Timestamp and name").
+
+use std::fmt;
+use std::time::{Duration, UNIX_EPOCH};
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::error::{Error, Result};
+use crate::object::Text;
+
+/// The last millisecond of the year 9999.
+const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
+
+/// The name that a timestamp (epoch milliseconds) gives a post: `yyyyMMdd-HHmmss-SSS` in UTC.
+///
+/// # Errors
+/// `InvalidParameter` for one beyond the year 9999.
+pub fn post_name(timestamp: u64) -> Result<String> {
+    Ok(TimedName::at(timestamp)?.to_string())
+}
+
+/// A name made of a timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TimedName {
+    /// The digits of `yyyyMMdd-HHmmss-SSS`, read as one number.
+    time: u64,
+    /// That in ` (2)`, ` (3)`, … behind it; 1 where there is none.
+    number: u64,
+}
+
+impl TimedName {
+    /// That of a timestamp (epoch milliseconds), without a number.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for one beyond the year 9999.
+    pub fn at(timestamp: u64) -> Result<TimedName> {
+        if timestamp > LAST_TIMESTAMP {
+            return Err(Error::parameter("timestamp", timestamp, &format!("at most {LAST_TIMESTAMP} milliseconds")));
+        }
+        // `2026-11-21T20:15:00.123Z`
+        let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(timestamp)).to_string();
+        let time = text.bytes().filter(u8::is_ascii_digit).fold(0, |time, digit| time * 10 + u64::from(digit - b'0'));
+        Ok(TimedName { time, number: 1 })
+    }
+
+    /// The last name that there can be of its time.
+    pub fn last(self) -> TimedName {
+        TimedName { number: u64::MAX, ..self }
+    }
+
+    /// That with the next number.
+    pub fn next(self) -> TimedName {
+        // Numbers are given one by one, so none is the greatest there is.
+        TimedName { number: self.number.saturating_add(1), ..self }
+    }
+
+    fn of(name: &str) -> Option<TimedName> {
+        const LENGTH: usize = "yyyyMMdd-HHmmss-SSS".len();
+        let (text, number) = name.split_at_checked(LENGTH)?;
+        let number = match number {
+            "" => 1,
+            _ => {
+                let digits = number.strip_prefix(" (")?.strip_suffix(')')?;
+                digits.parse().ok().filter(|number| *number > 1 && !digits.starts_with(['0', '+']))?
+            }
+        };
+        let mut time = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            match (at, byte) {
+                (8 | 15, b'-') => {}
+                (8 | 15, _) => return None,
+                (_, b'0'..=b'9') => time = time * 10 + u64::from(byte - b'0'),
+                _ => return None,
+            }
+        }
+        Some(TimedName { time, number })
+    }
+}
+
+impl fmt::Display for TimedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (day, second, millisecond) = (self.time / 1_000_000_000, self.time / 1000 % 1_000_000, self.time % 1000);
+        write!(f, "{day:08}-{second:06}-{millisecond:03}")?;
+        if self.number > 1 { write!(f, " ({})", self.number) } else { Ok(()) }
+    }
+}
+
+/// What a post is found by: its name, as a number where it can be one. A map of numbers is copied without counting references, of which
+/// each would be in memory somewhere else.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NameKey {
+    /// Each name that a post is given.
+    Timed(TimedName),
+    /// Any other, in NFC: a caller may ask for it.
+    Other(Text),
+}
+
+impl NameKey {
+    /// That of a name.
+    pub fn of(name: &str) -> NameKey {
+        match TimedName::of(name) {
+            Some(name) => NameKey::Timed(name),
+            None => NameKey::Other(name.nfc().collect::<String>().into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(key: &NameKey) -> String {
+        match key {
+            NameKey::Timed(name) => name.to_string(),
+            NameKey::Other(name) => name.to_string(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_has_all_of_its_name(
+            time in "[0-9]{8}[-0]?[0-9]{6}-[0-9]{3}",
+            rest in "( ?\\(?[-+ 0-9]{0,11}\\)?)?",
+            other in "\\PC{0,24}",
+        ) {
+            for name in [format!("{time}{rest}"), other] {
+                let normal: String = name.nfc().collect();
+                prop_assert_eq!(written(&NameKey::of(&name)), normal);
+            }
+        }
+
+        #[test]
+        fn a_name_of_a_timestamp_is_a_number(timestamp in 0..=LAST_TIMESTAMP, number in 2u64..) {
+            let first = TimedName::at(timestamp).expect("it is a timestamp");
+            prop_assert_eq!(NameKey::of(&first.to_string()), NameKey::Timed(first));
+            let numbered = TimedName { number, ..first };
+            prop_assert_eq!(NameKey::of(&numbered.to_string()), NameKey::Timed(numbered));
+        }
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_another_name() {
+        for tail in [" (1)", " (0)", " (02)", " (+2)", " (2", " 2", "(2)", " ()", " (2) ", " (18446744073709551616)"] {
+            let name = format!("20251121-140304-005{tail}");
+            assert_eq!(NameKey::of(&name), NameKey::Other(name.as_str().into()), "{name}");
+        }
+        assert_eq!(NameKey::of("e\u{301}"), NameKey::of("\u{e9}"), "names are compared in NFC");
+    }
+
+    #[test]
+    fn names_of_one_time_stand_together_in_the_order_of_their_numbers() {
+        let [name, other] = [5, 6].map(|timestamp| TimedName::at(timestamp).expect("it is a timestamp"));
+        assert_eq!(name.next().to_string(), "19700101-000000-005 (2)");
+        assert!(name < name.next() && name.next() < name.last() && name.last() < other);
+    }
+}
