@@ -24,7 +24,7 @@ pub struct StoreConfig {
     pub checkpoint_rows: usize,
     /// Seconds that a change waits for its checkpoint at most.
     pub checkpoint_seconds: u64,
-    /// Bytes of the tables' pages kept in memory.
+    /// Bytes of memory that the tables' pages take at most.
     pub cache_bytes: usize,
     /// Days that events are kept; 0 keeps them for ever.
     pub events_keep_days: u64,

@@ -116,7 +116,7 @@ pub struct StoreOptions {
     pub checkpoint: CheckpointOptions,
     /// When submissions are refused.
     pub limits: LimitOptions,
-    /// Bytes of the tables' pages kept in memory.
+    /// Bytes of memory that the tables' pages take at most.
     pub cache_bytes: usize,
     /// How long events are kept, in milliseconds by `clock`; `None` keeps them for ever.
     pub event_retention_ms: Option<u64>,
