@@ -16,8 +16,8 @@ use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::{Joint, Turns};
-use stet_actors::lifecycle::{Create, Discard, NewObject};
-use stet_actors::object::{Record, Text};
+use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
+use stet_actors::object::{CreateMode, Record, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -285,6 +285,79 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
         world.repository.joint(unlock, request()).await.unwrap();
         waits(&world, "a look for locks", lock(), discard()).await;
         discard().await.expect("it was never locked again");
+    });
+}
+
+/// Locks were looked for once, and a lock that had been given back by then was broken although that came to nothing.
+#[test]
+fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
+    let options = RuntimeOptions { objects_per_step: 2, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let desk = world.folder("desk").await;
+        let mut locked = desk;
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            locked = world.create_in(desk, NewObject::document(name, "Story")).await;
+        }
+        world.repository.joint(TakeLock { object: locked, lasts_s: 60 }, request()).await.unwrap();
+        let other = Request::by(Who { user: "other".into(), session: "t".into(), address: None });
+        let discard = || world.repository.joint(Discard { object: desk }, other.clone());
+        assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
+
+        world.store.hold();
+        let unlock = Unlock { object: locked, force: false, may_break: false };
+        let mut unlocking = std::pin::pin!(world.repository.joint(unlock, request()));
+        tokio::select! {
+            outcome = &mut unlocking => panic!("answered before the commit: {:?}", outcome.map(drop)),
+            () = world.until("the submission", || world.store.pending() == 1) => {}
+        }
+        let store = world.store.clone();
+        world.store.after_next_read_of(Table::Locks, move || {
+            store.fail_next();
+            store.release_failing();
+        });
+        let (unlocked, discarded) = futures_util::future::join(unlocking, discard()).await;
+        assert_eq!(unlocked.map(drop).unwrap_err().code, Code::RepositoryError);
+        assert_eq!(discarded.map(drop).unwrap_err().code, Code::ObjectLocked, "it was never unlocked");
+    });
+}
+
+/// What carries on changes of subtrees had read of one that was pending, whose commit then failed: it destroyed all the same what nobody
+/// was told had been destroyed.
+#[test]
+fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
+    /// Lets the commit that is pending fail as soon as whoever comes after it has read what lies in the bin along with an entry.
+    fn fail_once_it_was_read(store: &Arc<MemoryStore>) {
+        let again = store.clone();
+        store.after_next_read_of(Table::BinMembers, move || {
+            if again.pending() == 0 {
+                return fail_once_it_was_read(&again);
+            }
+            again.fail_next();
+            again.release_failing();
+        });
+    }
+    let options = RuntimeOptions { objects_per_step: 2, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let desk = world.folder("desk").await;
+        let mut stories = Vec::new();
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            stories.push(world.create_in(desk, NewObject::document(name, "Story")).await);
+        }
+        world.repository.joint(Discard { object: desk }, request()).await.unwrap();
+        let left = || world.store.rows().iter().filter(|((table, _), _)| *table == Table::Remainders).count();
+        world.until("the bin", || left() == 0).await;
+
+        world.store.hold();
+        fail_once_it_was_read(&world.store);
+        let destroyed = world.repository.joint(Destroy { object: desk }, request()).await;
+        assert_eq!(destroyed.unwrap_err().code, Code::RepositoryError);
+        // It waits until nothing is under way.
+        let restore = Restore { object: desk, folder: None, mode: CreateMode::Exception };
+        world.repository.joint(restore, request()).await.expect("it is in the bin as before");
+        world.until("what it took along", || left() == 0).await;
+        for story in stories {
+            assert!(world.repository.record(story).unwrap().is_some(), "{story} was not destroyed");
+        }
     });
 }
 

@@ -17,6 +17,9 @@ use crate::joint::{Joint, Turns};
 use crate::object::{PathLimits, Record, Remainder, Task};
 use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
+/// What a step says that has found other rows than it was made of: it may have done nothing, but what is left is another matter now.
+const LOOK_AGAIN: bool = true;
+
 /// A step of what is left to be done for an entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
@@ -62,6 +65,17 @@ impl Step {
         self.rows.last()
     }
 
+    /// Whether the rows are still as they were read. They may have been pending, and their commit have failed while the step waited for
+    /// its turn: then nothing was decided, and nothing is to be gone on with.
+    fn is_left(&self, context: &Context<'_>) -> Result<bool, StoreError> {
+        for row in &self.rows {
+            if context.look_up(&row.place())?.as_ref() != Some(row) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn note(&self, part: &Part) {
         self.changed.lock().clone_from(&part.objects);
     }
@@ -75,6 +89,9 @@ impl Step {
         change: impl FnOnce(&Part, &mut Turns, &mut Context<'_>) -> Result<(), Fault>,
     ) -> Result<bool, Fault> {
         let Some(row) = self.rows.first() else { return Ok(false) };
+        if !self.is_left(context)? {
+            return Ok(LOOK_AGAIN);
+        }
         let mut part = Part::default();
         let left = part.add_members(row.entry, &row.after, context)?;
         if ends && left.is_none() {
@@ -109,6 +126,9 @@ impl Joint for Gather {
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
         let rows = &self.0.rows;
         let Some(first) = rows.first() else { return Ok(false) };
+        if !self.0.is_left(context)? {
+            return Ok(LOOK_AGAIN);
+        }
         let lost = || StoreError::Corrupt(format!("{} has more to take along, and is not in the bin", first.entry));
         let bin = bin_of(first.entry, context)?.ok_or_else(lost)?;
         let mut part = Part::default();

@@ -62,6 +62,8 @@ impl Remains {
     pub fn none_left(&self) {
         self.under_way.store(false, Ordering::Release);
         show(false);
+        // Some may wait for an entry whose first step came to nothing before it was heard of here.
+        self.turn();
     }
 
     /// Tells whoever carries them on that there are some.
@@ -151,4 +153,44 @@ impl Remains {
 
 fn show(under_way: bool) {
     metrics::gauge!("stet_subtrees_under_way").set(f64::from(u8::from(under_way)));
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::id::DatabaseId;
+    use crate::object::Task;
+    use crate::store::memory::MemoryStore;
+    use crate::store::{Change, ChangeSet, Row, Store, encode_value};
+
+    /// Nobody woke those who waited for a change whose commit failed before it was heard of by what would have carried it on.
+    #[test]
+    fn who_waits_for_what_came_to_nothing_hears_of_it() {
+        let entry = Loid::new(DatabaseId::MAIN, 7);
+        let row = Remainder {
+            entry,
+            task: Task::Restore,
+            folder: entry,
+            after: Vec::new(),
+            user: "editor".into(),
+            session: "".into(),
+            address: None,
+        };
+        let value = Some(encode_value(Remainder::FORMAT, &row));
+        let store = MemoryStore::new();
+        store.hold();
+        let remains = Remains::new(true);
+        let change = Change { table: row.place().table, key: row.place().key, value };
+        let set = ChangeSet { changes: vec![change], ..ChangeSet::fence(store.epoch(), |_| ()) };
+        store.submit(set).map_err(|refused| refused.why).expect("it is taken");
+        let mut waiting = std::pin::pin!(remains.finished(&store, entry));
+        assert!(waiting.as_mut().now_or_never().is_none(), "it is left to be done");
+
+        store.fail_next();
+        store.release_failing();
+        remains.none_left();
+        assert!(matches!(waiting.now_or_never(), Some(Ok(()))));
+    }
 }

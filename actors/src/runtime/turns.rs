@@ -135,8 +135,8 @@ struct Held(BTreeMap<Loid, BoxedTurn>);
 
 impl Held {
     /// The oldest epoch among the turns.
-    fn epoch(&self, shared: &Shared) -> Epoch {
-        self.0.values().map(|turn| turn.epoch()).min().unwrap_or_else(|| shared.store.epoch())
+    fn epoch(&self) -> Option<Epoch> {
+        self.0.values().map(|turn| turn.epoch()).min()
     }
 
     fn give_back(&mut self, outcome: TurnOutcome) {
@@ -170,7 +170,8 @@ pub(crate) async fn run_joint(
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
     let mut rounds = 0;
-    let mut locks_seen = false;
+    // In which epoch locks were looked for. One that was given back by a commit that has failed since is still held.
+    let mut locks_seen = None;
     while rounds < MOST_ROUNDS {
         rounds += 1;
         // Of before it looks at anything: a commit that has failed since may have been looked at.
@@ -179,7 +180,7 @@ pub(crate) async fn run_joint(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let asked = Asked { request: &request, step: step.as_ref(), locks_seen };
+        let asked = Asked { request: &request, step: step.as_ref(), epoch, locks_seen: locks_seen == Some(epoch) };
         let refused = match attempt(shared, &*joint, asked, &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
@@ -196,7 +197,7 @@ pub(crate) async fn run_joint(
                 held.give_back(TurnOutcome::Unchanged);
                 match look_for_locks(shared, &request, top).await {
                     Ok(()) => {
-                        locks_seen = true;
+                        locks_seen = Some(epoch);
                         continue;
                     }
                     Err(error) => match answer_settled(shared, epoch, Err(error), &answer) {
@@ -297,6 +298,8 @@ struct Asked<'a> {
     request: &'a Request,
     /// Where its outcome is kept, for a call that is carried out once.
     step: Option<&'a Step>,
+    /// That of before anything was looked at for it.
+    epoch: Epoch,
     /// See [`Subtrees::locks_seen`].
     locks_seen: bool,
 }
@@ -329,7 +332,7 @@ fn attempt(
     let nature = joint.nature();
     let (_alone, _beside) =
         if nature.alone { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
-    let Asked { request, step, locks_seen } = asked;
+    let Asked { request, step, epoch, locks_seen } = asked;
     let _within = request.trace.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
@@ -400,7 +403,7 @@ fn attempt(
         events,
         trace: request.trace.clone(),
         on_commit: Box::new(move |_| shows.into_iter().for_each(|show| show())),
-        ..ChangeSet::fence(held.epoch(shared), move |outcome| {
+        ..ChangeSet::fence(held.epoch().map_or(epoch, |of_turns| of_turns.min(epoch)), move |outcome| {
             if let Ok(seq) = &outcome {
                 acknowledges.into_iter().for_each(|acknowledge| acknowledge(*seq));
             }
@@ -413,13 +416,13 @@ fn attempt(
     if leaves {
         shared.remains.begin();
     }
-    match shared.store.submit(set) {
-        Ok(seq) => {
-            if leaves && !nature.goes_on {
-                shared.remains.wake();
-            }
-            Attempt::Submitted(seq)
-        }
+    let submitted = shared.store.submit(set);
+    // Also if it was refused: whoever carries them on finds that there are none, and says so.
+    if leaves && !nature.goes_on {
+        shared.remains.wake();
+    }
+    match submitted {
+        Ok(seq) => Attempt::Submitted(seq),
         Err(refused) => Attempt::Refused(refused.why),
     }
 }

@@ -77,9 +77,17 @@ impl MemoryStore {
         self.uncertain.store(!certain, Ordering::SeqCst);
     }
 
-    /// Runs once, between the next reading of a row of that table and what is done with it.
+    /// Runs once, between the next reading of that table and what is done with what was read.
     pub fn after_next_read_of(&self, table: Table, run: impl FnOnce() + Send + 'static) {
         *self.after_read.lock() = Some((table, Box::new(run)));
+    }
+
+    fn has_read(&self, table: Table) {
+        // Without a lock: what runs may use the store.
+        let run = self.after_read.lock().take_if(|(wanted, _)| *wanted == table);
+        if let Some((_, run)) = run {
+            run();
+        }
     }
 
     /// Refuses everything from now on.
@@ -159,11 +167,7 @@ impl Look for MemoryStore {
             let rows = if view == View::Latest { &inner.latest } else { &inner.committed };
             rows.get(&(table, Bytes::copy_from_slice(key))).cloned()
         };
-        // Without a lock: what runs may use the store.
-        let run = self.after_read.lock().take_if(|(wanted, _)| *wanted == table);
-        if let Some((_, run)) = run {
-            run();
-        }
+        self.has_read(table);
         Ok(value)
     }
 
@@ -183,14 +187,16 @@ impl Look for MemoryStore {
         let from = (table, range.from.clone());
         let inside = |key: &(Table, Bytes)| key.0 == table && range.to.as_ref().is_none_or(|to| key.1 < *to);
         let found = rows.range(from..).take_while(|(key, _)| inside(key)).map(within);
-        Ok(if backwards {
+        let found = if backwards {
             let mut all: Vec<_> = found.collect();
             all.reverse();
             all.truncate(limit);
             all
         } else {
             found.take(limit).collect()
-        })
+        };
+        self.has_read(table);
+        Ok(found)
     }
 }
 

@@ -152,8 +152,9 @@ impl Writer {
             if gate.phase != Phase::Closing {
                 gate.phase = phase;
             }
-            self.shared.next_epoch();
+            // In this order: whoever finds the new epoch, which they do without the gate, finds nothing any more of what is refused.
             self.shared.overlay.fall_back(self.shared.committed());
+            self.shared.next_epoch();
             (std::mem::take(&mut gate.queue), gate.last)
         };
         metrics::counter!("stet_store_failed_commits_total").increment(1);

@@ -88,6 +88,35 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     assert_eq!(store.committed(), held.seq);
 }
 
+/// Who read the new epoch, and then rows that were not taken back yet, built on what was refused and was taken for fresh.
+#[test]
+fn whoever_finds_the_new_epoch_finds_nothing_of_what_was_refused() {
+    // It takes milliseconds to take all back, and one look may miss them.
+    for _ in 0..4 {
+        let disk = Disk::new();
+        let store = open(&disk);
+        // Taking back walks all of them, and comes to the later table last.
+        let many: Vec<Change> = (0..50_000).map(|n| put(Table::Objects, &format!("row {n}"), "1")).collect();
+        commit(&store, many);
+        let held = hold(&disk, &store);
+        let behind = submit(&store, vec![put(Table::Locks, "lock", "1")]).expect("taken");
+        let at = disk.syncs_of(StoreFile::Journal) + 2;
+        disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
+        std::thread::scope(|scope| {
+            let looker = scope.spawn(|| {
+                while store.epoch() == 0 {
+                    std::hint::spin_loop();
+                }
+                get(&store, View::Latest, Table::Locks, "lock")
+            });
+            disk.release();
+            assert_eq!(held.wait(), Ok(held.seq));
+            assert!(matches!(behind.wait(), Err(StoreError::Failed(_))));
+            assert_eq!(looker.join().expect("it looks"), None);
+        });
+    }
+}
+
 #[test]
 fn a_commit_whose_sync_failed_but_whose_record_is_there_is_made_sure_of() {
     for fault in [DiskFault::Sync, DiskFault::SyncForgets] {
