@@ -220,7 +220,11 @@ impl Stream {
             };
             match given {
                 Ok(text) => self.rest = text,
-                Err(Ended::Over) => return None,
+                Err(Ended::Over) => {
+                    // Who is told that a container is gone does not find it any more.
+                    self.following.newsroom.repository.views_agree().await;
+                    return None;
+                }
                 Err(Ended::NoRoom) => {
                     metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
                     self.next = Next::End;
@@ -278,12 +282,15 @@ impl Stream {
             }
             Err(_) => return Err(Ended::Over),
         };
+        // Whoever hears of an event finds it in the container.
+        self.following.newsroom.repository.views_agree().await;
         self.next = if more { Next::Stored } else { self.live() };
         let mut text = BytesMut::new();
         for happening in &chunk {
             if happening.revision() != self.at + 1 {
                 // They have just grown too old.
                 let Ok(present) = self.following.present() else { return Err(Ended::Over) };
+                self.following.newsroom.repository.views_agree().await;
                 self.at = present;
                 self.next = Next::Stored;
                 text.extend_from_slice(&self.following.plain(RESET, present));
