@@ -283,6 +283,7 @@ impl<I: Items> Steps for Written<I> {
     }
 
     fn bytes(&self) -> usize {
-        self.list.bytes() + self.failed.len()
+        let behind: usize = self.behind.iter().chain(&self.open).map(Vec::capacity).sum();
+        self.list.bytes() + self.failed.len() + behind
     }
 }

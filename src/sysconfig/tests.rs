@@ -542,6 +542,10 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
     let large = format!("<objectTypes><!--{}--></objectTypes>", "x".repeat(3 << 20));
     let thrice = doctype(&[("a", "/SysConfig/a.xml")], "&a;&a;&a;");
     refused(&[(TYPES_FILE, &thrice), ("/SysConfig/a.xml", &large)], "bytes");
+    // What is read again and again may be what is not taken in.
+    let beside = format!("<objectType name='A' family='folder'/><!--{}-->", "x".repeat(3 << 20));
+    let often = doctype(&[("a", "/SysConfig/a.xml")], &"&a;".repeat(12));
+    refused(&[(TYPES_FILE, &often), ("/SysConfig/a.xml", &beside)], "bytes may be read");
     refused(
         &[(TYPES_FILE, "<!DOCTYPE objectTypes [<!ENTITY a 'b'><!ENTITY c '&a;&a;'>]><objectTypes>&c;</objectTypes>")],
         "c",

@@ -16,6 +16,9 @@ const MOST_DEEP: usize = 8;
 /// How often files may be referred to, in all, whether or not they are there.
 const MOST_INCLUSIONS: usize = 500;
 
+/// Bytes that are read for one file with all that it takes in, of a file as often as it is taken in.
+const MOST_READ: usize = 4 * WHOLE_BYTES;
+
 /// A file with what it takes in, and where each part of it comes from.
 #[derive(Debug, Clone, Default)]
 pub struct Whole {
@@ -91,8 +94,15 @@ pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
         Asked::Missing => return Read::Done(None),
         Asked::Unknown => return Read::Needs(Default::default()),
     };
-    let mut taking =
-        Taking { shelf, whole: Whole::default(), open: Vec::new(), faults: Vec::new(), references: 0, lacks: false };
+    let mut taking = Taking {
+        shelf,
+        whole: Whole::default(),
+        open: Vec::new(),
+        faults: Vec::new(),
+        references: 0,
+        read: 0,
+        lacks: false,
+    };
     taking.take(file, None);
     if !taking.faults.is_empty() {
         return Read::Faulty(taking.faults);
@@ -108,6 +118,8 @@ struct Taking<'s, 'f> {
     faults: Vec<Fault>,
     /// References that were looked at.
     references: usize,
+    /// Bytes that were read for it, of a file each time that it is taken in: most of one may be what is not taken in.
+    read: usize,
     /// Whether a file has not been looked for yet.
     lacks: bool,
 }
@@ -128,6 +140,10 @@ impl Taking<'_, '_> {
         }
         if self.open.len() >= MOST_DEEP {
             return self.faults.push(refused(format!("no more than {MOST_DEEP} levels may be")));
+        }
+        self.read = self.read.saturating_add(text.len());
+        if self.read > MOST_READ {
+            return self.faults.push(refused(format!("no more than {MOST_READ} bytes may be read for one file")));
         }
         let found = match inclusions(&text, &limits(FILE_BYTES)) {
             Ok(found) => found,

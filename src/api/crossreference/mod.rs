@@ -213,6 +213,10 @@ impl Items for Looking {
         let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
         let (xpath, mut budget, database) = (self.xpath.clone(), self.budget, self.database);
         let looked = async {
+            if self.budget.looks == 0 {
+                // Not even to be read.
+                return Err(refused(XPathError::TooMuch));
+            }
             let source = Source::parse("sources", text)?;
             let record = call.find(&source, database)?;
             let find = move |text: &str, limits: &Limits| (xpath.find(text, limits, &mut budget), budget);

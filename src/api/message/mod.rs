@@ -261,8 +261,7 @@ async fn listing(call: Call, side: Side) -> Result<Json<MessageList>> {
     let sort = parse_sort(call.query.text("sortBy"), Field::ALL)?;
     let entries = call.app.messages.entries(owner(&call, Privilege::Read)?, side).await?;
     let (total, unread) = (entries.len(), entries.iter().filter(|entry| !entry.read).count());
-    let mut entries = sorted(&call, entries, &sort).await?;
-    entries.truncate(call.query.page().limit);
+    let entries = call.query.page().cut(sorted(&call, entries, &sort).await?);
     let messages = Messages { entries, next: 0, display: call.display(), attachments: Vec::new(), step: Step::Message };
     let listing = Listing::of(&call, messages, |items, _| MessageList { items, total, unread }).await?;
     Ok(listing.answer(call))

@@ -229,7 +229,9 @@ impl Fields {
 
 impl Amend for Fields {
     fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<Amended>> {
-        if quick && old.text_bytes() + self.bytes() > QUICK {
+        // Each edit looks for its place in the whole text.
+        let edits = self.attributes.len() + self.system.len();
+        if quick && old.text_bytes().saturating_mul(edits) + self.bytes() > QUICK {
             return Ok(None);
         }
         let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes, quick)?;

@@ -22,6 +22,9 @@ use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values}
 /// Objects that are looked at, and paths that are listed, for values that are objects of the repository.
 const MOST_OBJECTS: usize = 10_000;
 
+/// Bytes of their paths, as of those in a file ([`crate::sysconfig::trees`]).
+const MOST_BYTES: usize = 8 << 20;
+
 /// Bytes that an element has at least where it is shown, about.
 const BYTES_OF_ELEMENT: usize = 450;
 
@@ -148,7 +151,8 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
     };
     let filter = (!filter.is_empty()).then(|| WildMatch::new(&normal_form(filter)));
     let above = folder.trim_end_matches('/').to_owned();
-    let (mut open, mut paths, mut seen, mut way) = (vec![(found.loid, above)], Vec::new(), 0, GiveWay::new());
+    let (mut open, mut paths, mut way) = (vec![(found.loid, above)], Vec::new(), GiveWay::new());
+    let (mut seen, mut bytes) = (0, 0);
     while let Some((folder, path)) = open.pop() {
         let mut after = None;
         loop {
@@ -162,6 +166,11 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
                 }
                 let Some(object) = readable(call, loid)? else { continue };
                 let own = format!("{path}/{}", object.name);
+                bytes += own.len();
+                if bytes > MOST_BYTES {
+                    let message = format!("The paths below `{top}` have more than {MOST_BYTES} bytes.");
+                    return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_BYTES));
+                }
                 if filter.as_ref().is_none_or(|filter| filter.matches(&normal_form(&object.name))) {
                     paths.push(own.clone());
                 }

@@ -291,7 +291,11 @@ impl Items for Documents {
 
     fn advance(&mut self) {
         match &mut self.open {
-            Some(_) if self.opened => self.opened = false,
+            Some(open) if self.opened => {
+                self.opened = false;
+                // It is written, and may be large: a client that stops reading amid the members holds it no longer.
+                open.content = None;
+            }
             Some(open) if open.members.next < open.members.loids.len() => open.members.advance(),
             _ => {
                 self.open = None;

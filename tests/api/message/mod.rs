@@ -191,6 +191,8 @@ fn boxes_are_sorted_and_cut_as_asked() {
     }
     let list = ada.call("message-inbox-get", &[]).query("limit", 1).ok();
     assert_eq!((subjects(&list), &list["total"], &list["unread"]), (vec!["c"], &json!(3), &json!(2)));
+    let list = ada.call("message-inbox-get", &[]).query("offset", 1).query("limit", 1).ok();
+    assert_eq!((subjects(&list), &list["total"]), (vec!["a"], &json!(3)), "every endpoint takes `offset`");
     for number in 0..25 {
         send(&bob, &json!({ "subject": number.to_string(), "recipients": ["ada"] })).ok();
     }

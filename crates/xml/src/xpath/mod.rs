@@ -7,6 +7,7 @@
 //! nodes, and no variables.
 
 mod nodes;
+mod refused;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use xpath_eval::{EvaluationContext, Expr, Value, evaluate, parse};
 
 use self::nodes::{Nodes, Spent};
+use self::refused::refused;
 use super::Limits;
 use super::edit::Tree;
 use super::error::XmlError;
@@ -65,6 +67,18 @@ pub struct Budget {
     pub looks: u64,
     /// Bytes of texts that are put together; as many may be in memory.
     pub bytes: u64,
+}
+
+/// Bytes of a document whose reading takes as long as a look, about.
+const READ: u64 = 16;
+
+impl Budget {
+    /// Counts the reading of a document.
+    fn read(&mut self, xml: &str) -> Result<(), XPathError> {
+        let left = self.looks.checked_sub(xml.len() as u64 / READ);
+        self.looks = left.unwrap_or_default();
+        left.map(drop).ok_or(XPathError::TooMuch)
+    }
 }
 
 /// A kind of node.
@@ -134,6 +148,9 @@ impl XPath {
             }
         }
         let expression = parse(text).map_err(|error| fail(error.to_string()))?;
+        if let Some(why) = refused(&expression) {
+            return Err(XPathError::Expression(format!("`{shown}` is refused: {why}.")));
+        }
         Ok(XPath { text: text.to_owned(), expression })
     }
 
@@ -142,6 +159,7 @@ impl XPath {
     /// # Errors
     /// `Expression` if it finds no nodes but something else; `TooMuch`; `Document`.
     pub fn find(&self, xml: &str, limits: &Limits, budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
+        budget.read(xml)?;
         let tree = Tree::read(Some(xml), limits)?;
         let nodes = Nodes::of(&tree, *budget);
         let found = self.found(&nodes);
@@ -165,6 +183,7 @@ impl XPath {
         if super::carried(text).len() < text.len() {
             return Err(XPathError::Node("The text has a character that XML can't carry.".to_owned()));
         }
+        budget.read(xml)?;
         let mut tree = Tree::read(Some(xml), limits)?;
         let nodes = Nodes::of(&tree, *budget);
         let found = self.found(&nodes);

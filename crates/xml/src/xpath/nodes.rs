@@ -11,7 +11,7 @@ use super::{Budget, Found, Kind};
 use crate::edit::{Place, Tree, View};
 
 /// Comparisons of two texts or numbers that take as long as a look, about.
-const COMPARED: u64 = 1024;
+const COMPARED: u64 = 128;
 
 /// What is thrown when the budget is spent.
 pub(super) struct Spent;
@@ -113,7 +113,7 @@ impl<'t, 'x> Nodes<'t, 'x> {
         };
         let path = self.path(number);
         self.count(1, path.len() as u64);
-        Found { kind, name, path, value: self.node(number).string_value() }
+        Found { kind, name, path, value: self.node(number).text() }
     }
 
     /// Of each node its place among those of its parent that are like it, from 1, and how many these are; of attributes nothing.
@@ -198,6 +198,21 @@ impl<'n> Node<'n> {
             None
         })
     }
+
+    /// Its text, and that of all below it.
+    fn text(self) -> String {
+        let mut text = String::new();
+        for number in self.number..self.look().end {
+            let node = Node { nodes: self.nodes, number };
+            let data = node.look();
+            if number == self.number || data.kind == NodeKind::Text {
+                let piece = self.nodes.tree.text_at(data.place);
+                self.nodes.count(0, piece.len() as u64);
+                text.push_str(&piece);
+            }
+        }
+        text
+    }
 }
 
 impl PartialEq for Node<'_> {
@@ -244,17 +259,7 @@ impl<'n> XNode<'n> for Node<'n> {
     fn string_value(self) -> String {
         // Two sets of nodes are compared each with each, and of that no more is seen here than that their texts are asked for.
         self.nodes.count(self.nodes.nodes.len() as u64 / COMPARED, 0);
-        let mut text = String::new();
-        for number in self.number..self.look().end {
-            let node = Node { nodes: self.nodes, number };
-            let data = node.look();
-            if number == self.number || data.kind == NodeKind::Text {
-                let piece = self.nodes.tree.text_at(data.place);
-                self.nodes.count(0, piece.len() as u64);
-                text.push_str(&piece);
-            }
-        }
-        text
+        self.text()
     }
 
     fn document_order(self, other: Self) -> Ordering {

@@ -1,0 +1,58 @@
+//! Calls of functions whose work can't be counted: the library does it between two looks at the document.
+
+use xpath_eval::{Expr, FilterExpr, FunctionCall, LocationPath, PathExpr, PrimaryExpr};
+
+/// Characters that `translate` may replace: for each character of a text it walks them all.
+const MAX_REPLACED: usize = 64;
+
+/// Why an expression is refused; `None` if it is not. It recurses as deep as the expression is nested, which has a bound.
+pub(super) fn refused(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::Or(left, right)
+        | Expr::And(left, right)
+        | Expr::Equality(left, _, right)
+        | Expr::Relational(left, _, right)
+        | Expr::Additive(left, _, right)
+        | Expr::Multiplicative(left, _, right)
+        | Expr::Union(left, right) => refused(left).or_else(|| refused(right)),
+        Expr::Negate(inner) => refused(inner),
+        Expr::Path(PathExpr::Location(path)) => in_path(path),
+        Expr::Path(PathExpr::Filter(filter)) => in_filter(filter),
+        Expr::Path(PathExpr::FilterLocation(filter, path)) => in_filter(filter).or_else(|| in_path(path)),
+    }
+}
+
+fn in_path(path: &LocationPath) -> Option<String> {
+    path.steps.iter().flat_map(|step| &step.predicates).find_map(refused)
+}
+
+fn in_filter(filter: &FilterExpr) -> Option<String> {
+    let within = match &filter.primary {
+        PrimaryExpr::Variable(_) | PrimaryExpr::Literal(_) | PrimaryExpr::Number(_) => None,
+        PrimaryExpr::Parenthesized(inner) => refused(inner),
+        PrimaryExpr::Function(call) => call_refused(call).or_else(|| call.args.iter().find_map(refused)),
+    };
+    within.or_else(|| filter.predicates.iter().find_map(refused))
+}
+
+fn call_refused(call: &FunctionCall) -> Option<String> {
+    match (call.name.local.as_str(), call.args.as_slice()) {
+        ("translate", [_, replaced, ..]) => {
+            let is_short = literal(replaced).is_some_and(|text| text.chars().count() <= MAX_REPLACED);
+            let why =
+                || format!("what `translate` replaces must be written in it, in {MAX_REPLACED} characters at most");
+            (!is_short).then(why)
+        }
+        ("id", [ids]) => literal(ids).is_none().then(|| "what `id` looks for must be written in it".to_owned()),
+        _ => None,
+    }
+}
+
+fn literal(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Path(PathExpr::Filter(FilterExpr { primary: PrimaryExpr::Literal(text), predicates })) => {
+            predicates.is_empty().then_some(text.as_str())
+        }
+        _ => None,
+    }
+}
