@@ -405,6 +405,22 @@ fn the_values_of_an_element_are_the_paths_of_its_tree() {
     assert!(refused["details"]["errors"].to_string().contains("`a/b`"), "{refused}");
 }
 
+/// Ten thousand objects may lie there, and each has a path of up to 16 KB: a call took all of them into memory.
+#[test]
+fn the_values_in_a_folder_have_a_bound_in_bytes_as_well() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let path = format!("/News{}", format!("/{}", "x".repeat(250)).repeat(60));
+    let folder = admin.call("folder-post", &[]).json(&json!({ "path": path })).ok()["info"]["id"].clone();
+    for number in 0..560 {
+        let story = json!({ "name": format!("{number}.xml"), "type": "Story", "folder": folder });
+        admin.upload("/v3/object/create", &story, None).ok();
+    }
+    for kind in ["treedb", "treedbxml"] {
+        fails(&admin, &format!("/conf/metadata/dtd/{kind}?node=background"), 413, "TooLarge", "bytes");
+    }
+}
+
 #[test]
 fn paths_follow_from_what_is_said_and_else_from_the_caller() {
     let server = Server::start();
