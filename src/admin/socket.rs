@@ -146,6 +146,8 @@ async fn answer(stream: UnixStream, admin: Admin) {
         }
         Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),
     };
+    // Who is told of a change finds it where they look next.
+    admin.directory.agrees().await;
     let mut reply = serde_json::to_vec(&outcome).unwrap_or_default();
     reply.push(b'\n');
     let sent = matches!(tokio::time::timeout(PATIENCE, write.write_all(&reply)).await, Ok(Ok(())));

@@ -99,6 +99,11 @@ impl Directory {
         self.cache.generation()
     }
 
+    /// Resolves when what is kept of users and groups is as the rows say by now.
+    pub async fn agrees(&self) {
+        self.repository.views_agree().await;
+    }
+
     /// How long and deep the paths of homes and work folders may be.
     pub fn path_limits(&self) -> PathLimits {
         self.repository.path_limits()
