@@ -221,6 +221,15 @@ fn posts_without_a_timestamp_never_collide() {
             assert_eq!(world.post(loid).await.timestamp, NOON);
         }
         assert_eq!(names, ["20251121-120000-000", "20251121-120000-000 (2)", "20251121-120000-000 (3)"]);
+        // Who knows a post by its name does not find another there while later ones stand.
+        let name = async |text| {
+            let made = world.run(now(text)).await.post;
+            world.post(made).await.record.name.to_string()
+        };
+        world.run(RemovePost { post: PostAddress::Loid(posts[1]), reach: Reach::All }).await;
+        assert_eq!(name("d").await, "20251121-120000-000 (4)");
+        world.run(RemovePost { post: PostAddress::Loid(posts[0]), reach: Reach::All }).await;
+        assert_eq!([name("e").await, name("f").await], ["20251121-120000-000", "20251121-120000-000 (5)"]);
     });
 }
 

@@ -22,7 +22,7 @@ use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values}
 /// Objects that are looked at, and paths that are listed, for values that are objects of the repository.
 const MOST_OBJECTS: usize = 10_000;
 
-/// Bytes of their paths, as of those in a file ([`crate::sysconfig::trees`]).
+/// Bytes of their paths: as many as of the values of a tree in a file.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Bytes that an element has at least where it is shown, about.

@@ -1,7 +1,5 @@
 //! The posts of a liveblog as anyone would write them on a whiteboard (docs/api/posts.md), and what each call is answered.
 
-use stet_actors::error::Error;
-use stet_actors::folder::free_name;
 use stet_actors::liveblog::post_name;
 
 use crate::histories::newsroom::CLIENTS;
@@ -181,6 +179,19 @@ impl Posts {
         }
     }
 
+    /// That name, or with the number after the last of those that are like it.
+    fn free_name(&self, name: String) -> String {
+        if self.at(&name).is_err() {
+            return name;
+        }
+        let number = |post: &Post| match post.name.strip_prefix(&*name)? {
+            "" => Some(1),
+            tail => tail.strip_prefix(" (")?.strip_suffix(')')?.parse::<u32>().ok(),
+        };
+        let last = self.posts.iter().filter_map(number).max().unwrap_or(1);
+        format!("{name} ({})", last + 1)
+    }
+
     fn create(&mut self, op: &Op, timestamp: u64, mode: Mode) -> Result<usize, Refusal> {
         let name = post_name(timestamp).expect("it is a timestamp of this century");
         let there = self.at(&name);
@@ -197,7 +208,7 @@ impl Posts {
                 Ok(at)
             }
             _ => {
-                let name = free_name(&name, |name| Ok::<_, Error>(self.at(name).is_ok())).expect("it is short");
+                let name = self.free_name(name);
                 let history = vec![if moderates(op.by) { Status::Approved } else { Status::Pending }];
                 let (title, content, author) = (op.tag, op.tag, user.to_owned());
                 self.posts.push(Post { name, timestamp, title, content, version: 1, author, history, pinned: false });
