@@ -104,7 +104,9 @@ impl RedbStore {
         let Some(threads) = self.threads.lock().take() else { return };
         {
             let mut gate = self.shared.gate.lock();
-            gate.phase = Phase::Closing;
+            if gate.phase != Phase::Broken {
+                gate.phase = Phase::Closing;
+            }
             self.shared.work.notify_one();
         }
         let own = std::thread::current().id();

@@ -157,7 +157,7 @@ fn give_up(shared: &Shared) {
     tracing::error!("the writer has panicked; the store is closed");
     let queue = {
         let mut gate = shared.gate.lock();
-        gate.phase = Phase::Closing;
+        gate.phase = Phase::Broken;
         gate.taken = 0;
         gate.decided = gate.last;
         // What the writer has not decided is in nobody's answer, and must not get into the tables.

@@ -52,6 +52,8 @@ pub(super) enum Phase {
     Failing,
     /// The store is being closed, or is: they are refused, what is queued is still written.
     Closing,
+    /// The writer has panicked: they are refused, and nothing is written any more.
+    Broken,
 }
 
 /// Everything that is decided in one instant for all submitters.

@@ -57,8 +57,9 @@ impl Shared {
 
     fn admit(&self, gate: &Gate, set: &ChangeSet, bytes: usize) -> Result<(), StoreError> {
         let empty = set.changes.is_empty() && set.events.is_empty();
-        // While a store is being closed, those who wait for what it still decides may join the queue.
-        if gate.phase == Phase::Closing && !(empty && gate.pending()) {
+        // While a store is being closed, those who wait for what it still decides may join the queue. A broken one decides nothing.
+        let joins = empty && gate.pending();
+        if gate.phase == Phase::Broken || (gate.phase == Phase::Closing && !joins) {
             return Err(StoreError::Closed);
         }
         if set.epoch < self.epoch() {

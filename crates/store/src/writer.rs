@@ -39,7 +39,7 @@ struct ClosesInPanic(Arc<Shared>);
 impl Drop for ClosesInPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.gate.lock().phase = Phase::Closing;
+            self.0.gate.lock().phase = Phase::Broken;
         }
     }
 }

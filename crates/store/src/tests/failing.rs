@@ -5,6 +5,7 @@ use stet_actors::store::{ChangeSet, Health, Range, Store, StoreError, Table, Vie
 use super::*;
 use crate::StoreFile;
 use crate::fault::{DiskFault, Plan};
+use crate::shared::Phase;
 
 fn broken(disk: &Disk, fault: DiskFault) {
     disk.plan(Plan { at: disk.syncs() + 1, times: u64::MAX, fault });
@@ -86,6 +87,23 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     assert_eq!(store.epoch(), 1);
     assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
     assert_eq!(store.committed(), held.seq);
+}
+
+/// Between a panic of the writer and the end of its thread those who wait for what is pending were taken in, and never answered.
+#[test]
+fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    let held = hold(&disk, &store);
+    let phase = |phase| std::mem::replace(&mut store.shared.gate.lock().phase, phase);
+    let before = phase(Phase::Broken);
+    assert!(matches!(submit_set(&store, empty(&store)), Err(StoreError::Closed)));
+    assert!(matches!(submit(&store, vec![put(Table::Marks, "m", "1")]), Err(StoreError::Closed)));
+    phase(Phase::Closing);
+    let waits = submit_set(&store, empty(&store)).expect("what is pending will be decided");
+    phase(before);
+    disk.release();
+    assert_eq!((held.wait(), waits.wait()), (Ok(held.seq), Ok(held.seq)));
 }
 
 /// Who read the new epoch, and then rows that were not taken back yet, built on what was refused and was taken for fresh.
