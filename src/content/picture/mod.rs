@@ -35,8 +35,8 @@ pub(super) struct Bounds {
 }
 
 /// Bytes that scaling a picture takes at most, beside its file. Once the decoder has gone, its bytes do for the four of a pixel that is
-/// scaled, and those of the scaled picture and the decoder for what is scaled in one direction only. A picture that can be seen through is copied whole before it is scaled, with the colours weighed by how much can be seen of
-/// them.
+/// scaled, and those of the scaled picture and the decoder for what is scaled in one direction only. A picture that can be seen through
+/// is copied whole before it is scaled, with the colours weighed by how much can be seen of them.
 fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
     let each = u64::from(color.bytes_per_pixel());
     let copied = if color.has_alpha() { each } else { 0 };
