@@ -55,20 +55,20 @@ pub struct AddBody {
 pub async fn add_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
     let AddBody { position } = call.json().await?;
     let topic = call.resolve("topic")?.loid;
-    change(&call, AddTopic { topic, position }).await
+    change(call, AddTopic { topic, position }).await
 }
 
 /// `DELETE /v3/container/topicplan/{topicPlan}/delete/{topic}`: the topic stays as it is.
 pub async fn remove_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
     let topic = call.resolve("topic")?.loid;
-    change(&call, RemoveTopic { topic }).await
+    change(call, RemoveTopic { topic }).await
 }
 
 async fn change<C: Command<Family = TopicPlan, Reply = PlannedDone>>(
-    call: &Call,
+    call: Call,
     command: C,
 ) -> Result<Preferred<ChangedPlan>> {
-    let (plan, display) = (plan(call)?, call.display_of_body().await?);
+    let (plan, display) = (plan(&call)?, call.display_of_body().await?);
     let done = call.change(&plan, command).await?;
     changed(call, &done.view, Some(done.reply.topic), display).await
 }
@@ -154,24 +154,25 @@ pub async fn export(call: Call) -> Result<Reply> {
 
 /// `POST /v3/container/topicplan`: an empty plan.
 pub async fn create(call: Call) -> Result<Preferred<ChangedPlan>> {
-    make(&call, NewPlan::default()).await
+    make(call, NewPlan::default()).await
 }
 
 /// `POST /v3/container/topicplan/from/template`
 pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedPlan>> {
     let template = Source::Path(call.app.config.topic_plan.template.clone());
-    from_template(&call, &template, DatabaseId::MAIN).await
+    from_template(call, template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/topicplan/from/template/{source}`
 pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedPlan>> {
     let template = Source::parse("source", call.param("source"))?;
-    from_template(&call, &template, call.database()?).await
+    let database = call.database()?;
+    from_template(call, template, database).await
 }
 
 /// A plan with the title, description and dividers of another. Topics are of a day: those of the template stay there.
-async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Preferred<ChangedPlan>> {
-    let found = template_of(call, template, database, FamilyKind::TopicPlan)?;
+async fn from_template(call: Call, template: Source, database: DatabaseId) -> Result<Preferred<ChangedPlan>> {
+    let found = template_of(&call, &template, database, FamilyKind::TopicPlan)?;
     let view = call.view_of::<TopicPlan>(found).await?;
     let head = view.state.head();
     let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
@@ -179,17 +180,17 @@ async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> 
     make(call, NewPlan { title: Some(head.title.clone()), description: Some(head.description.clone()), lines }).await
 }
 
-async fn make(call: &Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
+async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     let mut request: CreateTopic = call.json().await?;
-    let (app, display) = (&call.app, call.display_of_body().await?);
-    let database = database_named(call, request.database_id.as_ref())?;
+    let display = call.display_of_body().await?;
+    let database = database_named(&call, request.database_id.as_ref())?;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
     let new = NewPlan { title, description, ..new };
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
-    let create = app.destination_of(call, folder, database, &object, &ProductInfo::default())?.create(object);
+    described(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
+    let create = call.app.destination_of(&call, folder, database, &object, &ProductInfo::default())?.create(object);
     let created = call.change_all(create).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {

@@ -226,7 +226,7 @@ pub(super) async fn structure(
 
 /// The reply to a change of a plan: as the change has left it, with the topic that it was about.
 pub(super) async fn changed(
-    call: &Call,
+    call: Call,
     view: &SeenView<TopicPlan>,
     about: Option<Loid>,
     display: Display,
@@ -236,13 +236,10 @@ pub(super) async fn changed(
     }
     let extent = Extent { display, attachments: false, correlates: false, below: false };
     for _ in 0..TRIES {
-        let seen = seen(call, &view.state).await?;
+        let seen = seen(&call, &view.state).await?;
         let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
-        match plan_with(call, view, &seen, shown, &extent).await {
-            Ok(reply) => {
-                let whole = reply.whole().cloned().ok_or_else(Error::internal)?;
-                return Ok(Json::from(whole).with_etag(ETag::new(tag_of(view), "change")).shown().into());
-            }
+        match plan_with(&call, view, &seen, shown, &extent).await {
+            Ok(reply) => return Ok(reply.answer(call).with_etag(ETag::new(tag_of(view), "change")).shown().into()),
             Err(Unsettled::Failed(error)) => return Err(error),
             // The topic has gone meanwhile.
             Err(Unsettled::Changed) => tokio::task::yield_now().await,

@@ -135,6 +135,28 @@ fn a_plan_that_is_too_large_to_be_made_at_once_is_the_same() {
     assert_eq!(read["items"].as_array().map(Vec::len), Some(3));
 }
 
+/// What a change of a plan shows of it may be as large, by its own attributes or by those of the topic: it was answered with 500, "nothing
+/// was changed".
+#[test]
+fn a_change_of_a_plan_with_much_to_show_is_answered_as_any() {
+    let desk = Desk::new();
+    let much = json!({ "metadata": { "notes": "x".repeat(300 << 10) } });
+    let body = json!({ "name": "plan", "folder": desk.folder, "attributes": much });
+    let made = desk.call("topicplan-post", &[]).json(&body).ok();
+    let (plan, topic) = (id(&made), desk.topic("t"));
+    let added = desk.call("topicplan-add-put", &[&plan, &topic]).ok();
+    assert_eq!(order(&added), ["t"]);
+    let removed = desk.call("topicplan-topic-delete", &[&plan, &topic]).ok();
+    assert_eq!((&removed["items"], &removed["info"]["id"]), (&json!([]), &json!(plan)));
+
+    let small = desk.plan("small");
+    let body = json!({ "name": "large", "folder": desk.folder, "attributes": much });
+    let large = id(&desk.call("topic-post", &[]).json(&body).ok());
+    let added = desk.call("topicplan-add-put", &[&small, &large]).ok();
+    assert_eq!(order(&added), ["large"]);
+    assert_eq!(desk.planned(&small), ["large"]);
+}
+
 #[test]
 fn a_topic_that_many_move_at_once_is_in_one_plan_then() {
     let desk = Desk::new();
