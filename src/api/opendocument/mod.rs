@@ -17,7 +17,7 @@ use super::object::{check_whole, latest_of};
 use super::records::{BulkError, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::{LiveSession, Privilege};
-use crate::give_way::GiveWay;
+use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
@@ -69,7 +69,7 @@ pub struct OpenContent {
     version: u32,
     /// All of it, if it is UTF-8 and no larger than `limits.xml_bytes`; else null, and it is read as any content.
     #[schemars(with = "Option<String>")]
-    text: Option<Text>,
+    text: Option<Ready<Text>>,
 }
 
 impl OpenRequest {
@@ -150,7 +150,9 @@ async fn content_of(call: &Call, record: &Cached) -> Result<Option<OpenContent>>
     let Some(content) = &record.content else { return Ok(None) };
     let text = if content.size <= call.app.xml_limits().max_bytes as u64 {
         let bytes = latest_of(&call.app, record).await?.read_all().await?;
-        std::str::from_utf8(&bytes).ok().map(Text::from)
+        // To escape megabytes takes as long as to read them.
+        let ready = move || std::str::from_utf8(&bytes).ok().map(|text| Ready::of(&text.into())).transpose();
+        give_way::by_size(content.size as usize, ready).await??
     } else {
         None
     };

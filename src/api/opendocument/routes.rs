@@ -3,7 +3,8 @@
 use crate::api::opendocument;
 use crate::http::route::words::*;
 
-const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/bundles.md");
+/// What is checked out is a change, though who only reads needs no more than that.
+const POST: Route = Route { acts: true, ..base(Verb::Post, Privilege::Read, "docs/api/bundles.md") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

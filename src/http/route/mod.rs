@@ -120,7 +120,8 @@ pub struct Route {
     /// Whether the reply sets or clears the cookie: a page of another site must not come so far by the cookie alone, or without
     /// a token.
     pub cookie: bool,
-    /// Whether it changes something though it is a GET: a page of another site must not bring that about by the cookie.
+    /// Whether it changes something, or may, though it is a GET or needs no more than to read: a page of another site must not bring that
+    /// about by the cookie, and it is a change to all that is asked of changes.
     pub acts: bool,
     /// Whether a read of objects has no ETag all the same.
     pub untagged: bool,
@@ -249,7 +250,7 @@ impl Route {
     pub fn takes_key(&self) -> bool {
         self.method == Verb::Post
             && !self.secret
-            && self.privilege != Some(Privilege::Read)
+            && (self.acts || self.privilege != Some(Privilege::Read))
             && !matches!(self.token, Token::Login | Token::InBody)
     }
 
@@ -260,7 +261,7 @@ impl Route {
 
     /// Whether a call reads, whatever its method: nothing is lost if its reply is refused.
     pub fn only_reads(&self) -> bool {
-        self.is_read() || self.privilege == Some(Privilege::Read)
+        !self.acts && (self.is_read() || self.privilege == Some(Privilege::Read))
     }
 
     /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.
@@ -284,8 +285,11 @@ impl Route {
 
     /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
-        let of_objects =
-            !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
+        let of_objects = match self.privilege {
+            None | Some(Privilege::ManageGroups | Privilege::Configure) => false,
+            Some(Privilege::Read) => self.acts,
+            Some(_) => true,
+        };
         !self.is_read() && of_objects
     }
 

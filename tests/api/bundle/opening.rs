@@ -40,6 +40,30 @@ fn a_container_is_opened_with_its_members_content_and_lock() {
     desk.call("opendocument-post", &[]).json(&json!({})).fails(400, "InvalidBody");
 }
 
+/// What checks out is a change: it is held to `If-Match` and has a key, though who only reads may call it.
+#[test]
+fn a_container_that_is_checked_out_as_it_is_opened_is_changed() {
+    let desk = Desk::of("editor");
+    let bundle = desk.bundle("story.xml");
+    let check_out = json!({ "checkOut": true });
+    let tag = open(&desk, &bundle, &json!({})).send().header("etag").expect("it has one").to_owned();
+    let stale = format!("\"0{}", &tag[tag.find('-').expect("a revision comes first")..]);
+    open(&desk, &bundle, &check_out).header("if-match", &stale).fails(412, "PreconditionFailed");
+    let several = desk.call("opendocuments-post", &[]).json(&json!({ "sources": [bundle], "checkOut": true }));
+    let reply = several.header("if-match", &stale).ok();
+    includes(&reply["errors"][0], &json!({ "source": bundle, "code": "CMS.PreconditionFailed" }));
+    assert_eq!(open(&desk, &bundle, &json!({})).ok()["checkedOut"], false);
+
+    let key = format!("open-{bundle}");
+    let opened = open(&desk, &bundle, &check_out).header("idempotency-key", &key).ok();
+    assert_eq!(opened["checkedOut"], true);
+    desk.call("stet-object-unlock-post", &[&bundle]).ok();
+    let again = open(&desk, &bundle, &check_out).header("idempotency-key", &key).ok();
+    assert_eq!(again, opened, "sent again, it is answered as it was, and done once");
+    open(&desk, &bundle, &json!({})).header("idempotency-key", &key).fails(422, "IdempotencyMismatch");
+    assert_eq!(open(&desk, &bundle, &json!({})).ok()["checkedOut"], false);
+}
+
 #[test]
 fn every_kind_of_container_can_be_opened_and_names_its_members() {
     let desk = Desk::of("editor");
