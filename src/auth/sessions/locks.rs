@@ -19,14 +19,19 @@ use super::{LiveSession, PAGE, Sessions};
 impl Sessions {
     /// Gives back what an ended session holds. The next [`Sessions::release_locks`] finds locks that can't be given back now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
-        match self.locks(&Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]))) {
-            Ok(locks) => {
-                for (session, object) in locks {
-                    self.release(object, Some(session)).await;
+        let mut range = Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
+        loop {
+            let page = match self.locks(&range) {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::warn!(session = &**ended.id(), %error, "the locks of an ended session are still there");
+                    return;
                 }
-            }
-            Err(error) => {
-                tracing::warn!(session = &**ended.id(), %error, "the locks of an ended session are still there");
+            };
+            let Some(last) = page.last() else { return };
+            range = range.after(&key_of_lock(last));
+            for (session, object) in page {
+                self.release(object, Some(session)).await;
             }
         }
     }
@@ -39,12 +44,17 @@ impl Sessions {
     pub async fn release_locks(&self) -> Result<usize> {
         let mut released = 0;
         let mut range = Range::prefix(&[]);
+        // What is known of sessions. One that has ended does not come back; that one ends meanwhile, the next call finds.
+        let (mut standing, mut over) = (HashSet::new(), HashSet::new());
         loop {
             let page = self.locks(&range)?;
-            let Some((session, object)) = page.last() else { return Ok(released) };
-            range = range.after(&key_of(&[session.as_bytes(), &[0], &object.to_key()]));
-            // After the locks were read: whoever holds one of these was there by now, or has ended.
-            let standing: HashSet<Text> = self.standing(|_| true).await?.iter().map(|live| live.id().clone()).collect();
+            let Some(last) = page.last() else { return Ok(released) };
+            range = range.after(&key_of_lock(last));
+            if page.iter().any(|(session, _)| !standing.contains(session) && !over.contains(session)) {
+                // After the locks were read: whoever holds one of these was there by now, or has ended.
+                standing = self.standing(|_| true).await?.iter().map(|live| live.id().clone()).collect();
+                over.extend(page.iter().map(|(session, _)| session).filter(|id| !standing.contains(*id)).cloned());
+            }
             let now_s = self.repository.clock().now_s();
             for (session, object) in page {
                 let ended = (!standing.contains(&session)).then_some(session);
@@ -88,6 +98,10 @@ impl Sessions {
         };
         Ok(rows.iter().filter_map(|(key, _)| parse(key)).collect())
     }
+}
+
+fn key_of_lock((session, object): &(Text, Loid)) -> bytes::Bytes {
+    key_of(&[session.as_bytes(), &[0], &object.to_key()])
 }
 
 fn still_there(object: Loid, error: &Error) {

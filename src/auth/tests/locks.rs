@@ -101,6 +101,18 @@ fn while_a_login_gives_back_the_locks_of_what_it_ended_everything_else_goes_on()
     });
 }
 
+/// Locks are read by the thousand: the others stayed until they were swept.
+#[test]
+fn a_session_that_ends_gives_back_all_its_locks_however_many() {
+    run(async {
+        let server = Server::new().await;
+        let session = server.log_in().await;
+        let locked: [Loid; 1001] = server.locked(&session).await;
+        server.sessions.end(session.token.text()).await.unwrap();
+        assert_eq!(locked.iter().filter(|object| server.is_locked(**object)).count(), 0);
+    });
+}
+
 #[test]
 fn an_object_that_can_not_be_read_keeps_no_other_lock_from_ending() {
     run(async {
