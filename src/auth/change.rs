@@ -9,7 +9,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::store::{Change, Event, Key, Row};
 use tokio::sync::OwnedMutexGuard;
 
-use super::directory::Directory;
+use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::privilege::Privilege;
 use super::rows::{Group, User, put, remove};
@@ -58,12 +58,21 @@ pub(super) struct Edits {
 
 impl Changing<'_> {
     /// Replaces the user at a place by what is made of it and the time.
+    ///
+    /// # Errors
+    /// What `make` says; `ObjectNotFound` for a group that the user would come into and that is not there, or not any more; as
+    /// [`Changing::commit`].
     pub(super) async fn write(&self, place: Key, make: impl FnOnce(Option<User>, u64) -> Result<User>) -> Result<()> {
         let turn = self.directory.turn().await;
         let repository = &self.directory.repository;
         let old: Option<User> = repository.row(place.table, &place.key)?;
-        let new = Some(make(old.clone(), repository.clock().now_ms())?);
-        self.commit(turn, Edits { users: vec![Edit { old, new }], group: None }).await
+        let new = make(old.clone(), repository.clock().now_ms())?;
+        let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
+        // Whoever is a member by name alone would have what a later group of that name may do.
+        for group in new.groups.iter().filter(|group| !before.contains(group)) {
+            self.directory.group(group)?.ok_or_else(|| unknown("group", group))?;
+        }
+        self.commit(turn, Edits { users: vec![Edit { old, new: Some(new) }], group: None }).await
     }
 
     /// Commits what was made in a turn.

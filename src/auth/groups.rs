@@ -44,6 +44,9 @@ pub struct GroupView {
     pub privileges: Vec<Grant>,
 }
 
+/// Grants that a group or key may have: whoever has them is held against all of them at each object.
+const MAX_GRANTS: usize = 1000;
+
 impl Directory {
     /// All groups as they are shown, by name.
     ///
@@ -207,9 +210,14 @@ impl Directory {
     /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
     ///
     /// # Errors
-    /// `InvalidParameter` for a malformed source; `ObjectNotFound`; `InvalidType` for an object that is not a folder; what the
-    /// store says.
+    /// `TooLarge` for more than [`MAX_GRANTS`]; `InvalidParameter` for a malformed source; `ObjectNotFound`; `InvalidType` for an object
+    /// that is not a folder; what the store says.
     pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
+        // Those of a group from before there was a bound may become fewer.
+        if grants.len() > MAX_GRANTS.max(old.len()) {
+            let message = format!("`privileges` has {} entries; at most {MAX_GRANTS} are allowed.", grants.len());
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_GRANTS));
+        }
         let anchor = |grant: Grant| {
             // A grant that is stored already stays, though its folder may have gone.
             let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };

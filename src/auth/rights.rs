@@ -1,5 +1,6 @@
 //! What a caller's grants add up to (docs/api/rights.md, "Privileges").
 
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -59,14 +60,15 @@ impl Rights {
         grants: impl IntoIterator<Item = &'g Grant>,
         folder: impl Fn(&str) -> Result<Option<Loid>, E>,
     ) -> Result<Rights, E> {
-        let mut rights = Rights::default();
+        let (mut rights, mut places) = (Rights::default(), HashMap::new());
         for grant in grants {
             let privilege = Privileges::from(grant.privilege);
             match &grant.folder {
                 None => rights.everywhere = rights.everywhere.and(privilege),
                 Some(source) => {
                     let Some(folder) = folder(source)? else { continue };
-                    match rights.below.iter_mut().find(|(known, _)| *known == folder) {
+                    let place = *places.entry(folder).or_insert(rights.below.len());
+                    match rights.below.get_mut(place) {
                         Some((_, privileges)) => *privileges = privileges.and(privilege),
                         None => rights.below.push((folder, privilege)),
                     }

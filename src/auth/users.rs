@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use stet_actors::error::{Error, Result};
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{Range, Row, Table, View, decode_value};
 
@@ -100,16 +100,40 @@ impl Changing<'_> {
     /// `Overloaded`; what the store says.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
         let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
+        self.replace_password(&user, password, |_| Ok(())).await
+    }
+
+    /// The same at the wish of the user, who has said the present password: `known` is whose it was. That takes as long as to compute a
+    /// hash, and what has been done to the user meanwhile stands.
+    ///
+    /// # Errors
+    /// As [`Changing::set_password`]; `PermissionDenied` if the user has another password by now, or is disabled.
+    pub async fn change_password(&self, known: &User, password: &str) -> Result<()> {
+        let is_good = |user: &User| {
+            if user.password == known.password && !user.disabled {
+                return Ok(());
+            }
+            let message = "The user's password has been changed, or the user disabled, since `old` was looked at.";
+            Err(Error::new(Code::PermissionDenied, message))
+        };
+        self.replace_password(known, password, is_good).await
+    }
+
+    async fn replace_password(
+        &self,
+        user: &User,
+        password: &str,
+        check: impl FnOnce(&User) -> Result<()>,
+    ) -> Result<()> {
         let hash = self.directory.hash(&user.name, password).await?;
         self.write(user.place(), |old: Option<User>, now_ms| {
-            let mut user = old.ok_or_else(|| unknown("user", name))?;
-            user.password = Some(hash);
-            user.password_changed_ms = now_ms;
-            user.end_sessions(now_ms);
+            let mut user = old.ok_or_else(|| unknown("user", &user.name))?;
+            check(&user)?;
+            user.take_password(Some(hash), now_ms);
             Ok(user)
         })
         .await?;
-        tracing::info!(user = name, "password set");
+        tracing::info!(user = &*user.name, "password set");
         Ok(())
     }
 

@@ -166,11 +166,11 @@ async fn answer(
     (client, trace): (IpAddr, &Trace),
     known: &mut Known,
 ) -> Result<Reply> {
+    // A call that fails before its caller is known is its address's.
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
-        return Err(body::too_large("The URL", limit as u64));
+        return Err(counted(app, client, body::too_large("The URL", limit as u64), &mut known.standing));
     }
-    // A call that fails before its caller is known is its address's.
     let (route, params) = find(app, http, path).map_err(|error| counted(app, client, error, &mut known.standing))?;
     known.route.set(Some(route));
     let pairs = Pairs::of(http.query_string());

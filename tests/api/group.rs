@@ -40,6 +40,7 @@ fn what_is_wrong_with_a_group_is_told_and_changes_nothing() {
     let below = |folder: &str| json!({ "privileges": [{ "privilege": "write", "folder": folder }] });
     let desk = |more: Value| with(json!({ "groupName": "desk", "description": "x" }), more);
     let story = "/News/City/harbour-ferry.xml";
+    let many = json!({ "privileges": vec![json!({ "privilege": "read" }); 1001] });
     for (id, body, status, code, part) in [
         ("group-create-post", json!({}), 400, "InvalidName", ""),
         ("group-create-post", json!({ "groupName": "a/b" }), 400, "InvalidName", ""),
@@ -48,6 +49,7 @@ fn what_is_wrong_with_a_group_is_told_and_changes_nothing() {
         ("group-update-post", desk(json!({ "members": ["reader", "nobody"] })), 404, "ObjectNotFound", "nobody"),
         ("group-update-post", desk(below("/nowhere")), 404, "ObjectNotFound", "/nowhere"),
         ("group-update-post", desk(below(story)), 400, "InvalidType", ""),
+        ("group-update-post", desk(many), 413, "TooLarge", "1001"),
     ] {
         says(&send(id, &body).fails_on(&body.to_string(), status, code), part);
     }

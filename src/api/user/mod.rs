@@ -73,10 +73,10 @@ pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
     let directory = &call.app.directory;
     // 401 would make clients throw away a session that is good.
     let check = directory.check_password(caller.user(), request.old.text());
-    attempted(&call, caller.user(), check).await.map_err(|error| match error.code {
+    let known = attempted(&call, caller.user(), check).await.map_err(|error| match error.code {
         Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),
         _ => error,
     })?;
-    directory.by(call.who()?).set_password(caller.user(), request.new.text()).await?;
+    directory.by(call.who()?).change_password(&known, request.new.text()).await?;
     with_cookie(&call, Json::of(&Ended { result: "ok".to_owned() })?, "", 0)
 }

@@ -57,7 +57,7 @@ impl Rules {
         }
         if let Some(user) = &known {
             let mut current = User::clone(user);
-            self.settle(person, &mut current, false)?;
+            self.settle(directory, person, &mut current, false)?;
             if current == **user {
                 return Ok(user.clone());
             }
@@ -65,14 +65,14 @@ impl Rules {
         let who = Who { user: name.into(), session: "".into(), address: Some(address.into()) };
         let changing = directory.by(who);
         // Looked at again in there: since then, somebody may have been disabled.
-        let settled = changing.change_or_make_user(name, |user, made| self.settle(person, user, made)).await;
+        let settled = changing.change_or_make_user(name, |user, made| self.settle(directory, person, user, made)).await;
         match settled {
             // The last administrator would be shut out by it for good.
             Err(error) if leaves_no_administrator(&error) => {
                 tracing::warn!(user = name, "the groups of the last administrator stay, whatever the CAS server says");
                 let keep_groups = |user: &mut User, made| {
                     let groups = user.groups.clone();
-                    self.settle(person, user, made)?;
+                    self.settle(directory, person, user, made)?;
                     user.groups = groups;
                     Ok(())
                 };
@@ -85,8 +85,8 @@ impl Rules {
         directory.user(name)?.filter(|user| !user.disabled).ok_or_else(|| disabled(name))
     }
 
-    /// Makes of a user what configuration and CAS server say.
-    fn settle(&self, person: &Person, user: &mut User, made: bool) -> Result<()> {
+    /// Makes of a user what configuration and CAS server say, as far as there are such groups.
+    fn settle(&self, directory: &Directory, person: &Person, user: &mut User, made: bool) -> Result<()> {
         if made && !self.create {
             tracing::warn!("login refused: the CAS server names someone unknown here");
             return Err(refused(format!("The CAS server vouches for `{}`, who is no user here.", person.name)));
@@ -94,15 +94,29 @@ impl Rules {
         if user.disabled {
             return Err(disabled(&user.name));
         }
+        let is_there = |group: &Name| {
+            let found = directory.group(group)?.is_some();
+            if !found {
+                tracing::warn!(user = person.name, %group, "the configuration names a group for the user that is not there");
+            }
+            Ok::<_, Error>(found)
+        };
         if made {
-            user.groups.clone_from(&self.groups);
+            user.groups.clear();
+            for group in &self.groups {
+                if is_there(group)? {
+                    user.groups.push(group.clone());
+                }
+            }
         }
         let values: Vec<&str> = person.values(&self.group_attribute).collect();
         for (_, group) in &self.mapping {
             let belongs = self.mapping.iter().any(|(value, given)| given == group && values.contains(&value.as_str()));
             let is_in = user.groups.contains(group);
             if belongs && !is_in {
-                user.groups.push(group.clone());
+                if is_there(group)? {
+                    user.groups.push(group.clone());
+                }
             } else if !belongs && is_in {
                 user.groups.retain(|other| other != group);
             }

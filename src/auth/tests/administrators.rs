@@ -81,6 +81,11 @@ async fn carry_out(server: &Server, deed: Deed) -> Result<(), Error> {
             changing.edit_user(USERS[user], None, disable).await
         }
         Deed::Place(user, groups) => {
+            for group in (0..2).filter(|group| groups[*group]) {
+                if server.directory.group(GROUPS[group])?.is_none() {
+                    put(group, GroupChange::default()).await?;
+                }
+            }
             let place = |user: &mut User, _| {
                 user.groups = chosen(GROUPS, groups).map(Name::from).collect();
                 Ok(())
@@ -150,6 +155,28 @@ proptest! {
             }
         });
     }
+}
+
+/// Between the look at the groups and the change lies the hash of a password, and the group may be deleted meanwhile: its name would be
+/// waiting for whoever makes a group of that name.
+#[test]
+fn nobody_comes_into_a_group_that_is_not_there_any_more() {
+    run(async {
+        let server = Server::new().await;
+        let changing = server.directory.by(Who::operator());
+        let join = |user: &mut User| {
+            user.groups.push("desk".into());
+            Ok(())
+        };
+        let error = changing.edit_user("ada", None, join).await.unwrap_err();
+        assert_eq!(error.code, Code::ObjectNotFound, "{error}");
+        let new = User { groups: vec!["desk".into()], ..User::new("new") };
+        assert_eq!(changing.make_user(new, None).await.unwrap_err().code, Code::ObjectNotFound);
+        changing.create_group("desk", GroupChange::default()).await.unwrap();
+        changing.edit_user("ada", None, join).await.unwrap();
+        changing.remove_group("desk").await.unwrap();
+        assert_eq!(server.directory.user("ada").unwrap().unwrap().groups, []);
+    });
 }
 
 #[test]

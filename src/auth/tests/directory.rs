@@ -104,7 +104,7 @@ fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
         let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/"))];
         server.put_group("writers", &writes).await;
         server.put_group("others", &[(Privilege::Configure, None)]).await;
-        let groups = ["readers", "writers", "no such group"].map(Name::of).to_vec();
+        let groups = ["readers", "writers"].map(Name::of).to_vec();
         server.directory.by(Who::operator()).put_user(User { groups, ..User::new("ada") }).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read, Privilege::Write]);
         assert_eq!(server.directory.rights_of("ada").unwrap().below(), [(root, Privilege::Delete.into())]);

@@ -56,6 +56,33 @@ fn every_wrong_login_costs_one_check_of_the_same_cost() {
     });
 }
 
+/// Whoever had the password and a session could write it over the one that an administrator had just set: the change was decided by
+/// the password as it was when the call came, and made when the new one's hash was there.
+#[test]
+fn a_change_of_ones_own_password_does_not_undo_what_an_administrator_did_meanwhile() {
+    run(async {
+        let server = Server::new().await;
+        let changing = server.directory.by(Who::operator());
+        let known = server.directory.check_password("ada", PASSWORD).await.unwrap();
+        changing.set_password("ada", "reset by somebody").await.unwrap();
+        let error = changing.change_password(&known, PASSWORD).await.unwrap_err();
+        assert_eq!(error.code, Code::PermissionDenied, "{error}");
+        let known = server.directory.check_password("ada", "reset by somebody").await.unwrap();
+        let disable = |is: bool| {
+            move |user: &mut User| {
+                user.disabled = is;
+                Ok(())
+            }
+        };
+        let forced = server.directory.by(Who::operator()).forced();
+        forced.edit_user("ada", None, disable(true)).await.unwrap();
+        assert_eq!(changing.change_password(&known, PASSWORD).await.unwrap_err().code, Code::PermissionDenied);
+        forced.edit_user("ada", None, disable(false)).await.unwrap();
+        changing.change_password(&known, "battery staple").await.unwrap();
+        server.directory.check_password("ada", "battery staple").await.unwrap();
+    });
+}
+
 #[test]
 fn a_password_that_nobody_could_log_in_with_can_not_be_set() {
     run(async {

@@ -202,10 +202,30 @@ fn records_in_the_configuration_are_for_those_who_may_read() {
     }
 }
 
+/// Whoever were in it by its name alone would have what a later group of that name may do, and nobody would have let them in.
+#[test]
+fn a_group_of_the_configuration_that_is_not_there_is_nobodys() {
+    let cas = CasServer::start();
+    let server = stet(
+        &cas,
+        &[
+            ("CREATE_USERS", "true"),
+            ("GROUPS", "readers,absent"),
+            ("GROUP_ATTRIBUTE", "role"),
+            ("GROUP_MAPPING", "sports=desk"),
+        ],
+    );
+    let person = "<cas:user>mia</cas:user><cas:attributes><cas:role>sports</cas:role></cas:attributes>";
+    assert_eq!(comes(&cas, &server, "ST-1", person).1, groups(["readers"]));
+    server.user("admin").call("group-create-post", &[]).json(&json!({ "groupName": "desk" })).ok();
+    assert_eq!(comes(&cas, &server, "ST-2", person).1, groups(["desk", "readers"]));
+}
+
 #[test]
 fn a_name_in_another_form_is_the_same_user_and_one_that_no_folder_can_have_is_none() {
     let cas = CasServer::start();
     let mut server = stet(&cas, &[("CREATE_USERS", "true"), ("GROUPS", "reda\u{301}ction")]);
+    server.user("admin").call("group-create-post", &[]).json(&json!({ "groupName": "red\u{e1}ction" })).ok();
     for (ticket, name) in [("ST-1", "ren\u{e9}"), ("ST-2", "rene\u{301}"), ("ST-3", "ren\u{e9}")] {
         let (user, held) = comes(&cas, &server, ticket, &format!("<cas:user>{name}</cas:user>"));
         assert_eq!((&user["name"], held), (&json!("ren\u{e9}"), groups(["red\u{e1}ction"])));

@@ -18,6 +18,10 @@ fn a_session_has_its_calls_and_each_answer_says_how_many_are_left() {
     let failed = one.call("object-get", &[&"1$1.0.999999999"]).send();
     failed.fails(404, "ObjectNotFound");
     assert_eq!(number(&failed, "ratelimit-remaining"), 3);
+    // So does one that is refused by the length of its address, before it is known whose it is: the address of the client's.
+    let long = one.get(&format!("/v3/folder?x={}", "x".repeat(20_000)));
+    long.fails(413, "TooLarge");
+    assert!(number(&long, "ratelimit-limit") >= 5);
     let refused = (0..100).map(|_| home(&one)).find(|answer| answer.status != 200);
     let refused = refused.expect("a hundred calls take longer than the minute");
     let error = refused.fails(429, "TooManyRequests");
