@@ -77,7 +77,7 @@ pub enum Command {
     Serve(ServeArgs),
     /// Ask a running server whether it is ready (`/readyz`): exit code 0 if it is, 1 if not
     Probe(ProbeArgs),
-    /// Check a data directory that no server has open; changes nothing
+    /// Check a data directory that no server has open; repairs nothing
     Check(CheckArgs),
     /// Say what a damaged or missing journal has lost, and with --accept-loss go on without it
     Recover(RecoverArgs),
@@ -89,7 +89,7 @@ pub enum Command {
     Key(KeyArgs),
     /// List and end sessions, whether a server runs or not
     Session(SessionArgs),
-    /// Print who changed what in a data directory that no server has open, oldest first; changes nothing
+    /// Print who changed what in a data directory that no server has open, oldest first
     Audit(AuditArgs),
     /// Write what lies in a folder as a tree of files, each with its record beside it
     Export(ExportArgs),

@@ -13,7 +13,7 @@ use stet_store::{OpenError, RedbStore, StoreFile};
 use super::{Finding, bytes};
 use crate::admin::socket;
 use crate::config::Config;
-use crate::server::{is_unfilled, store_options, survived};
+use crate::server::{is_unfilled, options_at_rest, survived};
 
 /// How long a sync may take before it is told; on an SSD it takes some milliseconds.
 const SLOW_SYNC: Duration = Duration::from_millis(100);
@@ -366,7 +366,7 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
     }
     let recover =
         format!("`stet recover --data {}` says what is missing, and DURABILITY.md what to do", data.display());
-    let salvage = match survived(data, || RedbStore::salvage(store_options(config), false)) {
+    let salvage = match survived(data, || RedbStore::salvage(options_at_rest(config), false)) {
         Ok(salvage) => salvage,
         Err(failure) => return Some(Finding::fail("journal", failure.message, recover)),
     };

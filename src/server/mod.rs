@@ -32,7 +32,7 @@ use self::marker::Filling;
 pub(crate) use self::marker::is_unfilled;
 pub use self::offline::{audit, check, existing, recover};
 pub use self::transfer::transfer;
-use self::upkeep::{collect, maintain, measure, purge, relay, renew};
+use self::upkeep::{Upkeep, measure, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
@@ -77,12 +77,18 @@ pub fn store_options(config: &Config) -> StoreOptions {
     }
 }
 
-/// Opens the data directory.
+/// How the store is opened by a command that does not serve: it removes no event. What is past its time goes by the configuration of
+/// the server, and who names a directory need not have named that.
+pub(crate) fn options_at_rest(config: &Config) -> StoreOptions {
+    StoreOptions { event_retention_ms: None, ..store_options(config) }
+}
+
+/// Opens the data directory for a command that does not serve.
 ///
 /// # Errors
 /// [`Exit::Data`].
 pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
-    open_store_with(&config.data.directory, store_options(config))
+    open_store_with(&config.data.directory, options_at_rest(config))
 }
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
@@ -139,6 +145,17 @@ pub async fn serve(
     Prepared::on(ground, config).await?.serve(reserved, stops, listening).await
 }
 
+/// The same for one command: what is in the directory goes by no time meanwhile.
+async fn serve_at_rest(
+    config: Config,
+    stops: impl Stream<Item = ()> + 'static,
+    listening: impl FnOnce(&str),
+) -> Result<(), Failure> {
+    let reserved = reserve(&config, Vec::new())?;
+    let ground = Ground { store: options_at_rest(&config), ..Ground::of(&config) };
+    Prepared::on(ground, config).await?.untended().serve(reserved, stops, listening).await
+}
+
 /// Takes the addresses of the configuration, or what was passed.
 ///
 /// # Errors
@@ -160,6 +177,8 @@ pub struct Prepared {
     pub repository: Repository,
     store: Arc<RedbStore>,
     certificates: Option<Arc<Certificates>>,
+    /// Whether it removes by itself what has been kept for long enough.
+    tends: bool,
 }
 
 impl Prepared {
@@ -240,7 +259,12 @@ impl Prepared {
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);
         let app = Arc::new(App::new(newsroom, changes, surface, metrics));
-        Ok(Prepared { app, repository, store, certificates })
+        Ok(Prepared { app, repository, store, certificates, tends: true })
+    }
+
+    /// The same, to serve one command: see [`Upkeep::least`].
+    fn untended(self) -> Prepared {
+        Prepared { tends: false, ..self }
     }
 
     /// See [`serve`].
@@ -257,7 +281,9 @@ impl Prepared {
         let certificates = self.certificates.clone();
         let figures = DataFigures::new(self.app.config.data.directory.clone(), self.app.content.clone());
         let measuring = actix::spawn(measure(figures, self.store.clone()));
-        let outcome = run(&self.app, &self.repository, certificates, reserved, stops, listening).await;
+        let begin = if self.tends { Upkeep::whole } else { Upkeep::least };
+        let upkeep = || begin(&self.app, &self.repository);
+        let outcome = run(&self.app, upkeep, certificates, reserved, stops, listening).await;
         measuring.abort();
         // While the data directory is locked still: a server that comes after has a socket of its own.
         drop(socket);
@@ -336,7 +362,7 @@ fn open_socket(app: &App) -> Option<AdminSocket> {
 
 async fn run(
     app: &Arc<App>,
-    repository: &Repository,
+    upkeep: impl FnOnce() -> Upkeep,
     certificates: Option<Arc<Certificates>>,
     reserved: Reserved,
     stops: impl Stream<Item = ()> + 'static,
@@ -355,10 +381,7 @@ async fn run(
     }
     let running = front.run();
     let handle = running.handle();
-    let background = actix::spawn(maintain(app.clone(), repository.clone()));
-    let purging = actix::spawn(purge(app.clone(), repository.clone()));
-    let (end_collecting, collecting) = collect(app, repository);
-    let (end_relaying, mut relaying) = relay(app);
+    let upkeep = upkeep();
     let renewal =
         certificates.map(|certificates| actix::spawn(renew(certificates, app.config.server.tls.reload_seconds)));
     app.enter(Stage::Ready);
@@ -367,17 +390,7 @@ async fn run(
     }
     actix::spawn(ending::when_asked(app.clone(), handle, stops, held));
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
-    background.abort();
-    purging.abort();
-    drop((end_collecting, end_relaying));
-    // Done while the data directory is still locked: the next server must not find a file that is about to be removed.
-    if let Err(error) = collecting.await {
-        tracing::error!(%error, "collecting content files was cut off");
-    }
-    // It ends with the mail that it is at. A relay that keeps it waiting has had its chance: what became of that mail is not known then.
-    if tokio::time::timeout(Duration::from_secs(10), &mut relaying).await.is_err() {
-        relaying.abort();
-    }
+    upkeep.end().await;
     if let Some(renewal) = renewal {
         renewal.abort();
     }
@@ -464,6 +477,8 @@ mod tests {
         let kept_ms = |days| {
             let mut config = Config::default();
             config.store.events_keep_days = days;
+            // A command may be given no configuration, and then has the days of none.
+            assert_eq!(options_at_rest(&config).event_retention_ms, None);
             store_options(&config).event_retention_ms
         };
         assert_eq!(kept_ms(0), None);

@@ -6,7 +6,7 @@ use std::path::Path;
 use stet_actors::store::StoreError;
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
-use super::{marker, open_store, open_store_with, store_options, survived, unopened};
+use super::{marker, open_store, open_store_with, options_at_rest, survived, unopened};
 use crate::audit;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
@@ -58,7 +58,7 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
     filled(data)?;
-    let salvage = survived(data, || RedbStore::salvage(store_options(config), accept_loss))?;
+    let salvage = survived(data, || RedbStore::salvage(options_at_rest(config), accept_loss))?;
     let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;
     let mut found = format!("state.redb has every change up to {folded}\n");
     found += &match kept - folded {
@@ -124,7 +124,7 @@ fn unreadable(data: &Path, error: &StoreError) -> Failure {
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing(config)?;
     // What changes nothing has the time to read every page, and what it finds must not be what damaged pages happen to say.
-    let store = open_store_with(data, StoreOptions { verify: true, ..store_options(config) })?;
+    let store = open_store_with(data, StoreOptions { verify: true, ..options_at_rest(config) })?;
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {
         Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
     })?;

@@ -8,7 +8,7 @@ use stet_transfer::{Transfer, TransferError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::{existing, serve};
+use super::{existing, serve_at_rest};
 use crate::admin::{AdminReply, AdminRequest, Done, KeyRequest, carry_out};
 use crate::auth::{Grant, Privilege};
 use crate::config::{Config, TlsConfig};
@@ -63,7 +63,7 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
         });
     };
     let stops = stream::once(async { drop(stopped.await) });
-    let served = serve(config, Vec::new(), stops, listening).await;
+    let served = serve_at_rest(config, stops, listening).await;
     let revoked = carry_out(&again, AdminRequest::KeyRevoke { name: name.clone() }).await;
     if !matches!(revoked, Ok(Ok(_))) {
         tracing::warn!(key = name, "the key of the transfer could not be revoked; it ends within a week");

@@ -24,27 +24,81 @@ use crate::http::app::App;
 use crate::metering::DataFigures;
 use crate::tls::Certificates;
 
-/// The recurring tasks.
-pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
-    know_places(&app).await;
-    let mut sweep = tokio::time::interval(Duration::from_secs(app.config.runtime.sweep_seconds.max(1)));
-    let mut flush = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
-    loop {
-        tokio::select! {
-            _ = sweep.tick() => {
-                repository.sweep();
-            }
-            _ = flush.tick() => {
-                each_of([
-                    ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
-                    ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
-                    ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
-                    ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
-                    ("old messages could not be removed", Box::pin(app.messages.sweep())),
-                ])
-                .await;
-            }
+/// The recurring tasks, and what runs until it is told to end.
+pub(super) struct Upkeep {
+    recurring: Vec<JoinHandle<()>>,
+    tending: Option<Tending>,
+}
+
+/// Tasks that end what they are at before they end.
+struct Tending {
+    end_collecting: oneshot::Sender<()>,
+    collecting: JoinHandle<()>,
+    end_relaying: watch::Sender<()>,
+    relaying: JoinHandle<()>,
+}
+
+impl Upkeep {
+    /// All of it.
+    pub(super) fn whole(app: &Arc<App>, repository: &Repository) -> Upkeep {
+        let least = Upkeep::least(app, repository);
+        let (end_collecting, collecting) = collect(app, repository);
+        let (end_relaying, relaying) = relay(app);
+        let more = [actix::spawn(maintain(app.clone())), actix::spawn(purge(app.clone(), repository.clone()))];
+        Upkeep {
+            recurring: least.recurring.into_iter().chain(more).collect(),
+            tending: Some(Tending { end_collecting, collecting, end_relaying, relaying }),
         }
+    }
+
+    /// What gives memory back, and no more: nothing that is kept is removed, no session ends, and no mail is sent. For how long that
+    /// is to be, a server's configuration says, and a command may have been given none.
+    pub(super) fn least(app: &Arc<App>, repository: &Repository) -> Upkeep {
+        let every = Duration::from_secs(app.config.runtime.sweep_seconds.max(1));
+        Upkeep { recurring: vec![actix::spawn(sweep(repository.clone(), every))], tending: None }
+    }
+
+    /// Ends it.
+    pub(super) async fn end(self) {
+        for task in self.recurring {
+            task.abort();
+        }
+        let Some(Tending { end_collecting, collecting, end_relaying, mut relaying }) = self.tending else { return };
+        drop((end_collecting, end_relaying));
+        // Done while the data directory is still locked: the next server must not find a file that is about to be removed.
+        if let Err(error) = collecting.await {
+            tracing::error!(%error, "collecting content files was cut off");
+        }
+        // It ends with the mail that it is at. A relay that keeps it waiting has had its chance: what became of that mail is not known then.
+        if tokio::time::timeout(Duration::from_secs(10), &mut relaying).await.is_err() {
+            relaying.abort();
+        }
+    }
+}
+
+/// Lets go of containers that nobody has asked for in a while; for ever.
+async fn sweep(repository: Repository, every: Duration) {
+    let mut turns = tokio::time::interval(every);
+    loop {
+        turns.tick().await;
+        repository.sweep();
+    }
+}
+
+/// What is done to sessions, locks, receipts and messages now and then; for ever.
+async fn maintain(app: Arc<App>) {
+    know_places(&app).await;
+    let mut turns = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
+    loop {
+        turns.tick().await;
+        each_of([
+            ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
+            ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
+            ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
+            ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
+            ("old messages could not be removed", Box::pin(app.messages.sweep())),
+        ])
+        .await;
     }
 }
 
@@ -76,7 +130,7 @@ async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) 
 }
 
 /// Removes content files that nothing refers to, until the sender is dropped.
-pub(super) fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()>, JoinHandle<()>) {
+fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (sender, end) = oneshot::channel();
     let collector =
         app.config.collect_after().map(|after| Collector::new(app.content.clone(), repository.store().clone(), after));
@@ -89,7 +143,7 @@ pub(super) fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()
 }
 
 /// Gives messages to the mail relay, until the sender is dropped.
-pub(super) fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
+fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
     let (sender, end) = watch::channel(());
     let relay = app.messages.relay().cloned();
     let work = async move {
@@ -136,7 +190,7 @@ const PURGES: Duration = Duration::from_secs(600);
 const PAGE: usize = 256;
 
 /// Destroys what has lain in the recycle bin for longer than configuration says; for ever.
-pub(super) async fn purge(app: Arc<App>, repository: Repository) {
+async fn purge(app: Arc<App>, repository: Repository) {
     let Some(seconds) = app.config.recycle_bin.purge_after_days.checked_mul(86_400).filter(|seconds| *seconds > 0)
     else {
         return;
