@@ -38,6 +38,14 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// What a reply says of a failure, of the call or of one of its sources.
+    pub fn told(status: u16, failure: &Value) -> CallError {
+        let text = |field: &str| failure[field].as_str().unwrap_or_default();
+        let code = text("code").rsplit('.').next().filter(|code| !code.is_empty());
+        let (code, message) = code.map_or(("no code", "refused"), |code| (code, text("message")));
+        CallError::Refused { status, code: code.to_owned(), message: message.to_owned() }
+    }
+
     /// Whether it was refused with that code.
     pub fn is(&self, wanted: &str) -> bool {
         matches!(self, CallError::Refused { code, .. } if code == wanted)
@@ -233,12 +241,7 @@ fn reader(answer: http::Response<Body>) -> impl Read {
 fn refusal(answer: http::Response<Body>) -> CallError {
     let status = answer.status().as_u16();
     let reply: Value = serde_json::from_reader(reader(answer)).unwrap_or_default();
-    let text = |field: &str| reply["result"][field].as_str().unwrap_or_default().to_owned();
-    let code = text("code");
-    let code = code.rsplit_once('.').map_or(code.as_str(), |(_, code)| code).to_owned();
-    let (code, message) =
-        if code.is_empty() { ("no code".to_owned(), "refused".to_owned()) } else { (code, text("message")) };
-    CallError::Refused { status, code, message }
+    CallError::told(status, &reply["result"])
 }
 
 #[cfg(test)]

@@ -134,24 +134,18 @@ impl Export<'_> {
         work: &Work<Task>,
     ) {
         let ids: Vec<&str> = objects.iter().map(|(_, id)| id.as_str()).collect();
-        let records = match self.client.post("/v3/object", &json!({ "sources": ids, "options": everything() })) {
-            Ok(mut reply) => match reply["items"].take() {
-                Value::Array(records) => records,
-                _ => Vec::new(),
-            },
+        let mut records = match self.client.post("/v3/object", &json!({ "sources": ids, "options": everything() })) {
+            Ok(reply) => Records::of(reply),
             Err(error) => return self.progress.note(Fate::Failed, path, Some(&error)),
         };
-        let mut by_id: HashMap<String, Value> = HashMap::with_capacity(records.len());
-        for record in records {
-            by_id.insert(record["id"].as_str().unwrap_or_default().to_owned(), record);
-        }
         for (on_disk, id) in objects {
-            // What is missing has been discarded since the names were read.
-            let Some(shown) = by_id.remove(id) else { continue };
-            let what = below(path, shown["name"].as_str().unwrap_or(id));
-            match self.write(directory, &what, on_disk, id, shown, uuids, work) {
+            let shown = records.take(id);
+            let name = shown.as_ref().ok().and_then(|shown| shown["name"].as_str());
+            let what = below(path, name.unwrap_or(on_disk));
+            let written = shown.and_then(|shown| self.write(directory, &what, on_disk, id, shown, uuids, work));
+            match written {
                 Ok(fate) => self.progress.note(fate, &what, None),
-                // It has been discarded just now.
+                // It has been discarded since the names were read.
                 Err(error) if error.is("ObjectNotFound") => {}
                 Err(error) => self.progress.note(Fate::Failed, &what, Some(&error)),
             }
@@ -210,11 +204,8 @@ impl Export<'_> {
     }
 
     fn read(&self, id: &str) -> Result<Value, CallError> {
-        let mut reply = self.client.post("/v3/object", &json!({ "sources": [id], "options": everything() }))?;
-        let not_found =
-            || CallError::Refused { status: 404, code: "ObjectNotFound".to_owned(), message: String::new() };
-        let mut records = reply["items"].as_array_mut().map(std::mem::take).unwrap_or_default().into_iter();
-        records.next().ok_or_else(not_found)
+        let reply = self.client.post("/v3/object", &json!({ "sources": [id], "options": everything() }))?;
+        Records::of(reply).take(id)
     }
 
     /// The links of an object with other objects.
@@ -259,6 +250,35 @@ impl Export<'_> {
         made.persist(file).map_err(|error| disk(file, &error.error))?;
         self.progress.add_bytes(size);
         Ok(Some(true))
+    }
+}
+
+/// What a reply says of the objects that it was asked for: under 200 each may have failed by itself.
+#[derive(Default)]
+struct Records {
+    /// By their loids.
+    shown: HashMap<String, Value>,
+    failed: HashMap<String, CallError>,
+}
+
+impl Records {
+    fn of(mut reply: Value) -> Records {
+        let mut records = Records::default();
+        let mut list = |name: &str| reply[name].as_array_mut().map(std::mem::take).unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        for record in list("items") {
+            records.shown.insert(text(&record["id"]), record);
+        }
+        for failure in list("errors") {
+            records.failed.insert(text(&failure["source"]), CallError::told(200, &failure));
+        }
+        records
+    }
+
+    /// The record, or why there is none.
+    fn take(&mut self, id: &str) -> Result<Value, CallError> {
+        let untold = || CallError::Lost("the answer says nothing of it".to_owned());
+        self.shown.remove(id).ok_or_else(|| self.failed.remove(id).unwrap_or_else(untold))
     }
 }
 
@@ -315,5 +335,24 @@ pub fn hash_of(file: &Path) -> std::io::Result<String> {
             return Ok(hex(&hasher.finalize()));
         }
         hasher.update(&piece[..read]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that could not be read was taken for discarded, and left out without a word.
+    #[test]
+    fn an_object_that_could_not_be_read_is_none_that_has_gone() {
+        let failed = |source: &str, code: &str| json!({ "source": source, "code": code, "message": "It is so." });
+        let mut records = Records::of(json!({
+            "items": [{ "id": "1$1.0.1", "name": "a" }],
+            "errors": [failed("1$1.0.2", "CMS.ObjectNotFound"), failed("1$1.0.3", "CMS.RepositoryError")],
+        }));
+        assert_eq!(records.take("1$1.0.1").map(|record| record["name"].clone()).ok(), Some(json!("a")));
+        assert!(records.take("1$1.0.2").is_err_and(|error| error.is("ObjectNotFound")));
+        assert!(records.take("1$1.0.3").is_err_and(|error| error.is("RepositoryError")));
+        assert!(records.take("1$1.0.4").is_err_and(|error| !error.is("ObjectNotFound")));
     }
 }

@@ -24,15 +24,17 @@ fn is_plain(name: &str) -> bool {
 pub struct Names(HashSet<String>);
 
 impl Names {
-    /// The name on disk of an object: its own, or its uuid where its own is too long, could be taken for something else, or differs
-    /// from another's in case alone, which some file systems do not tell apart.
+    /// The name on disk of an object: its own, or its uuid where its own is too long, could be taken for something else, another's uuid
+    /// among it, or differs from another's in case alone, which some file systems do not tell apart.
     pub fn take(&mut self, name: &str, uuid: Uuid) -> String {
         let lower = name.to_lowercase();
         let clear = name.len() <= MAX_NAME
             && is_plain(name)
             && !lower.ends_with(RECORD)
             && !lower.ends_with(MEMBERS)
-            && !name.ends_with(['.', ' ']);
+            && !name.ends_with(['.', ' '])
+            // It could be the uuid of another.
+            && Uuid::try_parse(name).is_err();
         if clear && self.0.insert(lower) {
             return name.to_owned();
         }
@@ -68,6 +70,9 @@ mod tests {
             ("b.Copies", u.as_str()),
             ("c.", u.as_str()),
             ("d\\e", u.as_str()),
+            // It may be that of an object which is written under it.
+            ("00000000-0000-0000-0000-000000000008", u.as_str()),
+            ("0000000000000000000000000000000A", u.as_str()),
             // What no server of ours says.
             ("../../x", u.as_str()),
             ("..", u.as_str()),
