@@ -45,6 +45,8 @@ pub enum Lie {
     BufferStreams,
     /// A moderation is answered as one of a post that is gone since. That much a server may do.
     ShortReply,
+    /// A poll is large and leaves out what has changed, as one that was made while it went out may. That much a server may do.
+    LargePoll,
 }
 
 struct BlogLiar {
@@ -121,15 +123,24 @@ impl Mind for BlogLiar {
                 // The length stays.
                 shown = format!("{:<1$}", short.to_string(), shown.len());
             }
-            if is_poll && self.lie == Lie::EmptyPoll && !shown.contains("\"items\":[]") && count(&self.polls) == 3 {
+            let empties = matches!(self.lie, Lie::EmptyPoll | Lie::LargePoll);
+            let mut answer = answer;
+            if is_poll && empties && !shown.contains("\"items\":[]") && count(&self.polls) == 3 {
                 self.lied();
                 // Nothing is shown, and the length stays.
                 let from = shown.find("\"items\":[").expect("a poll has items") + "\"items\":[".len();
                 let to = shown.rfind("],\"total\"").expect("and their number behind");
                 shown.replace_range(from..to, &" ".repeat(to - from));
-                let total = shown.rfind("\"total\":").expect("it was just found") + "\"total\":".len();
-                let digits = shown[total..].bytes().take_while(u8::is_ascii_digit).count();
-                shown.replace_range(total..total + digits, &format!("{:>digits$}", 0));
+                if self.lie == Lie::EmptyPoll {
+                    let total = shown.rfind("\"total\":").expect("it was just found") + "\"total\":".len();
+                    let digits = shown[total..].bytes().take_while(u8::is_ascii_digit).count();
+                    shown.replace_range(total..total + digits, &format!("{:>digits$}", 0));
+                } else {
+                    let length = |bytes: usize| format!("content-length: {bytes}\r\n");
+                    let before = length(shown.len());
+                    shown.push_str(&" ".repeat(256 << 10));
+                    answer = answer.replace(&before, &length(shown.len()));
+                }
             }
             let bare = matches!(self.lie, Lie::NoRevisions | Lie::LosePostWithoutRevisions);
             if bare {

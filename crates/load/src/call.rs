@@ -84,6 +84,11 @@ impl Answer {
         self.status < 500 && !self.is_success() || self.is_overloaded()
     }
 
+    /// Whether it may have been made while it went out, each entry as it was by then: docs/api/README.md, "Large replies".
+    pub fn may_be_of_several_moments(&self) -> bool {
+        self.body.len() >= 256 << 10
+    }
+
     /// The revision that its ETag begins with, if it has one that promises anything.
     pub fn revision(&self) -> Option<u64> {
         let tag = self.etag.as_deref()?.strip_prefix('"')?;

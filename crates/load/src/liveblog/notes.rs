@@ -100,6 +100,9 @@ impl Notes {
         let since = load.book.asked(client).since;
         let Some(revision) = posts.revision.or_else(|| answer.revision()) else { return true };
         load.book.ask(client, |asked| asked.since = revision);
+        if answer.may_be_of_several_moments() {
+            return true;
+        }
         let gone = posts.removed.iter().fold(0, |joined, id| joined ^ print(id, 0, None));
         if posts.total != posts.items.len() as u64 {
             self.odd(|| {
