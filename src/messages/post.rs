@@ -90,7 +90,7 @@ impl Messages {
         changes.push(put(&Copies { number, count: receivers.len() as u32 + 1 }));
         let size = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let bytes = changes.iter().map(size).sum::<usize>() as u64;
-        let outgoing = self.outgoing(&receivers, number, sent_ms).await?;
+        let outgoing = self.outgoing(&receivers, (number, sender), sent_ms).await?;
         let room = outgoing.map(|(outgoing, room)| {
             changes.push(put(&outgoing));
             room
@@ -101,13 +101,18 @@ impl Messages {
     }
 
     /// What the mail relay is to take, if there is one, with addresses to send to and room for it.
-    async fn outgoing(&self, to: &BTreeSet<Name>, number: u64, sent_ms: u64) -> Result<Option<(Outgoing, Room)>> {
+    async fn outgoing(
+        &self,
+        to: &BTreeSet<Name>,
+        (number, sender): (u64, &Text),
+        sent_ms: u64,
+    ) -> Result<Option<(Outgoing, Room)>> {
         let Some(relay) = &self.relay else { return Ok(None) };
         let waiting = relay.addresses(to).await?;
         if waiting.is_empty() {
             return Ok(None);
         }
-        let room = relay.room(waiting.len());
+        let room = relay.room(sender, waiting.len());
         let outgoing = Outgoing { number, waiting, sending: Vec::new(), tries: 0, next_ms: sent_ms, sent_ms };
         Ok(room.map(|room| (outgoing, room)))
     }

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use lettre::Address;
 use stet_actors::error::Result;
+use stet_actors::object::Text;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{Change, Range, Row, Table, View, encode_value};
@@ -91,7 +92,11 @@ impl Relay {
         let (smtp, queue, bell) = (smtp.clone(), Queue::default(), Notify::new());
         let relay = Relay { smtp, from, repository, directory, queue, bell };
         let note = |outgoing: Outgoing| {
-            relay.queue.put(outgoing.number, outgoing.next_ms, outgoing.waiting.len() + outgoing.sending.len());
+            let place = Message::key(outgoing.number);
+            let message = relay.repository.row::<Message>(place.table, &place.key);
+            // Without its message a mail is given up when its turn comes.
+            let sender = message.ok().flatten().map(|message| message.sender).unwrap_or_default();
+            relay.queue.put(outgoing.number, sender, outgoing.next_ms, outgoing.waiting.len() + outgoing.sending.len());
         };
         if let Err(error) = relay.each(note) {
             tracing::error!(%error, "mails that wait for the relay can't be read");
@@ -110,12 +115,12 @@ impl Relay {
         Ok(addresses.into_iter().collect())
     }
 
-    /// Room for another mail, to so many addresses; `None` if as many wait as may.
-    pub(super) fn room(&self, addresses: usize) -> Option<Room> {
-        let room = self.queue.room(addresses, self.smtp.queue);
+    /// Room for another mail of this sender, to so many addresses; `None` if as many wait as may.
+    pub(super) fn room(&self, sender: &Text, addresses: usize) -> Option<Room> {
+        let room = self.queue.room(sender, addresses, self.smtp.queue);
         if room.is_none() {
             Outcome::Dropped.count(addresses);
-            tracing::warn!(addresses, "too many mails wait for the relay: this message is received here alone");
+            tracing::warn!(%sender, addresses, "too many mails wait for the relay: this message is received here alone");
         }
         room
     }
@@ -347,7 +352,7 @@ impl Relay {
         match stays {
             true => {
                 let addresses = outgoing.waiting.len() + outgoing.sending.len();
-                self.queue.put(outgoing.number, outgoing.next_ms, addresses);
+                self.queue.again(outgoing.number, outgoing.next_ms, addresses);
             }
             false => self.queue.remove(outgoing.number),
         }
@@ -385,13 +390,13 @@ mod tests {
     use super::*;
     use crate::messages::tests::{DAY, House, run};
 
-    /// At a port at which nobody listens, with room for three mails.
+    /// At a port at which nobody listens, with room for three mails of a sender.
     fn smtp() -> SmtpConfig {
         SmtpConfig {
             host: "127.0.0.1".to_owned(),
             port: 1,
             from: "newsroom@example.org".to_owned(),
-            queue: 3,
+            queue: 12,
             ..SmtpConfig::default()
         }
     }
@@ -443,6 +448,7 @@ mod tests {
         run(async {
             let (house, relay) = house().await;
             let (_open, end) = watch::channel(());
+            let sender = Text::from("ada");
             // All at once, and amid passes.
             let pass = async {
                 for _ in 0..5 {
@@ -454,13 +460,13 @@ mod tests {
             assert_eq!((house.rows(Table::Outgoing), house.rows(Table::Messages)), (3, 5));
             // Another server on the same directory knows of them.
             let again = Relay::configured(&smtp(), &relay.repository, &relay.directory).expect("one is configured");
-            assert!(again.room(1).is_none());
+            assert!(again.room(&sender, 1).is_none());
             // Room that nobody needed after all, and that of mails that are gone.
             house.clock.advance(DAY * 3);
             assert!(matches!(relay.pass(relay.repository.clock().now_ms(), &end).await, Ok(None)));
-            let rooms = [(); 4].map(|()| relay.room(1));
+            let rooms = [(); 4].map(|()| relay.room(&sender, 1));
             assert_eq!(rooms.map(|room| room.is_some()), [true, true, true, false]);
-            assert!(relay.room(1).is_some());
+            assert!(relay.room(&sender, 1).is_some());
         });
     }
 
