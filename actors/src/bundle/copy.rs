@@ -57,7 +57,9 @@ impl Joint for CopyToChannel {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
         context.expects(&turns.any(self.bundle)?.record);
-        match self.make(turns, context)? {
+        let plan = self.plan(turns, context)?;
+        turns.need(plan.from())?;
+        match self.make(plan, turns, context)? {
             Copied::New(loid) => Ok(Created { loid, outcome: Outcome::New }),
             Copied::There(existing) => {
                 let message = format!("The bundle has a copy for the channel `{}`.", self.channel);
@@ -76,13 +78,24 @@ pub enum Copied {
     There(#[serde(with = "loid_key")] Loid),
 }
 
+/// How many bundles are copied at once: all copies are made in one step, and others wait meanwhile.
+pub const MAX_COPIES: usize = 200;
+
 /// Makes copies of the bundles that a web container names, as one change. It replies with one for each, in their order.
 #[derive(Debug, Clone)]
 pub struct CopyLinked {
     /// The web container.
     pub container: Loid,
-    /// The copies of different bundles.
+    /// The copies of different bundles, [`MAX_COPIES`] at most.
     pub copies: Vec<CopyToChannel>,
+}
+
+/// What a copy is to be made of, as the rows are before any is made.
+enum Plan {
+    /// The bundle has one for the channel.
+    There(Loid),
+    /// It gets content and attributes from this object.
+    From(Loid),
 }
 
 impl Joint for CopyLinked {
@@ -90,7 +103,8 @@ impl Joint for CopyLinked {
     const NAME: &'static str = "web.channelcopy";
 
     fn wants(&self) -> Vec<Loid> {
-        std::iter::once(self.container).chain(self.copies.iter().map(|copy| copy.bundle)).collect()
+        // Those that are too many are refused, and need not be loaded for that.
+        std::iter::once(self.container).chain(self.copies.iter().take(MAX_COPIES).map(|copy| copy.bundle)).collect()
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<Copied>, Fault> {
@@ -99,9 +113,19 @@ impl Joint for CopyLinked {
         if container.is_discarded() {
             return Err(Error::not_found(self.container).into());
         }
-        let mut copied = Vec::with_capacity(self.copies.len());
-        for copy in &self.copies {
-            copied.push(copy.make(turns, context)?);
+        let bundles = self.copies.len();
+        if bundles > MAX_COPIES {
+            let message =
+                format!("`{}` names {bundles} bundles; at most {MAX_COPIES} are copied at once.", self.container);
+            let error = Error::new(Code::TooLarge, message).with_source(self.container);
+            return Err(error.with_detail("limit", MAX_COPIES).into());
+        }
+        // All before the first is made: else each would ask for one turn more, and all be made again for it.
+        let plans = self.copies.iter().map(|copy| copy.plan(turns, context)).collect::<Result<Vec<_>, _>>()?;
+        turns.need(plans.iter().filter_map(Plan::from))?;
+        let mut copied = Vec::with_capacity(bundles);
+        for (copy, plan) in self.copies.iter().zip(plans) {
+            copied.push(copy.make(plan, turns, context)?);
         }
         if copied.iter().any(|copied| matches!(copied, Copied::New(_))) {
             turns.touch(self.container)?;
@@ -110,10 +134,20 @@ impl Joint for CopyLinked {
     }
 }
 
+impl Plan {
+    /// The object whose turn the copy takes: whoever checks in there meets the copy as one that follows, or it has been before.
+    fn from(&self) -> Option<Loid> {
+        match self {
+            Plan::There(_) => None,
+            Plan::From(from) => Some(*from),
+        }
+    }
+}
+
 impl CopyToChannel {
-    /// Makes the copy, unless there is one for the channel.
-    fn make(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Copied, Fault> {
-        let bundle = turns.any(self.bundle)?.clone();
+    /// What the copy is to be made of.
+    fn plan(&self, turns: &mut Turns, context: &Context<'_>) -> Result<Plan, Fault> {
+        let bundle = turns.any(self.bundle)?;
         if bundle.record.is_discarded() {
             return Err(Error::not_found(self.bundle).into());
         }
@@ -122,13 +156,19 @@ impl CopyToChannel {
             return Err(Error::new(Code::InvalidType, message).with_source(self.bundle).into());
         }
         if let Some(existing) = child(context.look(), View::Latest, self.bundle, &self.channel)? {
-            return Ok(Copied::There(existing));
+            return Ok(Plan::There(existing));
         }
         check_room(self.bundle, context)?;
-        let from = self.from(context)?;
-        // Whoever checks in there meets this copy as one that follows, or it has been before.
-        turns.need([from])?;
-        let from = turns.any(from)?.clone();
+        Ok(Plan::From(self.from(context)?))
+    }
+
+    /// Makes the copy, unless there is one for the channel.
+    fn make(&self, plan: Plan, turns: &mut Turns, context: &mut Context<'_>) -> Result<Copied, Fault> {
+        let from = match plan {
+            Plan::There(existing) => return Ok(Copied::There(existing)),
+            Plan::From(from) => turns.any(from)?.clone(),
+        };
+        let bundle = turns.any(self.bundle)?.clone();
         let content = match &from.record.content {
             Some(content) => Some(again(content, from.record.loid.at_version(from.record.version), context)?),
             None => None,

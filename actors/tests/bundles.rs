@@ -1,0 +1,142 @@
+//! Copies of many bundles at once (docs/api/bundles.md, "Web containers").
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use stet_actors::bundle::{Bundle, Copied, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
+use stet_actors::clock::ManualClock;
+use stet_actors::command::{Context, Fault, Who};
+use stet_actors::error::{Code, Error};
+use stet_actors::families::Families;
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::joint::{Joint, Turns};
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::object::FolderKey;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::web_container::WebContainer;
+
+use crate::common::assert_sound;
+
+const MAIN: Loid = root(DatabaseId::MAIN);
+
+/// A command that counts how often it is applied.
+struct Counted<J> {
+    joint: J,
+    rounds: Arc<AtomicUsize>,
+}
+
+impl<J: Joint> Joint for Counted<J> {
+    type Reply = J::Reply;
+    const NAME: &'static str = J::NAME;
+    const ALONE: bool = J::ALONE;
+
+    fn wants(&self) -> Vec<Loid> {
+        self.joint.wants()
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<J::Reply, Fault> {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.joint.apply(turns, context)
+    }
+}
+
+struct World {
+    store: Arc<MemoryStore>,
+    repository: Repository,
+    container: Loid,
+    bundles: Vec<Loid>,
+}
+
+/// With a web container and so many bundles.
+fn run<F: Future<Output = ()>>(bundles: usize, test: impl FnOnce(World) -> F) {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::new(ManualClock::at(1_763_726_400_000));
+        let started = Repository::start(store.clone(), clock, RuntimeOptions::default()).await;
+        let repository = started.expect("a repository starts");
+        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+        let mut world = World { store, repository, container: MAIN, bundles: Vec::new() };
+        world.container = world.create(NewObject::of::<WebContainer>("page", "WebContainer", ())).await;
+        for number in 0..bundles {
+            let bundle = world.create(NewObject::of::<Bundle>(&format!("b{number}"), "Bundle", ())).await;
+            world.bundles.push(bundle);
+        }
+        test(world).await;
+    });
+}
+
+fn request() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+}
+
+impl World {
+    async fn create(&self, object: NewObject) -> Loid {
+        let create = Create { folder: MAIN, below: Vec::new(), object };
+        self.repository.joint(create, request()).await.expect("it can be made").loid
+    }
+
+    /// Copies all bundles for a channel. Gives in how many rounds, too.
+    async fn copy(&self, channel: &str, inherit: Option<&str>) -> (Result<Vec<Copied>, Error>, usize) {
+        let copy = |bundle: &Loid| CopyToChannel {
+            bundle: *bundle,
+            channel: channel.into(),
+            inherit: inherit.map(|channel| Inherit { channel: channel.into(), is_neutral: false }),
+            type_name: "Story".into(),
+            status: None,
+            checked_out_s: None,
+            ticket: |_, _| None,
+        };
+        let rounds = Arc::new(AtomicUsize::new(0));
+        let joint = CopyLinked { container: self.container, copies: self.bundles.iter().map(copy).collect() };
+        let done = self.repository.joint(Counted { joint, rounds: rounds.clone() }, request()).await;
+        assert_sound(Families::ALL, &self.store);
+        (done, rounds.load(Ordering::Relaxed))
+    }
+}
+
+fn made(done: Result<Vec<Copied>, Error>) -> Vec<Loid> {
+    let new = |copied| match copied {
+        Copied::New(loid) => loid,
+        Copied::There(loid) => panic!("{loid} was there"),
+    };
+    done.expect("they are copied").into_iter().map(new).collect()
+}
+
+#[test]
+fn what_copies_are_inherited_from_is_asked_for_at_once() {
+    run(MAX_COPIES, |world| async move {
+        let (web, rounds) = world.copy("Web", None).await;
+        let web = made(web);
+        assert_eq!((web.len(), rounds), (MAX_COPIES, 1), "the turns of the bundles are there already");
+        let (print, rounds) = world.copy("Print", Some("Web")).await;
+        assert_eq!(rounds, 2, "once to find the copies, and once with all their turns");
+        for (copy, from) in made(print).into_iter().zip(&web) {
+            let record = world.repository.record(copy).expect("readable").expect("it is there");
+            let copy = record.copy.as_ref().expect("it is a copy");
+            assert_eq!((copy.inherited_from, copy.follows), (Some(FolderKey(*from)), true));
+        }
+        // Those that are there need no turn.
+        let (again, rounds) = world.copy("Print", Some("Web")).await;
+        let again = again.expect("nothing is to be done");
+        assert!(again.iter().all(|copied| matches!(copied, Copied::There(_))));
+        assert_eq!((again.len(), rounds), (MAX_COPIES, 1));
+    });
+}
+
+#[test]
+fn no_more_bundles_are_copied_at_once_than_one_step_takes() {
+    run(MAX_COPIES + 1, |mut world| async move {
+        let refused = world.copy("Web", None).await.0.expect_err("they are too many");
+        assert_eq!(
+            (refused.code, &refused.details.expect("it has some")["limit"]),
+            (Code::TooLarge, &MAX_COPIES.into())
+        );
+        let last = world.bundles.pop().expect("there is one");
+        made(world.copy("Web", None).await.0);
+        world.bundles = vec![last];
+        assert_eq!(made(world.copy("Web", None).await.0).len(), 1);
+    });
+}
