@@ -161,8 +161,8 @@ pub struct Context<'a> {
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
     paths: PathLimits,
-    /// How deep the objects lie that the command has made.
-    made: HashMap<Loid, usize>,
+    /// Where the objects lie that the command has made.
+    made: HashMap<Loid, Made>,
     /// The one of them that it made last.
     newest: Option<Object>,
     expect: Option<&'a Expect>,
@@ -170,7 +170,14 @@ pub struct Context<'a> {
     expected: Option<Result<()>>,
     changes: Vec<Change>,
     keeps_stamp: bool,
-    concerned: Concerned,
+    told: Told,
+}
+
+/// Where an object lies that has just been made.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    folder: Loid,
+    depth: usize,
 }
 
 /// What an event names, see [`Event`].
@@ -184,13 +191,32 @@ pub struct Concerned {
     pub unseen: Option<Vec<String>>,
 }
 
+/// What the events of a command name: each container's event what concerns that container, and all of them one object at most. So
+/// however many containers a command changes, their events together name no more than it has noted, and that one.
+#[derive(Debug, Default)]
+pub struct Told {
+    about: Option<String>,
+    of: HashMap<Loid, Concerned>,
+}
+
+impl Told {
+    /// Takes out what the event of a container names.
+    pub(crate) fn take(&mut self, container: Loid) -> Concerned {
+        let mut concerned = self.of.remove(&container).unwrap_or_default();
+        if let Some(about) = self.about.as_ref().filter(|about| !concerned.ids.contains(about)) {
+            concerned.ids.insert(0, about.clone());
+        }
+        concerned
+    }
+}
+
 /// What a command has noted.
 #[derive(Debug, Default)]
 pub struct Noted {
     /// Rows and index entries.
     pub changes: Vec<Change>,
     /// Objects or parts concerned.
-    pub concerned: Concerned,
+    pub told: Told,
 }
 
 impl<'a> Context<'a> {
@@ -209,7 +235,7 @@ impl<'a> Context<'a> {
             expect: None,
             expected: None,
             changes: Vec::new(),
-            concerned: Concerned::default(),
+            told: Told::default(),
             keeps_stamp: false,
         }
     }
@@ -348,22 +374,40 @@ impl<'a> Context<'a> {
         self.changes.push(Change { table: key.table, key: key.key, value });
     }
 
-    /// Names an object or part in the event.
-    pub fn concerns(&mut self, id: impl std::fmt::Display) {
-        self.concerned.ids.push(id.to_string());
+    /// Says which object the command is about: the events of all containers that it changes name that one. It is one object, or what is
+    /// said first counts: what else there is to name concerns one container ([`Context::concerns`]).
+    pub fn is_about(&mut self, object: Loid) {
+        let about = self.told.about.get_or_insert_with(|| object.to_string());
+        debug_assert_eq!(*about, object.to_string(), "a command is about one object");
     }
 
-    /// Names a part in the event that readers see only at times: whether they saw it before the change, and see it after.
-    pub fn concerns_seen(&mut self, id: impl std::fmt::Display, before: bool, after: bool) {
+    /// Names an object or part in the event of a container.
+    pub fn concerns(&mut self, container: Loid, id: impl std::fmt::Display) {
+        self.told_by(container).ids.push(id.to_string());
+    }
+
+    /// Names a part in the event of its container that readers see only at times: whether they saw it before the change, and see it
+    /// after.
+    pub fn concerns_seen(&mut self, container: Loid, id: impl std::fmt::Display, before: bool, after: bool) {
         let id = id.to_string();
-        let withdrawn = self.concerned.withdrawn.get_or_insert_default();
-        let unseen = self.concerned.unseen.get_or_insert_default();
+        let concerned = self.told_by(container);
+        let withdrawn = concerned.withdrawn.get_or_insert_default();
+        let unseen = concerned.unseen.get_or_insert_default();
         match (before, after) {
             (_, true) => {}
             (true, false) => withdrawn.push(id.clone()),
             (false, false) => unseen.push(id.clone()),
         }
-        self.concerned.ids.push(id);
+        concerned.ids.push(id);
+    }
+
+    /// What a container's event names. An object that has just been made has none yet: it is told of by the folder that it lies in.
+    fn told_by(&mut self, container: Loid) -> &mut Concerned {
+        let mut teller = container;
+        while let Some(made) = self.made.get(&teller) {
+            teller = made.folder;
+        }
+        self.told.of.entry(teller).or_default()
     }
 
     /// What the command changes is no change of the object as readers have it, such as a lock: the revision goes up, but
@@ -446,7 +490,7 @@ impl<'a> Context<'a> {
     pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
         let most = self.paths.depth;
         let above = match self.made.get(&folder) {
-            Some(depth) => *depth,
+            Some(made) => made.depth,
             None => depth_of(self.look, View::Latest, folder, most)?,
         };
         if above + levels <= most {
@@ -477,7 +521,7 @@ impl<'a> Context<'a> {
         let Object { record, attributes } = object;
         if let Some(folder) = record.folder() {
             let depth = self.check_depth(folder, 1)?;
-            self.made.insert(record.loid, depth);
+            self.made.insert(record.loid, Made { folder, depth });
         }
         self.put(None, &**record);
         if **attributes != Attributes::none(record.loid) {
@@ -525,6 +569,6 @@ impl<'a> Context<'a> {
     pub(crate) fn into_noted(mut self) -> Result<Noted, StoreError> {
         let counts = recount(self.look, &self.changes)?;
         self.changes.extend(counts);
-        Ok(Noted { changes: self.changes, concerned: self.concerned })
+        Ok(Noted { changes: self.changes, told: self.told })
     }
 }

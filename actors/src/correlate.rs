@@ -105,9 +105,11 @@ impl Pair {
 
     /// Both sides have changed, and so has what is shown of them.
     fn note(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        for container in self.containers() {
-            turns.touch(container)?;
-            context.concerns(container);
+        let containers = self.containers();
+        for container in &containers {
+            turns.touch(*container)?;
+            // Two at most.
+            containers.iter().for_each(|named| context.concerns(*container, named));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use stet_actors::object::FolderKey;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::{EventLog, Resumed, Room};
 use stet_actors::web_container::WebContainer;
 
 use crate::common::assert_sound;
@@ -78,6 +79,13 @@ impl World {
         self.repository.joint(create, request()).await.expect("it can be made").loid
     }
 
+    /// What the last event of a container names.
+    fn told(&self, container: Loid) -> Vec<String> {
+        let all = Resumed { container, after: 0, room: Room::of(usize::MAX, usize::MAX) };
+        let (events, _) = self.store.events_of(&all).expect("the log can be read");
+        events.last().expect("something has happened").ids.clone()
+    }
+
     /// Copies all bundles for a channel. Gives in how many rounds, too.
     async fn copy(&self, channel: &str, inherit: Option<&str>) -> (Result<Vec<Copied>, Error>, usize) {
         let copy = |bundle: &Loid| CopyToChannel {
@@ -113,7 +121,13 @@ fn what_copies_are_inherited_from_is_asked_for_at_once() {
         assert_eq!((web.len(), rounds), (MAX_COPIES, 1), "the turns of the bundles are there already");
         let (print, rounds) = world.copy("Print", Some("Web")).await;
         assert_eq!(rounds, 2, "once to find the copies, and once with all their turns");
-        for (copy, from) in made(print).into_iter().zip(&web) {
+        let print = made(print);
+        // The page tells of all copies, and each bundle of its own.
+        assert_eq!(world.told(world.container), print.iter().map(Loid::to_string).collect::<Vec<_>>());
+        for (bundle, copy) in world.bundles.iter().zip(&print) {
+            assert_eq!(world.told(*bundle), [copy.to_string()]);
+        }
+        for (copy, from) in print.into_iter().zip(&web) {
             let record = world.repository.record(copy).expect("readable").expect("it is there");
             let copy = record.copy.as_ref().expect("it is a copy");
             assert_eq!((copy.inherited_from, copy.follows), (Some(FolderKey(*from)), true));

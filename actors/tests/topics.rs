@@ -21,7 +21,7 @@ use stet_actors::proof::Proof;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Row, Table, View, decode_value};
+use stet_actors::store::{EventLog, Resumed, Room, Row, Table, View, decode_value};
 use stet_actors::topic::{
     self, AddItem, Attach, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveItems, NewItem, NewTopic, RemoveItem, Topic,
     TopicItem, UpdateItem, UpdateTopic, Which, Word,
@@ -152,6 +152,13 @@ impl World {
 
     fn holders(&self, object: Loid) -> Vec<Loid> {
         containers_of(&*self.store, View::Committed, object).expect("the index can be read")
+    }
+
+    /// What the last event of a container names.
+    fn told(&self, container: Loid) -> Vec<String> {
+        let all = Resumed { container, after: 0, room: Room::of(usize::MAX, usize::MAX) };
+        let (events, _) = self.store.events_of(&all).expect("the log can be read");
+        events.last().expect("something has happened").ids.clone()
     }
 
     fn rows_of(&self, object: Loid) -> usize {
@@ -290,6 +297,60 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
         world.execute(topic, RemoveItem { which: item(loid) }).await.expect("it is there");
         assert_eq!(world.rows_of(loid), 0, "nothing of it is left");
         assert_proved(&world.store);
+    });
+}
+
+#[test]
+fn a_move_tells_each_container_of_what_has_left_it_or_come() {
+    run(|world| async move {
+        let texts = |loids: &[Loid]| loids.iter().map(Loid::to_string).collect::<Vec<_>>();
+        let (target, plan) = (world.topic("target").await, world.plan("target-plan").await);
+        let (mut topics, mut plans, mut items) = (Vec::new(), Vec::new(), Vec::new());
+        let mut wanted = Vec::new();
+        for number in 0..20 {
+            let topic = world.topic(&format!("topic-{number}")).await;
+            let of_it = [world.add(topic, None, "a", None).await, world.add(topic, None, "b", None).await];
+            let old = world.plan(&format!("plan-{number}")).await;
+            world.execute(old, AddTopic { topic, position: None }).await.expect("it can be added");
+            topics.push(topic);
+            plans.push(old);
+            items.extend(of_it);
+            wanted.push(texts(&of_it));
+        }
+        let there = world.add(target, None, "there", None).await;
+        items.push(there);
+        world.joint(moved(&items, target, Some(0))).await.expect("they can be moved");
+        assert_eq!(world.told(target), texts(&items));
+        for (topic, items) in topics.iter().zip(wanted) {
+            assert_eq!(world.told(*topic), items);
+        }
+        world.joint(moved_topics(&topics, plan, None)).await.expect("they can be moved");
+        assert_eq!(world.told(plan), texts(&topics));
+        for (old, topic) in plans.iter().zip(&topics) {
+            assert_eq!(world.told(*old), texts(&[*topic]));
+        }
+    });
+}
+
+#[test]
+fn the_folder_tells_of_a_new_topic_and_of_all_that_it_begins_with() {
+    run(|world| async move {
+        let item = |name: &str, lines| {
+            let fields = ItemFields { name: Some(name.into()), ..ItemFields::default() };
+            topic::NewLine::Item(Box::new(NewItem { fields, attachment: None, lines }))
+        };
+        let lines = vec![item("a", vec![item("b", Vec::new())]), topic::NewLine::Divider("d".into())];
+        let new = NewTopic { lines, ..NewTopic::default() };
+        let object = NewObject::of::<Topic>("topic", "Topic", new);
+        // The folder in between is new, too, and has no event of its own.
+        let create = Create { folder: MAIN, below: vec!["Below".to_owned()], object };
+        let topic = world.joint(create).await.expect("it can be made").loid;
+        let told = world.told(MAIN);
+        assert_eq!((told.len(), told.last()), (5, Some(&topic.to_string())));
+        let view = world.repository.view::<Topic>(topic).await.expect("the topic is there");
+        for item in view.state.lineup().members() {
+            assert!(told.contains(&item.loid().to_string()), "{told:?}");
+        }
     });
 }
 

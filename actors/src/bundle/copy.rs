@@ -125,7 +125,11 @@ impl Joint for CopyLinked {
         turns.need(plans.iter().filter_map(Plan::from))?;
         let mut copied = Vec::with_capacity(bundles);
         for (copy, plan) in self.copies.iter().zip(plans) {
-            copied.push(copy.make(plan, turns, context)?);
+            let one = copy.make(plan, turns, context)?;
+            if let Copied::New(made) = one {
+                context.concerns(self.container, made);
+            }
+            copied.push(one);
         }
         if copied.iter().any(|copied| matches!(copied, Copied::New(_))) {
             turns.touch(self.container)?;
@@ -208,7 +212,7 @@ impl CopyToChannel {
         let one = Use { kind: "channelCopy", name: &self.channel, by, user, at };
         note(turns.any(self.bundle)?, &one, self.ticket);
         turns.touch(self.bundle)?;
-        context.concerns(loid);
+        context.concerns(self.bundle, loid);
         Ok(Copied::New(loid))
     }
 

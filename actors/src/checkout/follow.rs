@@ -49,7 +49,8 @@ pub(crate) fn spread(
             copy.version = version;
         }
         turns.any(follower)?.record = Arc::new(record);
-        context.concerns(follower);
+        context.concerns(object, follower);
+        context.concerns(follower, follower);
     }
     Ok(())
 }

@@ -161,6 +161,6 @@ fn set(
     }
     Arc::make_mut(&mut turns.any(object)?.record).lock = lock;
     context.keep_stamp();
-    context.concerns(object);
+    context.is_about(object);
     Ok(())
 }

@@ -43,7 +43,7 @@ impl Joint for RestoreVersion {
         changed.version = number;
         changed.content = Some(new.content.clone());
         context.put_version(None, self.object.at_version(number), &new, context.now_s());
-        context.concerns(self.object.at_version(number));
+        context.is_about(self.object.at_version(number));
         spread(self.object, &new, true, turns, context)?;
         Ok(number)
     }

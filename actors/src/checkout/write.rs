@@ -112,7 +112,7 @@ impl Joint for WriteContent {
         after.lock = keeps.then(|| lock_of(held, self.lasts_s, context));
         if written.is_some() || saved || after.lock != record.lock {
             turns.any(self.object)?.record = Arc::new(after);
-            context.concerns(self.object);
+            context.is_about(self.object);
         }
         match written {
             Some((new, as_new)) => spread(self.object, &new, as_new, turns, context)?,

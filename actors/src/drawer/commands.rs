@@ -336,7 +336,7 @@ impl Joint for Move {
         // A container that a command changes goes up by one revision.
         let source_revision = source.object().record.revision + 1;
         let moved = Address::Object(item.object);
-        context.concerns(item.object);
+        context.is_about(item.object);
         if self.from == self.to {
             let items = shift(turns.get::<Drawer>(self.to)?, moved, usize::MAX, context)?;
             let stayed = items.iter().all(|(now, _)| *now == position);

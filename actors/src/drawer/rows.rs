@@ -58,8 +58,8 @@ pub struct Item {
 impl Item {
     /// Notes that the item and its object are concerned: a search for the history of the object finds it here, too.
     pub(super) fn concern(&self, context: &mut Context<'_>) {
-        context.concerns(self.shortcut);
-        context.concerns(self.object);
+        context.concerns(self.drawer, self.shortcut);
+        context.concerns(self.drawer, self.object);
     }
 }
 

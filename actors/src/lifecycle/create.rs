@@ -264,7 +264,7 @@ impl Create {
             spread(existing, content, mode != CreateMode::Replace, turns, context)?;
         }
         self.object.parts.write_over(existing, mode, turns, context)?;
-        context.concerns(existing);
+        context.is_about(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })
     }
 }
@@ -326,7 +326,7 @@ impl NewObject {
             context.put_version(None, loid.at_version(1), new, created);
         }
         self.parts.make(object, context)?;
-        context.concerns(loid);
+        context.concerns(folder, loid);
         Ok(loid)
     }
 

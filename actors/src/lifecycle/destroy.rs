@@ -53,7 +53,7 @@ impl Joint for Destroy {
                     part.take(turns)?;
                 } else {
                     turns.touch(self.object)?;
-                    context.concerns(self.object);
+                    context.is_about(self.object);
                 }
                 (part, is_all)
             }
@@ -63,7 +63,7 @@ impl Joint for Destroy {
             }
         };
         if is_all {
-            context.concerns(self.object);
+            context.is_about(self.object);
             return remove(&part, turns, context);
         }
         context.put(None, &remainder(self.object, Task::Destroy, Open::all(self.object), context.who));

@@ -82,7 +82,7 @@ pub(super) fn begin(
     if let Some(folder) = record.folder() {
         turns.touch(folder)?;
     }
-    context.concerns(record.loid);
+    context.is_about(record.loid);
     let bin = Bin {
         at: context.now_s(),
         by: context.who.user.clone(),

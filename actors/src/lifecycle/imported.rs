@@ -179,7 +179,9 @@ impl Imported {
                 context.put(None, &if link.from_other { made.reversed() } else { made });
             }
             turns.touch(other)?;
-            context.concerns(other);
+            context.concerns(loid, other);
+            context.concerns(other, other);
+            context.concerns(other, loid);
         }
         Ok(())
     }

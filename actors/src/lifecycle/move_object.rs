@@ -76,7 +76,7 @@ impl Joint for MoveObject {
         };
         turns.touch(from)?;
         turns.touch(self.folder)?;
-        context.concerns(self.object);
+        context.is_about(self.object);
         let record = Arc::make_mut(&mut turns.any(self.object)?.record);
         record.name = name.as_str().into();
         record.folder = Some(FolderKey(self.folder));

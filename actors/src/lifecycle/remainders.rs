@@ -99,7 +99,7 @@ impl Step {
         }
         part.take(turns)?;
         self.note(&part);
-        context.concerns(row.entry);
+        context.is_about(row.entry);
         change(&part, turns, context)?;
         match left {
             Some(after) => context.put(Some(row), &Remainder { after, ..row.clone() }),
@@ -137,7 +137,7 @@ impl Joint for Gather {
         let mut left: BTreeMap<Loid, Vec<u8>> = left.into_iter().map(|open| (open.folder, open.after)).collect();
         part.take(turns)?;
         self.0.note(&part);
-        context.concerns(first.entry);
+        context.is_about(first.entry);
         take_along(&bin, &part, turns, context)?;
         let mut goes_on = !part.objects.is_empty();
         for row in rows {

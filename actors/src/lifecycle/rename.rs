@@ -53,7 +53,7 @@ impl Joint for Rename {
         let name = name_in(folder, &name, self.object, self.mode, context)?;
         Arc::make_mut(&mut turns.any(self.object)?.record).name = name.as_str().into();
         turns.touch(folder)?;
-        context.concerns(self.object);
+        context.is_about(self.object);
         Ok(())
     }
 }

@@ -87,7 +87,7 @@ impl Joint for Restore {
             Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
         };
         turns.touch(folder)?;
-        context.concerns(self.object);
+        context.is_about(self.object);
         let record = Arc::make_mut(&mut turns.any(self.object)?.record);
         record.name = name.as_str().into();
         record.folder = Some(FolderKey(folder));

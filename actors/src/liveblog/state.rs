@@ -254,7 +254,7 @@ impl LiveblogState {
         let revision = self.next_revision();
         post.record.revision = revision;
         context.put(None, &post);
-        context.concerns_seen(post.loid(), false, post.is_seen());
+        context.concerns_seen(self.head.loid, post.loid(), false, post.is_seen());
         self.keep(Arc::new(post));
         revision
     }
@@ -266,7 +266,7 @@ impl LiveblogState {
         new.record.modified = context.now_s();
         new.record.last_modifier = context.who.user.clone();
         context.put(Some(old), &new);
-        context.concerns_seen(new.loid(), old.is_seen(), new.is_seen());
+        context.concerns_seen(self.head.loid, new.loid(), old.is_seen(), new.is_seen());
         self.forget(old);
         self.keep(Arc::new(new));
         revision
@@ -284,7 +284,7 @@ impl LiveblogState {
             author: post.author().clone(),
         };
         context.put(None, &removed);
-        context.concerns_seen(post.loid(), post.is_seen(), false);
+        context.concerns_seen(self.head.loid, post.loid(), post.is_seen(), false);
         self.forget(post);
         Ok(self.remember(removed))
     }

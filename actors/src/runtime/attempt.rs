@@ -88,13 +88,14 @@ impl<F: Family> Container<F> {
             context.put(None, &receipt);
         }
         let view = Arc::new(Published { state: after });
-        let noted = match context.into_noted() {
+        let mut noted = match context.into_noted() {
             Ok(noted) => noted,
             Err(error) => {
                 return self.answer(job, Err(store_failure(&error)));
             }
         };
-        let event = who.event(self.loid, view.revision(), job.name(), noted.concerned, shared.clock.now_ms());
+        let concerned = noted.told.take(self.loid);
+        let event = who.event(self.loid, view.revision(), job.name(), concerned, shared.clock.now_ms());
         let (cell, decided, shown) = (self.cell.clone(), self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
         let answered = slot.clone();

@@ -12,7 +12,7 @@ use super::lend::{Lent, Returned};
 use super::registry::Registry;
 use super::untyped::{Answer, AnyJoint, AnyReply, Said};
 use super::{Shared, overloaded, store_failure};
-use crate::command::{Concerned, Context, Fault, Subtrees};
+use crate::command::{Context, Fault, Subtrees};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
@@ -368,11 +368,10 @@ fn attempt(
         }
     };
     let touched = touched(context.changes());
-    let mut events = Vec::new();
+    let mut revised = Vec::new();
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            // The objects concerned are known once all turns are settled.
-            events.push(request.who.event(*loid, revision, nature.name, Concerned::default(), now_ms));
+            revised.push((*loid, revision));
         }
     }
     let left = about.and_then(|loid| match held.0.get(&loid) {
@@ -385,15 +384,14 @@ fn attempt(
     if let Some(receipt) = receipt {
         context.put(None, &receipt);
     }
-    let noted = match context.into_noted() {
+    let mut noted = match context.into_noted() {
         Ok(noted) => noted,
         Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
     };
-    for event in &mut events {
-        event.ids.clone_from(&noted.concerned.ids);
-        event.withdrawn.clone_from(&noted.concerned.withdrawn);
-        event.unseen.clone_from(&noted.concerned.unseen);
-    }
+    let told = revised
+        .into_iter()
+        .map(|(loid, revision)| request.who.event(loid, revision, nature.name, noted.told.take(loid), now_ms));
+    let events = told.collect();
     let publishers = held.0.values().filter_map(|turn| turn.publisher());
     let (shows, acknowledges): (Vec<_>, Vec<_>) =
         publishers.map(|Publisher { show, acknowledge }| (show, acknowledge)).unzip();

@@ -117,15 +117,15 @@ impl Command for AddItem {
         }
         let done = ItemDone { item: item.loid() };
         topic.insert_item(item, under, place, context);
-        concern(self.attachment, context);
+        concern(loid, self.attachment, context);
         Ok(done)
     }
 }
 
 /// A search for the history of an attached object finds the change.
-fn concern(object: Option<Loid>, context: &mut Context<'_>) {
+fn concern(topic: Loid, object: Option<Loid>, context: &mut Context<'_>) {
     if let Some(object) = object {
-        context.concerns(object);
+        context.concerns(topic, object);
     }
 }
 
@@ -177,7 +177,7 @@ fn hang(item: &mut TopicItem, object: Option<Loid>, context: &mut Context<'_>) -
         check_attachment(item.topic, object, context)?;
     }
     item.attachment = object.map(|object| Attached { object, hidden: false });
-    concern(object, context);
+    concern(item.topic, object, context);
     Ok(())
 }
 
@@ -220,7 +220,7 @@ impl Command for RemoveItem {
 
     fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
         let item = self.which.find(topic)?;
-        context.concerns(item.loid());
+        context.concerns(item.topic, item.loid());
         topic.take(&Line::Member(item.clone()), context)?;
         Ok(ItemDone { item: item.loid() })
     }
@@ -301,7 +301,7 @@ impl Command for RemoveDivider {
     fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
         let under = below(topic, self.under)?;
         let line = Line::Divider(topic.divider(under, self.id)?.clone());
-        context.concerns(name_of(&line));
+        context.concerns(topic.object().record.loid, name_of(&line));
         topic.take(&line, context)?;
         Ok(DividerDone { divider: self.id })
     }

@@ -112,6 +112,9 @@ impl Joint for MoveItems {
             let (topic, item) = &sources[at];
             uprooted[at] = Some(turns.get::<Topic>(*topic)?.uproot(item));
         }
+        for (topic, item) in sources.iter().filter(|(topic, _)| *topic != self.target) {
+            context.concerns(*topic, item.loid());
+        }
         let bytes: usize = uprooted.iter().flatten().map(Uprooted::bytes).sum();
         if bytes > MAX_MOVED_BYTES {
             let message = format!(

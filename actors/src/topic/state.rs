@@ -302,7 +302,7 @@ impl TopicState {
         context: &mut Context<'_>,
     ) {
         let line = self.change_lineup(under, |lineup| lineup.insert(place, make, context));
-        context.concerns(name_of(&line));
+        context.concerns(self.head.loid, name_of(&line));
         self.note(&line);
     }
 
@@ -339,7 +339,7 @@ impl TopicState {
         place: Option<usize>,
         context: &mut Context<'_>,
     ) {
-        context.concerns(old.loid());
+        context.concerns(self.head.loid, old.loid());
         let new = self.stamped(new, context);
         self.change(&Line::Member(old.clone()), Line::Member(Arc::new(new)), place, context);
     }
@@ -356,7 +356,7 @@ impl TopicState {
         let old = Line::Divider(old.clone());
         let place = place.filter(|place| !self.stands_at(&old, *place));
         if place.is_some() || old.divider().is_some_and(|old| **old != new) {
-            context.concerns(name_of(&old));
+            context.concerns(self.head.loid, name_of(&old));
             self.change(&old, Line::Divider(Arc::new(new)), place, context);
         }
     }
@@ -424,7 +424,7 @@ impl TopicState {
             let kept = self.change_lineup(under, |lineup| lineup.insert_moved(&old, &new, place, context));
             self.note(&kept);
         }
-        context.concerns(item);
+        context.concerns(topic, item);
     }
 
     /// Sets the head.

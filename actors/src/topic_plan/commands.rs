@@ -79,7 +79,7 @@ impl Command for AddTopic {
             true
         };
         if changed {
-            context.concerns(self.topic);
+            context.concerns(plan.object().record.loid, self.topic);
         }
         Ok(PlannedDone { topic: self.topic })
     }
@@ -100,7 +100,7 @@ impl Command for RemoveTopic {
     fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedDone, Fault> {
         held(plan, self.topic, context)?;
         plan.take_topic(self.topic, context);
-        context.concerns(self.topic);
+        context.concerns(plan.object().record.loid, self.topic);
         Ok(PlannedDone { topic: self.topic })
     }
 }
@@ -176,7 +176,9 @@ impl Joint for MoveTopics {
             let plan = turns.get::<TopicPlan>(loid)?;
             revisions.push(Revised::from(loid, plan.object().record.revision));
             for topic in &topics {
-                plan.take_topic(*topic, context);
+                if plan.take_topic(*topic, context) && loid != self.target {
+                    context.concerns(loid, topic);
+                }
             }
         }
         let target = turns.get::<TopicPlan>(self.target)?;
@@ -184,7 +186,7 @@ impl Joint for MoveTopics {
         let mut place = target.lineup().place(self.position, &mut context.reads()?)?;
         for topic in &topics {
             target.insert_topic(*topic, place, context);
-            context.concerns(topic);
+            context.concerns(self.target, topic);
             place = place.saturating_add(1);
         }
         Ok(Moved { lines: topics.into_iter().map(|topic| PlannedDone { topic }).collect(), revisions })
@@ -210,7 +212,7 @@ impl Command for AddDivider {
         let place = plan.lineup().place(self.divider.position, &mut context.reads()?)?;
         let divider = context.next_number()?;
         plan.insert_divider(divider, self.divider.title.clone().unwrap_or_default(), place, context);
-        context.concerns(divider);
+        context.concerns(plan.object().record.loid, divider);
         Ok(DividerDone { divider })
     }
 }
@@ -237,7 +239,7 @@ impl Command for UpdateDivider {
             position => Some(plan.lineup().place(position, &mut context.reads()?)?),
         };
         plan.change_divider(&old, &self.divider, place, context);
-        context.concerns(self.id);
+        context.concerns(plan.object().record.loid, self.id);
         Ok(DividerDone { divider: self.id })
     }
 }
@@ -257,7 +259,7 @@ impl Command for RemoveDivider {
     fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
         let divider = plan.divider(self.id)?.clone();
         plan.take_divider(&divider, context);
-        context.concerns(self.id);
+        context.concerns(plan.object().record.loid, self.id);
         Ok(DividerDone { divider: self.id })
     }
 }

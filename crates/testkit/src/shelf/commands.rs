@@ -35,7 +35,7 @@ impl Command for Put {
             if !context.is_alive(object)? {
                 return Err(Error::not_found(object).into());
             }
-            context.concerns(object);
+            context.concerns(shelf.object().record.loid, object);
         }
         let id = context.next_number()?;
         shelf.put(id, &self.board, self.stands.clone(), self.position, context);
@@ -58,7 +58,7 @@ impl Command for Take {
     fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), Fault> {
         let slot = shelf.slot(self.slot)?;
         shelf.take(&slot, context);
-        context.concerns(slot.id);
+        context.concerns(shelf.object().record.loid, slot.id);
         Ok(())
     }
 }
