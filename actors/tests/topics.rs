@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -18,15 +19,18 @@ use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
 use stet_actors::lineup::{self, MAX_DIVIDERS, MAX_LINES, NewDivider};
 use stet_actors::object::{CreateMode, Record, containers_of};
 use stet_actors::proof::Proof;
+use stet_actors::readable::{Decide, Readable};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{EventLog, Resumed, Room, Row, Table, View, decode_value};
+use stet_actors::store::{EventLog, Look, Resumed, Room, Row, Table, View, decode_value};
 use stet_actors::topic::{
     self, AddItem, Attach, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveItems, NewItem, NewTopic, RemoveItem, Topic,
     TopicItem, UpdateItem, UpdateTopic, Which, Word,
 };
-use stet_actors::topic_plan::{self, AddTopic, MoveTopics, NewPlan, RemoveTopic, TopicPlan};
+use stet_actors::topic_plan::{
+    self, AddTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MoveTopics, NewPlan, RemoveTopic, TopicPlan,
+};
 
 use crate::common::assert_sound;
 
@@ -329,6 +333,77 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
         for (old, topic) in plans.iter().zip(&topics) {
             assert_eq!(world.told(*old), texts(&[*topic]));
         }
+    });
+}
+
+/// Everything may be read, and it is counted how often that is asked anew, knowing nothing of what was found before.
+#[derive(Debug, Default)]
+struct Afresh(AtomicUsize);
+
+impl Readable for Afresh {
+    fn over<'a>(&'a self, _: &'a dyn Look) -> stet_actors::error::Result<Decide<'a>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(|_| Ok(true)))
+    }
+}
+
+#[test]
+fn what_is_found_out_of_one_topic_of_a_move_serves_the_others() {
+    run(|world| async move {
+        let (plan, mut topics) = (world.plan("plan").await, Vec::new());
+        for number in 0..30 {
+            topics.push(world.topic(&format!("topic-{number}")).await);
+        }
+        let (reads, changes) = (Arc::new(Afresh::default()), Arc::new(Afresh::default()));
+        let asking = Request { readable: Some(reads.clone()), ..request() };
+        let moving = MoveTopics { changeable: Some(changes.clone()), ..moved_topics(&topics, plan, None) };
+        world.repository.joint(moving, asking).await.expect("they can be moved");
+        assert_eq!((reads.0.load(Ordering::Relaxed), changes.0.load(Ordering::Relaxed)), (1, 1));
+        let lines = topics.iter().map(|topic| topic_plan::NewLine::Topic(*topic)).collect();
+        let object = NewObject::of::<TopicPlan>("other", "TopicPlan", NewPlan { lines, ..NewPlan::default() });
+        let asking = Request { readable: Some(reads.clone()), ..request() };
+        let create = Create { folder: MAIN, below: Vec::new(), object };
+        world.repository.joint(create, asking).await.expect("it can be made");
+        assert_eq!(reads.0.load(Ordering::Relaxed), 2);
+    });
+}
+
+#[test]
+fn a_move_of_topics_has_bounds_for_all_wait_for_it() {
+    run(|world| async move {
+        let (from, to, mut topics) = (world.plan("from").await, world.plan("to").await, Vec::new());
+        for number in 0..=MAX_MOVED_TOPICS {
+            let topic = world.topic(&format!("topic-{number}")).await;
+            world.execute(from, AddTopic { topic, position: None }).await.expect("there is room");
+            topics.push(topic);
+        }
+        let refused = world.joint(moved_topics(&topics, to, None)).await.expect_err("they are too many");
+        assert_eq!(
+            (refused.code, &refused.details.expect("it has some")["limit"]),
+            (Code::TooLarge, &MAX_MOVED_TOPICS.into())
+        );
+        // One that is named twice is one.
+        let again = [&topics[..MAX_MOVED_TOPICS], &topics[..9]].concat();
+        world.joint(moved_topics(&again, to, None)).await.expect("they are not too many");
+        assert_eq!(world.planned(from).await, [format!("topic-{MAX_MOVED_TOPICS}")]);
+        assert_eq!(world.planned(to).await.len(), MAX_MOVED_TOPICS);
+
+        // All that holds a topic is looked through for plans: it stands in one, and hangs on items.
+        let (holder, held) = (world.topic("holder").await, topics[0]);
+        let fields = ItemFields { name: Some("a".into()), ..ItemFields::default() };
+        let add = AddItem { under: None, fields, attachment: Some(held), position: None };
+        for _ in 1..MAX_MOVED_PLACES {
+            world.execute(holder, add.clone()).await.expect("there is room");
+        }
+        world.joint(moved_topics(&[held], from, None)).await.expect("it stands in no more places than are looked at");
+        world.execute(holder, add).await.expect("there is room");
+        let refused = world.joint(moved_topics(&[topics[1], held], to, None)).await.expect_err("it stands in too many");
+        assert_eq!(
+            (refused.code, &refused.details.expect("it has some")["limit"]),
+            (Code::TooLarge, &MAX_MOVED_PLACES.into())
+        );
+        assert_eq!(world.planned(from).await.len(), 2, "nothing was moved");
+        assert_proved(&world.store);
     });
 }
 

@@ -19,9 +19,23 @@ pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
 /// # Errors
 /// What the store says.
 pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Loid>, StoreError> {
+    Ok(containers_within(look, view, object, usize::MAX)?.0)
+}
+
+/// The same, found by so many parts at most; and how many parts these are. If there are as many, there may be more.
+///
+/// # Errors
+/// What the store says.
+pub(crate) fn containers_within(
+    look: &dyn Look,
+    view: View,
+    object: Loid,
+    parts: usize,
+) -> Result<(Vec<Loid>, usize), StoreError> {
     let range = Range::prefix(&object.to_key());
+    let found = look.scan(view, Table::Members, &range, parts, false)?;
     let mut containers = Vec::new();
-    for (key, _) in look.scan(view, Table::Members, &range, usize::MAX, false)? {
+    for (key, _) in &found {
         let container = Loid::from_key(&key[Loid::KEY_LEN..])
             .ok_or_else(|| StoreError::Corrupt("a key in `members` is too short".to_owned()))?;
         // Parts of one container stand together.
@@ -29,5 +43,5 @@ pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Lo
             containers.push(container);
         }
     }
-    Ok(containers)
+    Ok((containers, found.len()))
 }

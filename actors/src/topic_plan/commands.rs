@@ -1,6 +1,6 @@
 //! The commands that change plans (docs/api/topic-plans.md).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::lineup::{Moved, NewDivider, Revised, check_room};
-use crate::object::{FamilyKind, Record, containers_of};
+use crate::object::{FamilyKind, Record, containers_within};
 use crate::readable::{Readable, Reads};
 use crate::store::{View, loid_key};
 
@@ -33,8 +33,8 @@ pub struct DividerDone {
 }
 
 /// Refuses what a plan can't hold: what is no topic, is not there, or that the caller may not read.
-pub(super) fn check_topic(topic: Loid, context: &Context<'_>) -> Result<(), Fault> {
-    if !context.is_alive(topic)? || !context.reads()?.may_read(topic)? {
+pub(super) fn check_topic(topic: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
+    if !context.is_alive(topic)? || !reads.may_read(topic)? {
         return Err(Error::not_found(topic).into());
     }
     let record = context.look_up::<Record>(&Record::live_key(topic))?.ok_or_else(|| Error::not_found(topic))?;
@@ -65,12 +65,13 @@ impl Command for AddTopic {
     const NAME: &'static str = "topicplan.topic.add";
 
     fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedDone, Fault> {
-        check_topic(self.topic, context)?;
+        let mut reads = context.reads()?;
+        check_topic(self.topic, &mut reads, context)?;
         let there = plan.topic(self.topic).is_some();
         if there && self.position.is_none() {
             return Ok(PlannedDone { topic: self.topic });
         }
-        let place = plan.lineup().place(self.position, &mut context.reads()?)?;
+        let place = plan.lineup().place(self.position, &mut reads)?;
         let changed = if there {
             plan.shift_topic(self.topic, place, context)
         } else {
@@ -105,10 +106,16 @@ impl Command for RemoveTopic {
     }
 }
 
+/// How many topics are moved at once: no other change is made meanwhile, whichever object it is of.
+pub const MAX_MOVED_TOPICS: usize = 500;
+
+/// In how many places the topics of one move may stand, in plans and in whatever else holds them: all are looked at.
+pub const MAX_MOVED_PLACES: usize = 5000;
+
 /// Moves topics into a plan, all or none. They leave all live plans that they are in when the move is made.
 #[derive(Debug, Clone)]
 pub struct MoveTopics {
-    /// The topics, in the order in which they are to stand.
+    /// The topics, [`MAX_MOVED_TOPICS`] at most, in the order in which they are to stand.
     pub topics: Vec<Loid>,
     /// The plan that they go to.
     pub target: Loid,
@@ -119,19 +126,33 @@ pub struct MoveTopics {
 }
 
 impl MoveTopics {
-    /// The live plans that hold any of these topics, and the target. Those in the recycle bin keep their topics.
+    /// The live plans that hold any of these topics, each with those that it holds; and the target. Plans in the recycle bin keep
+    /// their topics.
     ///
     /// # Errors
-    /// `PermissionDenied` if one of them is not the caller's to change: which it is they are not told; what the store says.
-    fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeSet<Loid>, Fault> {
-        let (mut plans, mut others) = (BTreeSet::from([self.target]), HashSet::new());
+    /// `PermissionDenied` if one of them is not the caller's to change: which it is they are not told; `TooLarge` if the topics stand in
+    /// more than [`MAX_MOVED_PLACES`]; what the store says.
+    fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeMap<Loid, Vec<Loid>>, Fault> {
+        let (mut plans, mut others) = (BTreeMap::from([(self.target, Vec::new())]), HashSet::new());
+        let mut room = MAX_MOVED_PLACES;
         let mut changeable = Reads::over(self.changeable.as_deref(), context.look())?;
         let view = View::Latest;
         #[cfg(feature = "planted-bugs")]
         let view = crate::planted::view_of_a_move(view);
         for topic in topics {
-            for holder in containers_of(context.look(), view, *topic)? {
-                if plans.contains(&holder) || others.contains(&holder) {
+            // One more than there is room for shows whether there are more.
+            let (holders, places) = containers_within(context.look(), view, *topic, room + 1)?;
+            room = room.checked_sub(places).ok_or_else(|| {
+                let message =
+                    format!("The topics stand in more than {MAX_MOVED_PLACES} places, too many for one move.");
+                Error::new(Code::TooLarge, message).with_source(topic).with_detail("limit", MAX_MOVED_PLACES)
+            })?;
+            for holder in holders {
+                if others.contains(&holder) {
+                    continue;
+                }
+                if let Some(held) = plans.get_mut(&holder) {
+                    held.push(*topic);
                     continue;
                 }
                 let record = context.look_up::<Record>(&Record::live_key(holder))?;
@@ -139,7 +160,7 @@ impl MoveTopics {
                 if !is_plan || !context.is_alive(holder)? {
                     others.insert(holder);
                 } else if changeable.may_read(holder)? {
-                    plans.insert(holder);
+                    plans.insert(holder, vec![*topic]);
                 } else {
                     let why = format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
                     return Err(Error::new(Code::PermissionDenied, why).with_source(topic).into());
@@ -168,22 +189,28 @@ impl Joint for MoveTopics {
         context.expects(&turns.get::<TopicPlan>(self.target)?.object().record);
         let mut named = HashSet::new();
         let topics: Vec<Loid> = self.topics.iter().copied().filter(|topic| named.insert(*topic)).collect();
-        topics.iter().try_for_each(|topic| check_topic(*topic, context))?;
+        if topics.len() > MAX_MOVED_TOPICS {
+            let message =
+                format!("{} topics are to be moved; at most {MAX_MOVED_TOPICS} are moved at once.", topics.len());
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_MOVED_TOPICS).into());
+        }
+        let mut reads = context.reads()?;
+        topics.iter().try_for_each(|topic| check_topic(*topic, &mut reads, context))?;
         let plans = self.plans(&topics, context)?;
-        turns.need(plans.iter().copied())?;
+        turns.need(plans.keys().copied())?;
         let mut revisions = Vec::with_capacity(plans.len());
-        for loid in plans {
+        for (loid, held) in plans {
             let plan = turns.get::<TopicPlan>(loid)?;
             revisions.push(Revised::from(loid, plan.object().record.revision));
-            for topic in &topics {
-                if plan.take_topic(*topic, context) && loid != self.target {
+            for topic in held {
+                if plan.take_topic(topic, context) && loid != self.target {
                     context.concerns(loid, topic);
                 }
             }
         }
         let target = turns.get::<TopicPlan>(self.target)?;
         check_room(self.target, target.lineup().len() + topics.len())?;
-        let mut place = target.lineup().place(self.position, &mut context.reads()?)?;
+        let mut place = target.lineup().place(self.position, &mut reads)?;
         for topic in &topics {
             target.insert_topic(*topic, place, context);
             context.concerns(self.target, topic);

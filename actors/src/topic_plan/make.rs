@@ -84,6 +84,7 @@ impl NewPlan {
 
     fn fill(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), Fault> {
         crate::lineup::check_room(plan.object().record.loid, plan.lineup().len() + self.lines.len())?;
+        let mut reads = context.reads()?;
         for line in &self.lines {
             match line {
                 NewLine::Divider(title) => {
@@ -91,7 +92,7 @@ impl NewPlan {
                     plan.insert_divider(context.next_number()?, title.clone(), usize::MAX, context);
                 }
                 NewLine::Topic(topic) if plan.topic(*topic).is_none() => {
-                    check_topic(*topic, context)?;
+                    check_topic(*topic, &mut reads, context)?;
                     plan.insert_topic(*topic, usize::MAX, context);
                 }
                 NewLine::Topic(_) => {}

@@ -10,7 +10,8 @@ mod rows;
 mod state;
 
 pub use self::commands::{
-    AddDivider, AddTopic, DividerDone, MoveTopics, PlannedDone, RemoveDivider, RemoveTopic, UpdateDivider,
+    AddDivider, AddTopic, DividerDone, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MoveTopics, PlannedDone, RemoveDivider,
+    RemoveTopic, UpdateDivider,
 };
 pub use self::make::{MAX_NEW_LINES, NewLine, NewPlan};
 pub use self::rows::{DIVIDER, Divider, HEAD, Line, Lineup, PlanHead, PlannedTopic, TOPIC};

@@ -389,7 +389,7 @@ pub struct DividerBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MoveBody {
-    /// Items and subitems of any topics, or topics: loids or uuids, of topics also paths.
+    /// Items and subitems of any topics, or topics: loids or uuids, of topics also paths. 500 topics at most.
     pub sources: SourceList,
     /// The topic that the items go to, or the plan that the topics go to: loid, uuid or path.
     pub target: String,
