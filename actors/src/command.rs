@@ -12,7 +12,7 @@ use crate::expect::Expect;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{
-    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of,
+    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of_all,
     recount, standing,
 };
 use crate::readable::{Readable, Reads};
@@ -469,9 +469,9 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Removes the links of an object or part that ceases to be.
-    pub(crate) fn remove_links(&mut self, of: Loid) -> Result<(), StoreError> {
-        for link in links_of(self.look, View::Latest, of)? {
+    /// Removes the links of objects or parts that cease to be.
+    pub(crate) fn remove_links(&mut self, of: &[Loid]) -> Result<(), StoreError> {
+        for link in links_of_all(self.look, View::Latest, of)? {
             self.remove(&link);
         }
         Ok(())

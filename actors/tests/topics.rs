@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Command, Who};
+use stet_actors::command::{Command, Context, Numbers, Who};
+use stet_actors::correlate::{End, MakeLink, Pair};
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::family::State;
@@ -23,7 +25,7 @@ use stet_actors::readable::{Decide, Readable};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{EventLog, Look, Resumed, Room, Row, Table, View, decode_value};
+use stet_actors::store::{EventLog, Look, Range, Resumed, Room, Row, StoreError, Table, View, decode_value};
 use stet_actors::topic::{
     self, AddItem, Attach, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveItems, NewItem, NewTopic, RemoveItem, Topic,
     TopicItem, UpdateItem, UpdateTopic, Which, Word,
@@ -404,6 +406,108 @@ fn a_move_of_topics_has_bounds_for_all_wait_for_it() {
         );
         assert_eq!(world.planned(from).await.len(), 2, "nothing was moved");
         assert_proved(&world.store);
+    });
+}
+
+/// A store whose reads are counted.
+struct Looked<'a> {
+    store: &'a MemoryStore,
+    gets: AtomicUsize,
+    scans: AtomicUsize,
+}
+
+impl Look for Looked<'_> {
+    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.gets.fetch_add(1, Ordering::Relaxed);
+        self.store.get(view, table, key)
+    }
+
+    fn scan(
+        &self,
+        view: View,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        self.scans.fetch_add(1, Ordering::Relaxed);
+        self.store.scan(view, table, range, limit, reverse)
+    }
+}
+
+/// Nothing asks for a number.
+struct NoNumbers;
+
+impl Numbers for NoNumbers {
+    fn next(&self) -> stet_actors::error::Result<u64> {
+        unreachable!("nothing is made")
+    }
+}
+
+fn link(source: End, target: End) -> MakeLink {
+    let pair = Pair { source, source_name: "to".into(), target, target_name: "from".into() };
+    MakeLink { pair, ticket: |_, _| None }
+}
+
+#[test]
+fn a_removal_reads_once_for_each_line_however_many_go_with_it() {
+    const LINES: usize = 300;
+    run(|world| async move {
+        let topic = world.topic("topic").await;
+        let large = world.add(topic, None, "large", None).await;
+        for number in 1..LINES {
+            world.add(topic, Some(large), &format!("s{number}"), None).await;
+        }
+        // One of them has a link, and so has what was made amid them and stays.
+        let story = world.story("story").await;
+        let stays = world.add(topic, None, "stays", None).await;
+        let last = world.add(topic, Some(large), "last", None).await;
+        for item in [stays, last] {
+            let (item, story) = (End { container: topic, item: Some(item) }, End { container: story, item: None });
+            world.joint(link(item, story)).await.expect("they can be linked");
+        }
+        let mut state = world.repository.view::<Topic>(topic).await.expect("the topic is there").state.clone();
+        let look = Looked { store: &world.store, gets: AtomicUsize::new(0), scans: AtomicUsize::new(0) };
+        let who = request().who;
+        let mut context = Context::new(1_763_726_400_000, &who, &look, &NoNumbers);
+        RemoveItem { which: item(large) }.apply(&mut state, &mut context).expect("it is there");
+        assert_eq!(state.lines(), 1);
+        let (gets, scans) = (look.gets.into_inner(), look.scans.into_inner());
+        assert!(gets <= LINES + 2 && scans <= 4, "{gets} and {scans} reads");
+    });
+}
+
+#[test]
+fn what_goes_with_an_item_leaves_no_links_whoever_has_made_them() {
+    run(|world| async move {
+        let (topic, story) = (world.topic("topic").await, world.story("story").await);
+        let of_story = End { container: story, item: None };
+        // Few links among many lines, and more links than lines.
+        for (name, subitems, links) in [("few", 12, 1), ("many", 3, 3)] {
+            let parent = world.add(topic, None, name, None).await;
+            let mut below = Vec::new();
+            for _ in 0..subitems {
+                let fields =
+                    ItemFields { name: Some("s".into()), attributes: Some("<a>1</a>".into()), ..ItemFields::default() };
+                let add = AddItem { under: Some(ItemAddress::Loid(parent)), fields, attachment: None, position: None };
+                below.push(world.execute(topic, add).await.expect("there is room").item);
+                world.add(topic, None, "stays", None).await;
+            }
+            let end = |item: Loid| End { container: topic, item: Some(item) };
+            for item in &below[..links] {
+                world.joint(link(end(*item), of_story)).await.expect("they can be linked");
+                world.joint(link(of_story, end(parent))).await.map(drop).expect("they can be linked");
+                world.joint(link(end(*item), end(below[links - 1]))).await.map(drop).unwrap_or_default();
+            }
+            let other = world.add(topic, None, "other", None).await;
+            world.joint(link(end(other), of_story)).await.expect("they can be linked");
+            world.execute(topic, RemoveItem { which: item(parent) }).await.expect("it is there");
+            for gone in below.iter().chain([&parent]) {
+                assert_eq!(world.rows_of(*gone), 0, "{name}: nothing of it is left");
+            }
+            assert!(world.rows_of(other) > 3, "{name}: the link of another is there");
+            assert_proved(&world.store);
+        }
     });
 }
 

@@ -84,7 +84,7 @@ pub(super) fn remove(part: &Part, turns: &mut Turns, context: &mut Context<'_>) 
         }
         context.remove_versions(*loid)?;
         drop_draft(*loid, context)?;
-        context.remove_links(*loid)?;
+        context.remove_links(&[*loid])?;
         turns.destroy(*loid);
     }
     Ok(())

@@ -93,6 +93,39 @@ pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link
     Ok(links)
 }
 
+/// The links of several objects or items, made from either side; one between two of them comes once or twice. Items that were made one
+/// after the other lie beside each other, and few of them have links: so what lies between the first and the last is read at once, if
+/// it is no more than there are items.
+///
+/// # Errors
+/// What the store says.
+pub(crate) fn links_of_all(look: &dyn Look, view: View, of: &[Loid]) -> Result<Vec<Link>, StoreError> {
+    let known: BTreeSet<Bytes> = of.iter().map(|loid| Bytes::copy_from_slice(&loid.to_key())).collect();
+    let mut linked = BTreeSet::new();
+    if let (Some(first), Some(last)) = (known.first(), known.last())
+        && known.len() > 1
+    {
+        let range = Range { from: first.clone(), to: Range::prefix(last).to };
+        for table in [Table::Correlates, Table::CorrelatedTo] {
+            let found = look.scan(view, table, &range, known.len(), false)?;
+            if found.len() == known.len() {
+                // There may be more.
+                linked.clone_from(&known);
+                break;
+            }
+            let sides = found.iter().map(|(key, _)| key.slice(..Loid::KEY_LEN));
+            linked.extend(sides.filter(|side| known.contains(side)));
+        }
+    } else {
+        linked = known;
+    }
+    let mut links = Vec::new();
+    for side in linked.iter().filter_map(|side| Loid::from_key(side)) {
+        links.extend(links_of(look, view, side)?);
+    }
+    Ok(links)
+}
+
 /// The links of an object or item as they are seen from it, whichever side they were made from.
 ///
 /// # Errors

@@ -24,8 +24,8 @@ pub use self::draft::{Base, Draft};
 pub(crate) use self::file::refer;
 pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
-pub(crate) use self::link::links_of;
 pub use self::link::{Correlate, Link, MAX_CORRELATES, correlates_of, links_from};
+pub(crate) use self::link::{links_of, links_of_all};
 pub(crate) use self::member::containers_within;
 pub use self::member::{containers_of, hold};
 pub use self::name::{

@@ -7,6 +7,6 @@ mod read;
 pub use self::kind::{Derived, PartKind};
 pub use self::own::{
     ATTACHMENT_BODY, Attachment, MAX_ATTACHMENTS, NewAttachment, Owner, attach, attachment_body, detach, erase,
-    refer_all, set_attributes, write_content,
+    erase_plain, refer_all, set_attributes, write_content,
 };
 pub use self::read::Parts;

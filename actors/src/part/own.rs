@@ -11,7 +11,7 @@ use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::id::Loid;
 use crate::object::{Attributes, Content, NewContent, Record, Stored, Text, Version, refer};
-use crate::store::Key;
+use crate::store::{Key, View};
 
 /// How many files a part may have beside its content: they are in its row, which is written anew at each change.
 pub const MAX_ATTACHMENTS: usize = 100;
@@ -158,17 +158,29 @@ pub fn detach(
     Ok(())
 }
 
+/// Removes all that parts without content have beside their own rows: attribute texts, links. They have no versions and no files, and
+/// none are looked for.
+///
+/// # Errors
+/// What the store says.
+pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+    for part in parts {
+        let attributes = Attributes::key(*part);
+        if context.look().get(View::Latest, attributes.table, &attributes.key)?.is_some() {
+            context.set(attributes, None);
+        }
+    }
+    context.remove_links(parts)?;
+    Ok(())
+}
+
 /// Removes all that a part has beside its own row: attribute texts, versions, links, the bytes of its files.
 ///
 /// # Errors
 /// What the store says.
 pub fn erase(owner: Owner, attachments: &[Attachment], context: &mut Context<'_>) -> Result<(), Fault> {
-    let attributes = Attributes::key(owner.part);
-    if context.look_up::<Attributes>(&attributes)?.is_some() {
-        context.set(attributes, None);
-    }
+    erase_plain(&[owner.part], context)?;
     context.remove_versions(owner.part)?;
-    context.remove_links(owner.part)?;
     for attachment in attachments.iter().filter(|attachment| attachment.content.stored == Stored::Row) {
         context.set(attachment_body(owner.container, attachment.id), None);
     }

@@ -28,6 +28,16 @@ impl Numbers {
         self.0.get(key).map(|pair| pair.value)
     }
 
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Keeps a number for a key, in place of what was kept.
     pub fn insert(&mut self, key: u128, value: u128) {
         self.0.put(Pair { key, value });

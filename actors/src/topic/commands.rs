@@ -221,7 +221,7 @@ impl Command for RemoveItem {
     fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
         let item = self.which.find(topic)?;
         context.concerns(item.topic, item.loid());
-        topic.take(&Line::Member(item.clone()), context)?;
+        topic.take(&[Line::Member(item.clone())], context)?;
         Ok(ItemDone { item: item.loid() })
     }
 }
@@ -302,7 +302,7 @@ impl Command for RemoveDivider {
         let under = below(topic, self.under)?;
         let line = Line::Divider(topic.divider(under, self.id)?.clone());
         context.concerns(topic.object().record.loid, name_of(&line));
-        topic.take(&line, context)?;
+        topic.take(&[line], context)?;
         Ok(DividerDone { divider: self.id })
     }
 }

@@ -9,7 +9,7 @@ use crate::command::Context;
 use crate::id::Loid;
 use crate::lineup::{self, Member};
 use crate::object::{FolderKey, Record, Text, hold};
-use crate::part::{Owner, PartKind};
+use crate::part::PartKind;
 use crate::sequence::{Movable, Ordered, StoredOrder};
 use crate::store::{Key, Row, Table, loid_key};
 
@@ -145,11 +145,6 @@ impl TopicItem {
     /// The item that it is a subitem of.
     pub fn under(&self) -> Option<Loid> {
         self.under.map(|key| key.0)
-    }
-
-    /// Distinguishes its attributes from those of other parts.
-    pub(super) fn owner(&self) -> Owner {
-        Owner { container: self.topic, part: self.loid(), name: "topic item" }
     }
 
     /// Bytes that it takes in memory with its places in the topic's indexes, about.

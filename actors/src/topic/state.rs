@@ -167,7 +167,7 @@ impl TopicState {
 
     /// How many items, subitems and dividers there are.
     pub fn lines(&self) -> usize {
-        self.own.len() + self.below.values().map(Lineup::len).sum::<usize>()
+        self.under.len()
     }
 
     /// The item or subitem so named.
@@ -381,19 +381,24 @@ impl TopicState {
         });
     }
 
-    /// Takes a line out for good, with all that stands below it.
+    /// Takes lines out for good, with all that stands below them.
     ///
     /// # Errors
     /// What the store says.
-    pub(super) fn take(&mut self, line: &Line, context: &mut Context<'_>) -> Result<(), Fault> {
-        if let Some(item) = line.member() {
-            part::erase(item.owner(), &[], context)?;
-            for below in self.all_below(item.loid()) {
-                self.take(&below, context)?;
+    pub(super) fn take(&mut self, lines: &[Line], context: &mut Context<'_>) -> Result<(), Fault> {
+        let mut gone = Vec::new();
+        for line in lines {
+            if let Some(item) = line.member() {
+                gone.extend(self.all_below(item.loid()));
             }
+            gone.push(line.clone());
         }
-        self.forget(line);
-        self.change_lineup(under(line), |lineup| lineup.take(line, context));
+        let items: Vec<Loid> = gone.iter().filter_map(Line::member).map(|item| item.loid()).collect();
+        part::erase_plain(&items, context)?;
+        for line in &gone {
+            self.forget(line);
+            self.change_lineup(under(line), |lineup| lineup.take(line, context));
+        }
         Ok(())
     }
 
@@ -472,7 +477,7 @@ impl TopicState {
     /// What the store says.
     pub(super) fn clear(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
         let lines: Vec<Line> = self.own.lines().cloned().collect();
-        lines.iter().try_for_each(|line| self.take(line, context))
+        self.take(&lines, context)
     }
 
     /// The rows that this state should have among the parts, for tests and checks.
