@@ -77,7 +77,7 @@ impl Receipt {
         Range::prefix(&prefix(user, key))
     }
 
-    /// The changes that put the row, which must not be there.
+    /// The changes that put the row, which must not be there: that of a reply is put by [`Once::reply`].
     pub fn put(&self) -> Vec<Change> {
         let place = self.place();
         let value = Some(encode_value(Receipt::FORMAT, self));
@@ -101,6 +101,11 @@ impl Receipt {
         self.index(&mut entries);
         entries.into_iter()
     }
+
+    /// Where the index has a row of that place and time.
+    fn entry(place: &[u8], at_ms: u64) -> Key {
+        Key { table: Table::ReceiptTimes, key: key_of(&[&at_ms.to_be_bytes(), place]) }
+    }
 }
 
 fn prefix(user: &str, key: &str) -> Bytes {
@@ -116,8 +121,7 @@ impl Row for Receipt {
     }
 
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
-        let key = key_of(&[&self.at_ms.to_be_bytes(), &self.place().key]);
-        entries.push((Key { table: Table::ReceiptTimes, key }, Bytes::new()));
+        entries.push((Receipt::entry(&self.place().key, self.at_ms), Bytes::new()));
     }
 }
 
@@ -131,6 +135,8 @@ pub struct Once {
     fingerprint: Fingerprint,
     /// Outcomes from an earlier try, by step.
     outcomes: BTreeMap<u16, (String, Bytes)>,
+    /// When a reply to an earlier try was kept that is not to be repeated.
+    replied_ms: Option<u64>,
     /// Steps begun so far.
     steps: AtomicU16,
     /// Held by whoever carries out the call, see [`UnderWay`].
@@ -141,12 +147,15 @@ impl Once {
     /// A call of which an earlier try has left these receipts. Of `under_way` each command holds a clone until it has been
     /// decided, also if the caller goes away before.
     pub fn new(user: Text, key: Text, fingerprint: Fingerprint, receipts: Vec<Receipt>, under_way: &UnderWay) -> Once {
+        let replied = receipts.iter().find(|receipt| matches!(receipt.kept, Kept::Reply(_)));
+        let replied_ms = replied.map(|receipt| receipt.at_ms);
         let outcomes = receipts.into_iter().filter_map(|receipt| match receipt.kept {
             Kept::Outcome { command, reply } => Some((receipt.step, (command, reply))),
             Kept::Reply(_) => None,
         });
         let outcomes = outcomes.collect();
-        Once { user, key, fingerprint, outcomes, steps: AtomicU16::new(0), under_way: Arc::downgrade(under_way) }
+        let under_way = Arc::downgrade(under_way);
+        Once { user, key, fingerprint, outcomes, replied_ms, steps: AtomicU16::new(0), under_way }
     }
 
     /// A fingerprint of the call.
@@ -154,9 +163,16 @@ impl Once {
         self.fingerprint
     }
 
-    /// The row of the reply that the caller gets.
-    pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Receipt {
-        self.receipt(0, Kept::Reply(reply), now_ms)
+    /// The changes that keep the reply that the caller gets, in place of an earlier one.
+    pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Vec<Change> {
+        let receipt = self.receipt(0, Kept::Reply(reply), now_ms);
+        let mut changes = receipt.put();
+        // The row is written over, but the index has it by its time.
+        if let Some(before_ms) = self.replied_ms.filter(|before_ms| *before_ms != now_ms) {
+            let Key { table, key } = Receipt::entry(&receipt.place().key, before_ms);
+            changes.push(Change { table, key, value: None });
+        }
+        changes
     }
 
     /// What a command holds until it has been decided.
@@ -272,9 +288,22 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_takes_the_place_of_an_earlier_one_in_the_index_too() {
+        let reply = || KeptReply { rights: 0, status: 200, headers: vec![], body: Bytes::new() };
+        let before = once(Vec::new()).receipt(0, Kept::Reply(reply()), 9);
+        let again = once(vec![before.clone()]);
+        let entry = before.entries().map(|(place, _)| place.key).next().unwrap();
+        let removed = |changes: Vec<Change>| {
+            changes.into_iter().filter(|change| change.value.is_none()).map(|change| change.key).collect::<Vec<_>>()
+        };
+        assert_eq!(removed(again.reply(reply(), 10)), [entry]);
+        assert_eq!(removed(again.reply(reply(), 9)), [Bytes::new(); 0], "it is the same entry");
+        assert_eq!(removed(once(Vec::new()).reply(reply(), 10)), [Bytes::new(); 0]);
+    }
+
+    #[test]
     fn what_is_removed_is_what_was_put() {
-        let receipt =
-            once(Vec::new()).reply(KeptReply { rights: 0, status: 200, headers: vec![], body: Bytes::new() }, 9);
+        let receipt = once(Vec::new()).receipt(1, Kept::Outcome { command: "c".into(), reply: Bytes::new() }, 9);
         let places = |changes: Vec<Change>| changes.into_iter().map(|change| (change.table, change.key));
         assert!(places(receipt.put()).eq(places(receipt.remove())));
         assert!(receipt.put().iter().any(|change| change.table == Table::ReceiptTimes));

@@ -252,13 +252,13 @@ impl Receipts {
 
     /// Writes a reply down. Nobody waits for it: if a crash comes first, the outcomes are there.
     fn write(self: &Arc<Receipts>, name: Name, once: &Once, reply: KeptReply) {
-        let receipt = once.reply(reply.clone(), self.repository.clock().now_ms());
+        let changes = once.reply(reply.clone(), self.repository.clock().now_ms());
         self.count(&name, reply.body.len());
         let slot = Slot::Answered(once.fingerprint(), Arc::new(reply));
         self.slots.lock().insert(name.clone(), slot);
         let receipts = self.clone();
         actix_web::rt::spawn(async move {
-            if let Err(error) = receipts.repository.commit(|set| set.changes = receipt.put()).await {
+            if let Err(error) = receipts.repository.commit(|set| set.changes = changes).await {
                 tracing::warn!(%error, "a reply could not be kept; sent again, its call will be told anew what it did");
             }
             receipts.slots.lock().remove(&name);

@@ -198,6 +198,11 @@ fn a_reply_is_repeated_only_for_those_who_may_still_see_the_same() {
     let key = json!({ "name": "wire", "user": "reporter", "privileges": [{ "privilege": "read" }, { "privilege": "create" }] });
     let machine = server.client_with(&admin.call("stet-key-create-post", &[]).json(&key).ok()["token"]);
     folder(&machine, "mine", "/News/City/another").ok();
+    // The reply that was made anew was kept in place of the first.
+    let mut server = server;
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
 }
 
 #[test]
