@@ -9,13 +9,14 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::object::Text;
 use crate::store::{Change, Key, Range, Row, Table, decode_value, encode_value, key_of};
@@ -102,6 +103,23 @@ impl Receipt {
         entries.into_iter()
     }
 
+    /// The user and the key that an entry of [`Table::ReceiptTimes`] belongs to; `None` for what is none.
+    pub fn named(entry: &[u8]) -> Option<(Text, Text)> {
+        let (user, rest) = part(Receipt::row_of(entry)?)?;
+        let (key, step) = part(rest)?;
+        (step.len() == size_of::<u16>()).then(|| (user.into(), key.into()))
+    }
+
+    /// The place of the row that such an entry speaks of.
+    pub fn row_of(entry: &[u8]) -> Option<&[u8]> {
+        entry.split_at_checked(size_of::<u64>()).map(|(_, row)| row)
+    }
+
+    /// Whether such an entry speaks of this row as it is.
+    pub fn has_entry(&self, entry: &[u8]) -> bool {
+        Receipt::entry(&self.place().key, self.at_ms).key == entry
+    }
+
     /// Where the index has a row of that place and time.
     fn entry(place: &[u8], at_ms: u64) -> Key {
         Key { table: Table::ReceiptTimes, key: key_of(&[&at_ms.to_be_bytes(), place]) }
@@ -112,6 +130,13 @@ fn prefix(user: &str, key: &str) -> Bytes {
     // Neither comes near 4 GiB: one is a stored name, the other a header's value.
     let (user_len, key_len) = (user.len() as u32, key.len() as u32);
     key_of(&[&user_len.to_be_bytes(), user.as_bytes(), &key_len.to_be_bytes(), key.as_bytes()])
+}
+
+/// A text behind its length, and what follows.
+fn part(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+    Some((std::str::from_utf8(text).ok()?, rest))
 }
 
 impl Row for Receipt {
@@ -128,15 +153,38 @@ impl Row for Receipt {
 /// Says, as long as there is a clone of it, that a call is being carried out.
 pub type UnderWay = Arc<dyn Any + Send + Sync>;
 
+/// What an earlier try of a call has left, taken in row by row: there may be thousands.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// By step: the name of the command, and its reply.
+    outcomes: BTreeMap<u16, (String, Bytes)>,
+    /// When a reply was kept that is not to be repeated.
+    replied_ms: Option<u64>,
+}
+
+impl Earlier {
+    /// Takes in one of its receipts.
+    pub fn add(&mut self, receipt: Receipt) {
+        match receipt.kept {
+            Kept::Outcome { command, reply } => drop(self.outcomes.insert(receipt.step, (command, reply))),
+            Kept::Reply(_) => self.replied_ms = Some(receipt.at_ms),
+        }
+    }
+
+    /// Whether it has left nothing.
+    pub fn is_empty(&self) -> bool {
+        self.outcomes.is_empty() && self.replied_ms.is_none()
+    }
+}
+
 /// A call that is carried out once; goes with each [`Request`](crate::runtime::Request) of the call.
 pub struct Once {
     user: Text,
     key: Text,
     fingerprint: Fingerprint,
-    /// Outcomes from an earlier try, by step.
-    outcomes: BTreeMap<u16, (String, Bytes)>,
-    /// When a reply to an earlier try was kept that is not to be repeated.
-    replied_ms: Option<u64>,
+    earlier: Earlier,
+    /// Bytes of the outcomes that this try keeps.
+    kept_bytes: Arc<AtomicU64>,
     /// Steps begun so far.
     steps: AtomicU16,
     /// Held by whoever carries out the call, see [`UnderWay`].
@@ -144,18 +192,16 @@ pub struct Once {
 }
 
 impl Once {
-    /// A call of which an earlier try has left these receipts. Of `under_way` each command holds a clone until it has been
-    /// decided, also if the caller goes away before.
-    pub fn new(user: Text, key: Text, fingerprint: Fingerprint, receipts: Vec<Receipt>, under_way: &UnderWay) -> Once {
-        let replied = receipts.iter().find(|receipt| matches!(receipt.kept, Kept::Reply(_)));
-        let replied_ms = replied.map(|receipt| receipt.at_ms);
-        let outcomes = receipts.into_iter().filter_map(|receipt| match receipt.kept {
-            Kept::Outcome { command, reply } => Some((receipt.step, (command, reply))),
-            Kept::Reply(_) => None,
-        });
-        let outcomes = outcomes.collect();
+    /// A call, and what an earlier try of it has left. Of `under_way` each command holds a clone until it has been decided, also if
+    /// the caller goes away before.
+    pub fn new(user: Text, key: Text, fingerprint: Fingerprint, earlier: Earlier, under_way: &UnderWay) -> Once {
         let under_way = Arc::downgrade(under_way);
-        Once { user, key, fingerprint, outcomes, replied_ms, steps: AtomicU16::new(0), under_way }
+        Once { user, key, fingerprint, earlier, kept_bytes: Arc::default(), steps: AtomicU16::new(0), under_way }
+    }
+
+    /// Bytes of the outcomes that this try keeps: they grow until its last command is decided. One that the disk refuses counts, too.
+    pub fn kept_bytes(&self) -> Arc<AtomicU64> {
+        self.kept_bytes.clone()
     }
 
     /// A fingerprint of the call.
@@ -168,7 +214,7 @@ impl Once {
         let receipt = self.receipt(0, Kept::Reply(reply), now_ms);
         let mut changes = receipt.put();
         // The row is written over, but the index has it by its time.
-        if let Some(before_ms) = self.replied_ms.filter(|before_ms| *before_ms != now_ms) {
+        if let Some(before_ms) = self.earlier.replied_ms.filter(|before_ms| *before_ms != now_ms) {
             let Key { table, key } = Receipt::entry(&receipt.place().key, before_ms);
             changes.push(Change { table, key, value: None });
         }
@@ -224,7 +270,7 @@ impl Step {
             let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";
             return Err(Error::new(Code::InvalidParameter, message));
         };
-        let Some((kept, reply)) = self.once.outcomes.get(&number) else { return Ok(None) };
+        let Some((kept, reply)) = self.once.earlier.outcomes.get(&number) else { return Ok(None) };
         let reply = if kept == command { decode_value(OUTCOME_FORMAT, reply).ok() } else { None };
         reply.map(Some).ok_or_else(|| {
             let key = &self.once.key;
@@ -233,10 +279,37 @@ impl Step {
         })
     }
 
-    /// The row that keeps the outcome.
-    pub fn receipt<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Option<Receipt> {
+    /// The outcome, to be kept.
+    pub fn outcome<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Option<Outcome> {
         let reply = encode_value(OUTCOME_FORMAT, reply);
-        Some(self.once.receipt(self.number?, Kept::Outcome { command: command.to_owned(), reply }, now_ms))
+        let receipt = self.once.receipt(self.number?, Kept::Outcome { command: command.to_owned(), reply }, now_ms);
+        Some(Outcome { once: self.once.clone(), receipt })
+    }
+}
+
+/// The outcome of a step, which goes with the change set of its command.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    once: Arc<Once>,
+    receipt: Receipt,
+}
+
+impl Outcome {
+    /// The changes that keep it. To be taken once for each change set that is submitted: what is kept for a user is bounded, and this
+    /// counts.
+    pub fn put(self) -> Vec<Change> {
+        let changes = self.receipt.put();
+        let bytes: usize =
+            changes.iter().map(|change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len)).sum();
+        self.once.kept_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        changes
+    }
+
+    /// The same, into the change set that is being made.
+    pub fn put_into(self, context: &mut Context<'_>) {
+        for Change { table, key, value } in self.put() {
+            context.set(Key { table, key }, value);
+        }
     }
 }
 
@@ -245,7 +318,13 @@ mod tests {
     use super::*;
 
     fn once(receipts: Vec<Receipt>) -> Arc<Once> {
-        Arc::new(Once::new("editor".into(), "k".into(), [7; 32], receipts, &(Arc::new(()) as UnderWay)))
+        let mut earlier = Earlier::default();
+        receipts.into_iter().for_each(|receipt| earlier.add(receipt));
+        Arc::new(Once::new("editor".into(), "k".into(), [7; 32], earlier, &(Arc::new(()) as UnderWay)))
+    }
+
+    fn row(step: &Step, command: &str, reply: u64, now_ms: u64) -> Receipt {
+        step.outcome(command, &reply, now_ms).unwrap().receipt
     }
 
     #[test]
@@ -266,7 +345,7 @@ mod tests {
         let first = once(Vec::new());
         let (one, two) = (first.next_step(), first.next_step());
         assert_eq!(one.kept::<u64>("a"), Ok(None));
-        let kept = vec![one.receipt("a", &11u64, 5).unwrap(), two.receipt("b", &22u64, 6).unwrap()];
+        let kept = vec![row(&one, "a", 11, 5), row(&two, "b", 22, 6)];
         assert_eq!(kept.iter().map(|receipt| receipt.step).collect::<Vec<_>>(), [1, 2]);
         let again = once(kept);
         let (one, two, three) = (again.next_step(), again.next_step(), again.next_step());
@@ -284,7 +363,7 @@ mod tests {
         once.steps.store(u16::MAX, Ordering::Relaxed);
         let step = once.next_step();
         assert_eq!(step.kept::<u64>("a").unwrap_err().code, Code::InvalidParameter);
-        assert_eq!(step.receipt("a", &1u64, 5), None);
+        assert!(step.outcome("a", &1u64, 5).is_none());
     }
 
     #[test]
@@ -299,6 +378,27 @@ mod tests {
         assert_eq!(removed(again.reply(reply(), 10)), [entry]);
         assert_eq!(removed(again.reply(reply(), 9)), [Bytes::new(); 0], "it is the same entry");
         assert_eq!(removed(once(Vec::new()).reply(reply(), 10)), [Bytes::new(); 0]);
+    }
+
+    #[test]
+    fn the_index_tells_whose_key_it_is() {
+        let receipt = row(&once(Vec::new()).next_step(), "a", 1, 5);
+        let entry = receipt.entries().map(|(place, _)| place.key).next().unwrap();
+        assert_eq!(Receipt::named(&entry), Some(("editor".into(), "k".into())));
+        assert_eq!(Receipt::row_of(&entry), Some(&*receipt.place().key));
+        assert!(receipt.has_entry(&entry) && !Receipt { at_ms: 6, ..receipt }.has_entry(&entry));
+        for no_entry in [&entry[..7], &entry[..entry.len() - 1], b""] {
+            assert_eq!(Receipt::named(no_entry), None);
+        }
+    }
+
+    #[test]
+    fn outcomes_count_by_what_they_take() {
+        let once = once(Vec::new());
+        let changes = [once.next_step(), once.next_step()].map(|step| step.outcome("a", &1u64, 5).unwrap().put());
+        let bytes = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
+        let all: usize = changes.iter().flatten().map(bytes).sum();
+        assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
     }
 
     #[test]

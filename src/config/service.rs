@@ -169,7 +169,7 @@ pub struct LimitsConfig {
     pub idempotency_seconds: u64,
     /// Keys whose replies are kept for one user.
     pub idempotency_keys_per_user: usize,
-    /// Bytes of the replies that are kept for one user.
+    /// Bytes of the replies and outcomes that are kept for one user.
     pub idempotency_bytes_per_user: u64,
     /// Calls a minute of one session, or of one address without a session; 0 is no limit.
     pub calls_per_minute: u32,

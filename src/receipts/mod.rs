@@ -14,9 +14,15 @@
 //!
 //! Only successful replies: a call that failed has changed nothing and may be tried again. A reply that must not be
 //! stored (`Cache-Control: no-store`, `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome.
-//! And of each user no more than [`Bounds`] say: beyond them the oldest go.
+//! And of each user no more than [`Bounds`] say, outcomes included: beyond them the oldest go.
+//!
+//! # How they are removed
+//!
+//! One key may have as many receipts as a call has sources. So they are removed some at a time, within a key too; and while a key's
+//! are, it is taken, and whoever takes it over waits until all of them are gone.
 
 use std::collections::{BTreeSet, HashMap};
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -27,12 +33,13 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
-use stet_actors::receipt::{Fingerprint, Kept, KeptReply, Once, Receipt, UnderWay};
+use stet_actors::receipt::{Earlier, Fingerprint, Kept, KeptReply, Once, Receipt, UnderWay};
 use stet_actors::repository::Repository;
-use stet_actors::store::{Range, Row, StoreError, Table, View, decode_value};
-use tokio::sync::RwLock;
+use stet_actors::store::{Change, Range, Row, StoreError, Table, View, decode_value};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::auth::Rights;
+use crate::give_way::GiveWay;
 
 mod reply;
 mod tally;
@@ -47,7 +54,7 @@ pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Characters of a key at most.
 const MAX_KEY: usize = 255;
 
-/// Entries that one commit of [`Receipts::sweep`] takes up, so that others need not wait behind thousands.
+/// Receipts that are read at a time, and that one commit removes, so that others need not wait behind thousands.
 const PAGE: usize = 500;
 
 /// User and key.
@@ -59,20 +66,26 @@ enum Slot {
     Running(u64),
     /// A reply that is on its way to the disk.
     Answered(Fingerprint, Arc<KeptReply>),
+    /// Its receipts are being removed: whoever takes it waits for that.
+    Going(Going),
 }
 
-type Slots = Arc<Mutex<HashMap<Name, Slot>>>;
+/// Locked until all receipts of a key are gone.
+type Going = Arc<AsyncMutex<()>>;
+
+/// What is in memory about keys.
+struct Books {
+    slots: Mutex<HashMap<Name, Slot>>,
+    tally: Mutex<Tally>,
+}
 
 /// See the module's head.
 pub struct Receipts {
     repository: Repository,
     /// How long a receipt counts, milliseconds.
     keep_ms: u64,
-    slots: Slots,
+    books: Arc<Books>,
     claims: AtomicU64,
-    tally: Mutex<Tally>,
-    /// For reading while receipts are looked up, for writing while old ones are removed.
-    turn: RwLock<()>,
 }
 
 /// A key that a call has taken.
@@ -91,19 +104,68 @@ enum Found {
     Answered(Fingerprint, Arc<KeptReply>),
 }
 
-/// Frees the key when the call is over.
+/// Frees the key when the call is over, and counts what its commands have kept.
 struct Held {
-    slots: Slots,
+    books: Arc<Books>,
     name: Name,
     number: u64,
+    /// When it was taken.
+    at_ms: u64,
+    /// Where the key's receipts were being removed when it was taken.
+    going: Option<Going>,
+    /// See [`Once::kept_bytes`]; there once the call has been identified.
+    kept_bytes: OnceLock<Arc<AtomicU64>>,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut slots = self.slots.lock();
+        let (user, key) = &self.name;
+        let kept = self.kept_bytes.get().map_or(0, |bytes| bytes.load(Ordering::Relaxed));
+        if kept > 0 {
+            self.books.tally.lock().add(user, key, self.at_ms, kept);
+        }
+        let mut slots = self.books.slots.lock();
         if matches!(slots.get(&self.name), Some(Slot::Running(number)) if *number == self.number) {
+            // Whoever removes gives the lock back before the slot: it is still to come for this one.
+            match self.going.take().filter(|going| going.try_lock().is_err()) {
+                Some(going) => drop(slots.insert(self.name.clone(), Slot::Going(going))),
+                None => drop(slots.remove(&self.name)),
+            }
+        }
+    }
+}
+
+/// A key that is taken because its receipts are being removed.
+struct Removing {
+    books: Arc<Books>,
+    name: Name,
+    going: Going,
+    /// Given back first.
+    turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl Drop for Removing {
+    fn drop(&mut self) {
+        self.turn = None;
+        let mut slots = self.books.slots.lock();
+        if matches!(slots.get(&self.name), Some(Slot::Going(going)) if Arc::ptr_eq(going, &self.going)) {
             slots.remove(&self.name);
         }
+    }
+}
+
+impl Books {
+    /// Takes a key in order to remove its receipts; `None` while a call has it, or somebody else who removes them.
+    fn to_remove(self: &Arc<Books>, name: &Name) -> Option<Removing> {
+        let mut slots = self.slots.lock();
+        if slots.contains_key(name) {
+            return None;
+        }
+        let going = Going::default();
+        // Nobody else knows of it.
+        let turn = going.clone().try_lock_owned().ok();
+        slots.insert(name.clone(), Slot::Going(going.clone()));
+        Some(Removing { books: self.clone(), name: name.clone(), going, turn })
     }
 }
 
@@ -156,10 +218,8 @@ impl Receipts {
         Receipts {
             repository,
             keep_ms: keep_seconds.saturating_mul(1000),
-            slots: Arc::default(),
+            books: Arc::new(Books { slots: Mutex::default(), tally: Mutex::new(Tally::new(bounds)) }),
             claims: AtomicU64::new(0),
-            tally: Mutex::new(Tally::new(bounds)),
-            turn: RwLock::default(),
         }
     }
 
@@ -179,18 +239,20 @@ impl Receipts {
         let mut head = Sha256::new();
         target.into_iter().for_each(|part| feed(&mut head, part.as_bytes()));
         let name = (user.clone(), key);
-        let mut slots = self.slots.lock();
-        let found = match slots.get(&name) {
-            Some(Slot::Running(_)) => {
-                return Err(running(&name.1));
+        let mut slots = self.books.slots.lock();
+        let going = match slots.get(&name) {
+            Some(Slot::Running(_)) => return Err(running(&name.1)),
+            Some(Slot::Answered(fingerprint, reply)) => {
+                let found = Found::Answered(*fingerprint, reply.clone());
+                return Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })));
             }
-            Some(Slot::Answered(fingerprint, reply)) => Found::Answered(*fingerprint, reply.clone()),
-            None => {
-                let number = self.claims.fetch_add(1, Ordering::Relaxed);
-                slots.insert(name.clone(), Slot::Running(number));
-                Found::Free(Arc::new(Held { slots: self.slots.clone(), name: name.clone(), number }))
-            }
+            Some(Slot::Going(going)) => Some(going.clone()),
+            None => None,
         };
+        let (number, at_ms) = (self.claims.fetch_add(1, Ordering::Relaxed), self.repository.clock().now_ms());
+        slots.insert(name.clone(), Slot::Running(number));
+        let (books, kept_bytes) = (self.books.clone(), OnceLock::new());
+        let found = Found::Free(Arc::new(Held { books, name: name.clone(), number, at_ms, going, kept_bytes }));
         Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })))
     }
 
@@ -211,31 +273,49 @@ impl Receipts {
             Found::Answered(..) => return Err(running(key)),
             Found::Free(held) => held,
         };
-        let _turn = self.turn.read().await;
-        let mut receipts = self.find(&Receipt::range(user, key))?;
-        let due_ms = self.due_ms();
-        if receipts.iter().any(|receipt| due_ms.is_some_and(|due_ms| receipt.at_ms <= due_ms)) {
-            self.remove(&receipts).await?;
-            receipts.clear();
+        if let Some(going) = &held.going {
+            drop(going.lock().await);
         }
-        if receipts.iter().any(|receipt| receipt.fingerprint[..] != fingerprint) {
+        let due_ms = self.due_ms();
+        let (mut range, mut way) = (Receipt::range(user, key), GiveWay::new());
+        let (mut earlier, mut reply, mut is_old, mut is_other) = (Earlier::default(), None, false, false);
+        loop {
+            let page = self.scan(Table::Receipts, &range, false)?;
+            for (_, value) in &page {
+                let receipt = read(value)?;
+                is_old |= due_ms.is_some_and(|due_ms| receipt.at_ms <= due_ms);
+                is_other |= receipt.fingerprint[..] != fingerprint;
+                match &receipt.kept {
+                    // If the caller's rights have changed, the reply is made again, with what they may see now; the change is not
+                    // made again.
+                    Kept::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
+                    Kept::Reply(_) | Kept::Outcome { .. } => earlier.add(receipt),
+                }
+            }
+            match page.last() {
+                Some((last, _)) if page.len() == PAGE => range = range.after(last),
+                _ => break,
+            }
+            way.now_and_then().await;
+        }
+        if is_old {
+            let mut removal = Removal::by(self);
+            removal.take(&claim.name).await?;
+            removal.commit().await?;
+            (earlier, reply) = (Earlier::default(), None);
+        } else if is_other {
             return Err(mismatch(key));
         }
-        let reply = receipts.iter().find_map(|receipt| match &receipt.kept {
-            // If the caller's rights have changed, the reply is made again, with what they may see now; the change is not made
-            // again.
-            Kept::Reply(reply) if reply.rights == claim.rights => Some(Arc::new(reply.clone())),
-            Kept::Reply(_) | Kept::Outcome { .. } => None,
-        });
         if reply.is_some() {
             return Ok(reply);
         }
-        if receipts.is_empty() {
+        if earlier.is_empty() {
             self.count(&claim.name, 0);
         }
         let under_way: UnderWay = held.clone();
-        let once = Once::new(user.clone(), key.clone(), fingerprint, receipts, &under_way);
+        let once = Once::new(user.clone(), key.clone(), fingerprint, earlier, &under_way);
         // A handler identifies its call once; if it did so again, the first time would count.
+        let _ = held.kept_bytes.set(once.kept_bytes());
         let _ = claim.once.set(Arc::new(once));
         Ok(None)
     }
@@ -253,84 +333,99 @@ impl Receipts {
     /// Writes a reply down. Nobody waits for it: if a crash comes first, the outcomes are there.
     fn write(self: &Arc<Receipts>, name: Name, once: &Once, reply: KeptReply) {
         let changes = once.reply(reply.clone(), self.repository.clock().now_ms());
-        self.count(&name, reply.body.len());
+        self.count(&name, reply.body.len() as u64);
         let slot = Slot::Answered(once.fingerprint(), Arc::new(reply));
-        self.slots.lock().insert(name.clone(), slot);
+        self.books.slots.lock().insert(name.clone(), slot);
         let receipts = self.clone();
         actix_web::rt::spawn(async move {
             if let Err(error) = receipts.repository.commit(|set| set.changes = changes).await {
                 tracing::warn!(%error, "a reply could not be kept; sent again, its call will be told anew what it did");
             }
-            receipts.slots.lock().remove(&name);
+            receipts.books.slots.lock().remove(&name);
         });
     }
 
     /// Counts a key, and a reply of so many bytes under it; removes the user's oldest receipts where there are too many.
-    fn count(self: &Arc<Receipts>, name: &Name, body: usize) {
+    fn count(self: &Arc<Receipts>, name: &Name, body: u64) {
         let (user, key) = name;
-        let gone = self.tally.lock().add(user, key, self.repository.clock().now_ms(), body);
+        let gone = {
+            let mut tally = self.books.tally.lock();
+            tally.add(user, key, self.repository.clock().now_ms(), body);
+            tally.beyond(user)
+        };
         if gone.is_empty() {
             return;
         }
         let (receipts, user) = (self.clone(), user.clone());
         actix_web::rt::spawn(async move {
-            for page in gone.chunks(PAGE) {
-                if let Err(error) = receipts.drop_oldest(&user, page).await {
-                    tracing::warn!(%error, "receipts beyond the bound of their user could not be removed");
-                }
+            if let Err(error) = receipts.forget(gone.into_iter().map(|key| (user.clone(), key))).await {
+                tracing::warn!(%error, "receipts beyond the bound of their user could not be removed");
             }
         });
     }
 
-    /// Removes receipts under these keys of a user, but for calls under way.
-    async fn drop_oldest(&self, user: &Text, keys: &[Text]) -> Result<()> {
-        let _turn = self.turn.write().await;
-        let mut old = Vec::new();
-        for key in keys {
-            if !self.slots.lock().contains_key(&(user.clone(), key.clone())) {
-                old.extend(self.find(&Receipt::range(user, key))?);
+    /// Removes all receipts under these keys, but for calls under way. Returns how many.
+    async fn forget(&self, names: impl IntoIterator<Item = Name>) -> Result<usize> {
+        let (mut removal, mut taken, mut way) = (Removal::by(self), Vec::new(), GiveWay::new());
+        for name in names {
+            let Some(removing) = self.books.to_remove(&name) else { continue };
+            taken.push(removing);
+            removal.take(&name).await?;
+            if taken.len() >= PAGE {
+                removal.commit().await?;
+                taken.clear();
             }
+            way.now_and_then().await;
         }
-        self.remove(&old).await
+        removal.commit().await?;
+        Ok(removal.removed)
     }
 
-    /// Removes receipts that are too old to count. Returns how many rows. To be called now and then; a receipt expires without
-    /// it, too.
+    /// Removes receipts that are too old to count, and those beyond the bounds. Returns how many. To be called now and then; a
+    /// receipt expires without it, too.
     ///
     /// # Errors
     /// What the store says.
     pub async fn sweep(&self) -> Result<usize> {
-        let Some(due_ms) = self.due_ms() else { return Ok(0) };
-        self.tally.lock().forget(due_ms);
+        let beyond = self.books.tally.lock().all_beyond();
+        let mut swept = self.forget(beyond).await?;
+        let Some(due_ms) = self.due_ms() else { return Ok(swept) };
+        self.books.tally.lock().forget(due_ms);
         let to = Bytes::copy_from_slice(&due_ms.saturating_add(1).to_be_bytes());
         let mut range = Range { from: Bytes::new(), to: Some(to) };
-        let mut swept = 0;
         loop {
-            // For each page anew, so that a call need not wait for all of them.
-            let turn = self.turn.write().await;
-            let page = self.scan(Table::ReceiptTimes, &range, PAGE)?;
-            // Time in front, step behind; what is between is the same for all receipts of a key.
-            let keys: BTreeSet<Bytes> = page.iter().map(|(key, _)| key.slice(8..key.len().max(10) - 2)).collect();
-            let mut old = Vec::new();
-            for key in keys {
-                let receipts = self.find(&Range::prefix(&key))?;
-                let first = receipts.first();
-                let taken =
-                    first.is_some_and(|first| self.slots.lock().contains_key(&(first.user.clone(), first.key.clone())));
-                if !taken {
-                    old.extend(receipts);
-                }
-            }
-            swept += old.len();
-            self.remove(&old).await?;
-            match page.last() {
-                Some((key, _)) if page.len() == PAGE => range = range.after(key),
-                _ => return Ok(swept),
-            }
-            drop(turn);
+            let page = self.scan(Table::ReceiptTimes, &range, false)?;
+            let Some((last, _)) = page.last() else { return Ok(swept) };
+            let names: BTreeSet<Name> = page.iter().filter_map(|(entry, _)| Receipt::named(entry)).collect();
+            swept += self.forget(names).await?;
+            let rest = range.after(last);
+            self.remove_strays(&Range { from: range.from, to: Some(rest.from.clone()) }).await?;
+            range = rest;
             // Requests on this thread go first.
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Removes the entries of a part of the index that has just been swept which speak of no row. Versions before left one where they
+    /// kept a reply in place of an earlier one.
+    async fn remove_strays(&self, range: &Range) -> Result<()> {
+        let mut changes = Vec::new();
+        for (key, _) in self.scan(Table::ReceiptTimes, range, false)? {
+            let Some(row) = Receipt::row_of(&key) else { continue };
+            let row =
+                self.repository.look().get(View::Committed, Table::Receipts, row).map_err(|error| failed(&error))?;
+            let is_spoken_of = match row {
+                Some(row) => read(&row)?.has_entry(&key),
+                None => false,
+            };
+            if !is_spoken_of {
+                changes.push(Change { table: Table::ReceiptTimes, key, value: None });
+            }
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.repository.commit(|set| set.changes = changes).await
     }
 
     /// Receipts of that time and before do not count any more; `None` while the clock is younger than that.
@@ -338,24 +433,61 @@ impl Receipts {
         self.repository.clock().now_ms().checked_sub(self.keep_ms)
     }
 
-    fn find(&self, range: &Range) -> Result<Vec<Receipt>> {
-        let rows = self.scan(Table::Receipts, range, usize::MAX)?;
-        let read =
-            |(_, value): &(Bytes, Bytes)| decode_value(Receipt::FORMAT, value).map_err(|error| failed(&error.into()));
-        rows.iter().map(read).collect()
+    /// A page of a range.
+    fn scan(&self, table: Table, range: &Range, backwards: bool) -> Result<Vec<(Bytes, Bytes)>> {
+        self.repository.look().scan(View::Committed, table, range, PAGE, backwards).map_err(|error| failed(&error))
+    }
+}
+
+/// Receipts that are being removed, some in each commit.
+struct Removal<'r> {
+    receipts: &'r Receipts,
+    changes: Vec<Change>,
+    /// How many the next commit removes.
+    rows: usize,
+    /// How many were removed.
+    removed: usize,
+}
+
+impl Removal<'_> {
+    fn by(receipts: &Receipts) -> Removal<'_> {
+        Removal { receipts, changes: Vec::new(), rows: 0, removed: 0 }
     }
 
-    fn scan(&self, table: Table, range: &Range, limit: usize) -> Result<Vec<(Bytes, Bytes)>> {
-        self.repository.look().scan(View::Committed, table, range, limit, false).map_err(|error| failed(&error))
-    }
-
-    async fn remove(&self, receipts: &[Receipt]) -> Result<()> {
-        if receipts.is_empty() {
-            return Ok(());
+    /// Takes in all receipts of a key, and commits when there are enough. The last come first: if a crash comes between, what is left
+    /// looks as if it had cut off the call.
+    async fn take(&mut self, (user, key): &Name) -> Result<()> {
+        let mut range = Receipt::range(user, key);
+        loop {
+            let page = self.receipts.scan(Table::Receipts, &range, true)?;
+            for (_, value) in &page {
+                self.changes.extend(read(value)?.remove());
+            }
+            self.rows += page.len();
+            if self.rows >= PAGE {
+                self.commit().await?;
+                // Requests on this thread go first.
+                tokio::task::yield_now().await;
+            }
+            match page.last() {
+                Some((first, _)) if page.len() == PAGE => range.to = Some(first.clone()),
+                _ => return Ok(()),
+            }
         }
-        let changes = receipts.iter().flat_map(Receipt::remove).collect();
-        self.repository.commit(|set| set.changes = changes).await
     }
+
+    async fn commit(&mut self) -> Result<()> {
+        let (changes, rows) = (mem::take(&mut self.changes), mem::take(&mut self.rows));
+        if rows > 0 {
+            self.receipts.repository.commit(|set| set.changes = changes).await?;
+        }
+        self.removed += rows;
+        Ok(())
+    }
+}
+
+fn read(value: &Bytes) -> Result<Receipt> {
+    decode_value(Receipt::FORMAT, value).map_err(|error| failed(&error.into()))
 }
 
 fn failed(error: &StoreError) -> Error {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 
 use stet_actors::object::Text;
 
-/// Bytes that a key takes beside the body of its reply: rows, index entries, headers.
+/// Bytes that a key takes beside the body of its reply and the outcomes of its commands: row, index entry, headers.
 const ITSELF: u64 = 1024;
 
 /// How many keys are looked through for the one that a reply belongs to: it comes soon behind its key.
@@ -23,7 +23,7 @@ const SLACK: u64 = 16;
 pub struct Bounds {
     /// Keys.
     pub keys: usize,
-    /// Bytes of replies and all that belongs to them.
+    /// Bytes of replies, outcomes, and all that belongs to them.
     pub bytes: u64,
 }
 
@@ -51,14 +51,12 @@ impl Tally {
         Tally { bounds, users: HashMap::new() }
     }
 
-    /// Counts a key that is new, by the reply that is kept under it, 0 bytes while there is none. Gives the keys that are too many
-    /// then, and counts them no longer.
-    pub(super) fn add(&mut self, user: &Text, key: &Text, at_ms: u64, body: usize) -> Vec<Text> {
+    /// Counts so many bytes under a key, and the key itself if it is new.
+    pub(super) fn add(&mut self, user: &Text, key: &Text, at_ms: u64, more: u64) {
         let own = match self.users.get_mut(user) {
             Some(own) => own,
             None => self.users.entry(user.clone()).or_default(),
         };
-        let more = body as u64;
         match own.keys.iter_mut().rev().take(NEAR).find(|counted| counted.key == *key) {
             Some(counted) => {
                 counted.bytes += more;
@@ -69,21 +67,21 @@ impl Tally {
                 own.bytes += ITSELF + more;
             }
         }
-        let Bounds { keys, bytes } = self.bounds;
-        let with_slack = |bound: u64| bound + bound / SLACK;
-        if own.keys.len() as u64 <= with_slack(keys as u64) && own.bytes <= with_slack(bytes) {
-            return Vec::new();
-        }
-        let mut gone = Vec::new();
-        // The newest stays in any case: its call may still run.
-        while own.keys.len() > 1
-            && (own.keys.len() > keys || own.bytes > bytes)
-            && let Some(oldest) = own.keys.pop_front()
-        {
-            own.bytes -= oldest.bytes;
-            gone.push(oldest.key);
-        }
-        gone
+    }
+
+    /// The keys of a user that are too many, and are counted no longer.
+    pub(super) fn beyond(&mut self, user: &Text) -> Vec<Text> {
+        let bounds = self.bounds;
+        self.users.get_mut(user).map_or_else(Vec::new, |own| own.beyond(bounds))
+    }
+
+    /// The same of all users, with their names.
+    pub(super) fn all_beyond(&mut self) -> Vec<(Text, Text)> {
+        let bounds = self.bounds;
+        let of = |(user, own): (&Text, &mut Own)| {
+            own.beyond(bounds).into_iter().map(|key| (user.clone(), key)).collect::<Vec<_>>()
+        };
+        self.users.iter_mut().flat_map(of).collect()
     }
 
     /// Forgets keys of that time and before: their receipts are removed for their age.
@@ -99,6 +97,25 @@ impl Tally {
     }
 }
 
+impl Own {
+    fn beyond(&mut self, Bounds { keys, bytes }: Bounds) -> Vec<Text> {
+        let with_slack = |bound: u64| bound + bound / SLACK;
+        if self.keys.len() as u64 <= with_slack(keys as u64) && self.bytes <= with_slack(bytes) {
+            return Vec::new();
+        }
+        let mut gone = Vec::new();
+        // The newest stays in any case: its call may still run.
+        while self.keys.len() > 1
+            && (self.keys.len() > keys || self.bytes > bytes)
+            && let Some(oldest) = self.keys.pop_front()
+        {
+            self.bytes -= oldest.bytes;
+            gone.push(oldest.key);
+        }
+        gone
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,16 +124,22 @@ mod tests {
         gone.iter().map(|key| &**key).collect()
     }
 
+    /// What has to go after so many bytes more.
+    fn after(tally: &mut Tally, user: &Text, key: &str, at_ms: u64, more: u64) -> Vec<Text> {
+        tally.add(user, &key.into(), at_ms, more);
+        tally.beyond(user)
+    }
+
     #[test]
     fn beyond_the_number_the_oldest_go_some_at_a_time() {
         let mut tally = Tally::new(Bounds { keys: 32, bytes: 1 << 30 });
         let (ann, bob): (Text, Text) = ("ann".into(), "bob".into());
-        tally.add(&bob, &"0".into(), 0, 0);
+        after(&mut tally, &bob, "0", 0, 0);
         for number in 0..34u64 {
-            assert!(tally.add(&ann, &number.to_string().as_str().into(), number, 0).is_empty(), "{number}");
+            assert!(after(&mut tally, &ann, &number.to_string(), number, 0).is_empty(), "{number}");
         }
-        assert_eq!(names(&tally.add(&ann, &"34".into(), 34, 0)), ["0", "1", "2"]);
-        assert!(tally.add(&ann, &"34".into(), 35, 100).is_empty(), "it is the same one");
+        assert_eq!(names(&after(&mut tally, &ann, "34", 34, 0)), ["0", "1", "2"]);
+        assert!(after(&mut tally, &ann, "34", 35, 100).is_empty(), "it is the same one");
         assert_eq!(tally.users[&bob].keys.len(), 1);
         tally.forget(20);
         assert_eq!((tally.users[&ann].keys.len(), tally.users.contains_key(&bob)), (14, false));
@@ -129,12 +152,14 @@ mod tests {
         let mut tally = Tally::new(Bounds { keys: 1000, bytes: 16_000 });
         let ann: Text = "ann".into();
         for key in ["a", "b", "c"] {
-            assert!(tally.add(&ann, &key.into(), 1, 0).is_empty());
-            assert!(tally.add(&ann, &key.into(), 1, 4000).is_empty());
+            assert!(after(&mut tally, &ann, key, 1, 0).is_empty());
+            assert!(after(&mut tally, &ann, key, 1, 4000).is_empty());
         }
-        assert!(tally.add(&ann, &"d".into(), 2, 0).is_empty());
-        assert_eq!(names(&tally.add(&ann, &"d".into(), 2, 4000)), ["a"]);
-        assert_eq!(names(&tally.add(&ann, &"e".into(), 3, 100_000)), ["b", "c", "d"]);
+        assert!(after(&mut tally, &ann, "d", 2, 0).is_empty());
+        tally.add(&ann, &"d".into(), 2, 4000);
+        assert_eq!(tally.all_beyond(), [(ann.clone(), Text::from("a"))]);
+        assert_eq!(names(&after(&mut tally, &ann, "e", 3, 100_000)), ["b", "c", "d"]);
         assert_eq!(tally.users[&ann].bytes, 100_000 + ITSELF);
+        assert!(tally.all_beyond().is_empty());
     }
 }

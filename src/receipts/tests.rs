@@ -27,13 +27,17 @@ struct World {
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
+    run_within(BOUNDS, test);
+}
+
+fn run_within<F: Future<Output = ()>>(bounds: Bounds, test: impl FnOnce(World) -> F) {
     actix::System::new().block_on(async {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(1_700_000_000_000);
         let options = RuntimeOptions::default();
         let repository = Repository::start(store.clone(), Arc::new(clock.clone()), options).await.unwrap();
         repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
-        let receipts = Arc::new(Receipts::new(repository.clone(), DAY, BOUNDS));
+        let receipts = Arc::new(Receipts::new(repository.clone(), DAY, bounds));
         let all = test(World { store, clock, repository, receipts });
         tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
     });
@@ -79,9 +83,24 @@ impl World {
         self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
     }
 
+    /// Puts the receipts of a call with so many commands, of which one is the body's.
+    async fn put_outcomes(&self, key: &str, fingerprint: Fingerprint, many: u16) {
+        for step in 1..=many {
+            let receipt = Receipt {
+                user: "editor".into(),
+                key: key.into(),
+                step,
+                fingerprint: Bytes::copy_from_slice(&fingerprint),
+                at_ms: self.repository.clock().now_ms(),
+                kept: Kept::Outcome { command: "x".into(), reply: Bytes::new() },
+            };
+            self.repository.commit(|set| set.changes = receipt.put()).await.unwrap();
+        }
+    }
+
     /// Lets what was spawned come to its end.
     async fn until_kept(&self) {
-        while !self.receipts.slots.lock().is_empty() {
+        while !self.receipts.books.slots.lock().is_empty() {
             tokio::task::yield_now().await;
         }
     }
@@ -281,6 +300,115 @@ fn a_sweep_removes_all_that_is_old_whatever_its_size_and_nothing_that_is_not() {
 }
 
 #[test]
+fn a_key_of_many_receipts_is_removed_some_at_a_time_and_whoever_takes_it_waits() {
+    run(|world| async move {
+        const MANY: u16 = 3 * PAGE as u16 + 7;
+        let fingerprint = world.claim("old").fingerprint(&[b"body"]);
+        world.put_outcomes("old", fingerprint, MANY).await;
+        let claim = world.claim("small");
+        world.identify(&claim, "body").await.unwrap();
+        world.create(&claim).await.unwrap();
+        drop(claim);
+        world.clock.advance(Duration::from_secs(DAY));
+        world.store.hold();
+        let receipts = world.receipts.clone();
+        let sweep = actix_web::rt::spawn(async move { receipts.sweep().await });
+        let mut commits = Vec::new();
+        let mut taken = None;
+        while !sweep.is_finished() {
+            tokio::task::yield_now().await;
+            if world.store.pending() > 0 {
+                let before = (world.count(Table::Receipts), world.count(Table::ReceiptTimes));
+                let claim = taken.get_or_insert_with(|| world.claim("old"));
+                if before.0 > 1 {
+                    let mut identify = Box::pin(world.identify(claim, "other"));
+                    let now = identify.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                    assert!(now.is_pending(), "nobody sees a part of what a key had");
+                }
+                world.store.step();
+                commits.push(before.0 - world.count(Table::Receipts));
+                assert_eq!(before.1 - world.count(Table::ReceiptTimes), commits[commits.len() - 1]);
+            }
+        }
+        assert_eq!(sweep.await.unwrap(), Ok(usize::from(MANY) + 1));
+        assert!(commits.iter().all(|rows| *rows < 2 * PAGE), "{commits:?}");
+        world.store.release();
+        let claim = taken.expect("it was removed");
+        assert_eq!(world.identify(&claim, "other").await, Ok(None));
+        assert_eq!((world.count(Table::Receipts), world.count(Table::ReceiptTimes)), (0, 0));
+    });
+}
+
+#[test]
+fn one_that_gives_up_a_key_while_its_receipts_go_leaves_it_to_them() {
+    run(|world| async move {
+        let fingerprint = world.claim("old").fingerprint(&[b"body"]);
+        world.put_outcomes("old", fingerprint, 1).await;
+        world.store.hold();
+        let receipts = world.receipts.clone();
+        let forget = actix_web::rt::spawn(async move { receipts.forget([("editor".into(), "old".into())]).await });
+        while world.store.pending() == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(world.claim("old"));
+        let claim = world.claim("old");
+        let mut identify = Box::pin(world.identify(&claim, "other"));
+        assert!(identify.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        world.store.release();
+        assert_eq!(identify.await, Ok(None));
+        assert_eq!(forget.await.unwrap(), Ok(1));
+        drop(claim);
+        assert!(world.receipts.books.slots.lock().is_empty());
+    });
+}
+
+#[test]
+fn an_entry_of_a_row_that_there_is_not_is_swept_too() {
+    run(|world| async move {
+        let fingerprint = world.claim("k").fingerprint(&[b"body"]);
+        world.put_outcomes("k", fingerprint, 1).await;
+        world.clock.advance(Duration::from_millis(1));
+        // As a version before kept a reply anew.
+        world.put_outcomes("k", fingerprint, 1).await;
+        assert_eq!((world.count(Table::Receipts), world.count(Table::ReceiptTimes)), (1, 2));
+        world.clock.advance(Duration::from_secs(DAY));
+        assert_eq!(world.receipts.sweep().await, Ok(1));
+        assert_eq!((world.count(Table::Receipts), world.count(Table::ReceiptTimes)), (0, 0));
+    });
+}
+
+#[test]
+fn outcomes_count_against_the_bound_of_their_user() {
+    run_within(Bounds { keys: 600, bytes: 16 << 10 }, |world| async move {
+        let call = async |key: &str, commands: usize| {
+            let claim = world.claim(key);
+            assert_eq!(world.identify(&claim, "body").await, Ok(None));
+            for _ in 0..commands {
+                world.create(&claim).await.unwrap();
+            }
+        };
+        call("large", 100).await;
+        assert_eq!(world.count(Table::Receipts), 100);
+        call("next", 1).await;
+        while world.count(Table::Receipts) > 1 {
+            tokio::task::yield_now().await;
+        }
+        // Those of a call that took long are beyond it only when it ends.
+        let (large, newer) = (world.claim("large"), world.claim("newer"));
+        for claim in [&large, &newer] {
+            assert_eq!(world.identify(claim, "body").await, Ok(None));
+        }
+        for _ in 0..100 {
+            world.create(&large).await.unwrap();
+        }
+        assert_eq!(world.receipts.sweep().await, Ok(0));
+        drop(large);
+        assert_eq!(world.receipts.sweep().await, Ok(101));
+        assert_eq!((world.count(Table::Receipts), world.count(Table::ReceiptTimes)), (0, 0));
+    });
+}
+
+#[test]
 fn failures_secrets_and_large_replies_are_not_kept() {
     run(|world| async move {
         let large = "x".repeat((256 << 10) + 1);
@@ -296,7 +424,7 @@ fn failures_secrets_and_large_replies_are_not_kept() {
             let sent = world.receipts.keep(&claim, reply);
             drop(claim);
             assert!(!taken_body(sent).is_empty(), "it goes out all the same");
-            assert!(world.receipts.slots.lock().is_empty(), "reply {number}");
+            assert!(world.receipts.books.slots.lock().is_empty(), "reply {number}");
         }
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();

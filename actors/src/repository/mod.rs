@@ -25,7 +25,7 @@ use crate::folder;
 use crate::id::{DatabaseId, Loid};
 use crate::joint::Joint;
 use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
-use crate::receipt::{Once, Receipt, Step};
+use crate::receipt::{Once, Outcome, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::admit;
 use crate::runtime::{
@@ -179,8 +179,8 @@ impl Repository {
         }
         let Note { reply, mut changes, concerned, on_commit } = make().await?;
         let now_ms = self.clock().now_ms();
-        let receipt = step.as_ref().and_then(|step| step.receipt(name, &reply, now_ms));
-        changes.extend(receipt.iter().flat_map(Receipt::put));
+        let outcome = step.as_ref().and_then(|step| step.outcome(name, &reply, now_ms));
+        changes.extend(outcome.into_iter().flat_map(Outcome::put));
         let event = request.who.deed(name, concerned, now_ms);
         let under_way = request.once.as_ref().and_then(|once| once.under_way());
         self.commit(|set| {

@@ -84,8 +84,8 @@ impl<F: Family> Container<F> {
             let view = Arc::new(Published { state: before });
             return self.answer(job, Ok(view));
         }
-        if let Some(receipt) = job.receipt(context.now_ms) {
-            context.put(None, &receipt);
+        if let Some(outcome) = job.outcome(context.now_ms) {
+            outcome.put_into(&mut context);
         }
         let view = Arc::new(Published { state: after });
         let mut noted = match context.into_noted() {

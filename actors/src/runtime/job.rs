@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::expect::Expect;
 use crate::family::Family;
 use crate::readable::Readable;
-use crate::receipt::{Once, Receipt, Step, UnderWay};
+use crate::receipt::{Once, Outcome, Step, UnderWay};
 use crate::trace::Trace;
 
 /// What the caller says beside the command.
@@ -63,8 +63,8 @@ pub(crate) trait Job<F: Family>: Send {
     fn name(&self) -> &'static str;
     fn request(&self) -> &Request;
     fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
-    /// The row that keeps what `apply` has just said, for a call that is carried out once.
-    fn receipt(&self, now_ms: u64) -> Option<Receipt>;
+    /// What `apply` has just said, to be kept for a call that is carried out once.
+    fn outcome(&self, now_ms: u64) -> Option<Outcome>;
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
 }
 
@@ -91,8 +91,8 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
         Ok(())
     }
 
-    fn receipt(&self, now_ms: u64) -> Option<Receipt> {
-        self.step.as_ref()?.receipt(C::NAME, self.reply.as_ref()?, now_ms)
+    fn outcome(&self, now_ms: u64) -> Option<Outcome> {
+        self.step.as_ref()?.outcome(C::NAME, self.reply.as_ref()?, now_ms)
     }
 
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<<C::Family as Family>::State>>>) {

@@ -356,7 +356,7 @@ fn attempt(
         context.check_expected()?;
         Ok(said)
     }));
-    let Said { reply, about, receipt } = match applied {
+    let Said { reply, about, outcome } = match applied {
         Ok(Ok(said)) => said,
         Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
         Ok(Err(Fault::NeedsLocks(top))) => return Attempt::Locks(top),
@@ -381,8 +381,8 @@ fn attempt(
     if context.changes().is_empty() {
         return Attempt::Unchanged(Ok(Jointly { reply, left }));
     }
-    if let Some(receipt) = receipt {
-        context.put(None, &receipt);
+    if let Some(outcome) = outcome {
+        outcome.put_into(&mut context);
     }
     let mut noted = match context.into_noted() {
         Ok(noted) => noted,

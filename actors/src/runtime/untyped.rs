@@ -14,7 +14,7 @@ use crate::command::{Context, Fault};
 use crate::error::{Error, Result};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::receipt::{Receipt, Step, UnderWay};
+use crate::receipt::{Outcome, Step, UnderWay};
 
 /// A [`Joint`] of any type.
 pub(crate) trait AnyJoint: Send + Sync {
@@ -38,8 +38,8 @@ pub(crate) struct Said {
     pub reply: AnyReply,
     /// See [`Joint::about`].
     pub about: Option<Loid>,
-    /// The row that keeps the reply, for a call that is carried out once.
-    pub receipt: Option<Receipt>,
+    /// The reply, to be kept for a call that is carried out once.
+    pub outcome: Option<Outcome>,
 }
 
 /// A [`Joint::Reply`]; whoever gave the command knows its type.
@@ -57,8 +57,8 @@ impl<J: Joint> AnyJoint for J {
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault> {
         let reply = Joint::apply(self, turns, context)?;
         let about = self.about(&reply);
-        let receipt = step.and_then(|step| step.receipt(J::NAME, &reply, context.now_ms));
-        Ok(Said { reply: Box::new(reply), about, receipt })
+        let outcome = step.and_then(|step| step.outcome(J::NAME, &reply, context.now_ms));
+        Ok(Said { reply: Box::new(reply), about, outcome })
     }
 }
 
