@@ -6,18 +6,27 @@
 //! again, and each step that has an outcome gives that back and changes nothing.
 //!
 //! A step that changes nothing leaves no outcome, for it may be repeated: no caller has seen its reply yet.
+//!
+//! # Which step a command is
+//!
+//! A call that runs again may come by other commands than the first time: an object may have come or gone, a change may need another
+//! attempt. So a step is not known by how many came before. A call has one command ([`Once::only`]), however often it is tried until
+//! it changes something; or one for each object that its body lists ([`Once::at`]), known by its place there, which is the same each
+//! time. With the outcome of the latter is kept which object it was: the text at that place may be the name of another one by now.
 
 use std::any::Any;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
+use crate::id::Loid;
 use crate::object::Text;
 use crate::store::{Change, Key, Range, Row, Table, decode_value, encode_value, key_of};
 
@@ -30,7 +39,7 @@ pub type Fingerprint = [u8; 32];
 /// What a receipt keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kept {
-    /// What a step's command said.
+    /// What a step's command said, as versions before kept it: its number is that of the commands that the call had come by.
     Outcome {
         /// Name of the command.
         command: String,
@@ -39,6 +48,19 @@ pub enum Kept {
     },
     /// What the caller got.
     Reply(KeptReply),
+    /// What a step's command said.
+    Done(Done),
+}
+
+/// What a step's command said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// Name of the command.
+    pub command: String,
+    /// Its reply.
+    pub reply: Bytes,
+    /// The object that it changed, if it was one of those that the body lists.
+    pub object: Option<Loid>,
 }
 
 /// An answer as it went out.
@@ -62,7 +84,7 @@ pub struct Receipt {
     pub user: Text,
     /// The key, as the caller gave it.
     pub key: Text,
-    /// 0 for the reply, then the steps in their order.
+    /// 0 for the reply; 1 for the call's only command; else one more than the place of what was changed, counted from 0.
     pub step: u16,
     /// The fingerprint of the call.
     pub fingerprint: Bytes,
@@ -156,24 +178,27 @@ pub type UnderWay = Arc<dyn Any + Send + Sync>;
 /// What an earlier try of a call has left, taken in row by row: there may be thousands.
 #[derive(Debug, Default)]
 pub struct Earlier {
-    /// By step: the name of the command, and its reply.
-    outcomes: BTreeMap<u16, (String, Bytes)>,
+    /// By step.
+    done: BTreeMap<u16, Done>,
+    /// The last outcome that a version before has kept.
+    in_order: Option<Done>,
     /// When a reply was kept that is not to be repeated.
     replied_ms: Option<u64>,
 }
 
 impl Earlier {
-    /// Takes in one of its receipts.
+    /// Takes in one of its receipts, which come in their order.
     pub fn add(&mut self, receipt: Receipt) {
         match receipt.kept {
-            Kept::Outcome { command, reply } => drop(self.outcomes.insert(receipt.step, (command, reply))),
+            Kept::Done(done) => drop(self.done.insert(receipt.step, done)),
+            Kept::Outcome { command, reply } => self.in_order = Some(Done { command, reply, object: None }),
             Kept::Reply(_) => self.replied_ms = Some(receipt.at_ms),
         }
     }
 
     /// Whether it has left nothing.
     pub fn is_empty(&self) -> bool {
-        self.outcomes.is_empty() && self.replied_ms.is_none()
+        self.done.is_empty() && self.in_order.is_none() && self.replied_ms.is_none()
     }
 }
 
@@ -185,8 +210,8 @@ pub struct Once {
     earlier: Earlier,
     /// Bytes of the outcomes that this try keeps.
     kept_bytes: Arc<AtomicU64>,
-    /// Steps begun so far.
-    steps: AtomicU16,
+    /// The steps that have left an outcome in this try.
+    left: Mutex<BTreeSet<u16>>,
     /// Held by whoever carries out the call, see [`UnderWay`].
     under_way: Weak<dyn Any + Send + Sync>,
 }
@@ -196,7 +221,7 @@ impl Once {
     /// the caller goes away before.
     pub fn new(user: Text, key: Text, fingerprint: Fingerprint, earlier: Earlier, under_way: &UnderWay) -> Once {
         let under_way = Arc::downgrade(under_way);
-        Once { user, key, fingerprint, earlier, kept_bytes: Arc::default(), steps: AtomicU16::new(0), under_way }
+        Once { user, key, fingerprint, earlier, kept_bytes: Arc::default(), left: Mutex::default(), under_way }
     }
 
     /// Bytes of the outcomes that this try keeps: they grow until its last command is decided. One that the disk refuses counts, too.
@@ -221,16 +246,39 @@ impl Once {
         changes
     }
 
-    /// What a command holds until it has been decided.
-    pub(crate) fn under_way(&self) -> Option<UnderWay> {
-        self.under_way.upgrade()
+    /// The step of a call that has one command. Attempts at it are the same step, as long as none has changed anything.
+    pub fn only(self: &Arc<Once>) -> Step {
+        Step { once: self.clone(), number: 1, object: None }
     }
 
-    /// Begins the next step. A call has its steps in the same order each time.
-    pub(crate) fn next_step(self: &Arc<Once>) -> Step {
-        // Relaxed: the number alone counts. A call of 65,535 steps would come back to those that it has made.
-        let before = self.steps.fetch_add(1, Ordering::Relaxed);
-        Step { once: self.clone(), number: before.checked_add(1) }
+    /// The step that changes an object which the body lists at that place, counted from 0.
+    ///
+    /// # Errors
+    /// As [`Once::check_places`], for a list up to that place.
+    pub fn at(self: &Arc<Once>, place: usize, object: Loid) -> Result<Step> {
+        let number = number_of(place)?;
+        Ok(Step { once: self.clone(), number, object: Some(object) })
+    }
+
+    /// Whether a call whose body lists so many objects can be carried out under its key.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for more than there are numbers for; `IdempotencyMismatch` when a version before has done a part of the
+    /// call: which, nobody knows.
+    pub fn check_places(&self, many: usize) -> Result<()> {
+        many.checked_sub(1).map(number_of).transpose()?;
+        if self.earlier.in_order.is_some() { Err(self.forgotten()) } else { Ok(()) }
+    }
+
+    /// The object that an earlier try has changed at that place.
+    pub fn done_at(&self, place: usize) -> Option<Loid> {
+        self.earlier.done.get(&number_of(place).ok()?)?.object
+    }
+
+    /// The error for an outcome that can't be told: the change was made and will not be made again.
+    fn forgotten(&self) -> Error {
+        let message = format!("What was done under the `Idempotency-Key` `{}` can't be told any more.", self.key);
+        Error::new(Code::IdempotencyMismatch, message)
     }
 
     fn receipt(&self, step: u16, kept: Kept, now_ms: u64) -> Receipt {
@@ -251,39 +299,51 @@ impl std::fmt::Debug for Once {
     }
 }
 
-/// One command of a call that is carried out once.
+/// The number of the step at a place.
+fn number_of(place: usize) -> Result<u16> {
+    u16::try_from(place).ok().and_then(|place| place.checked_add(1)).ok_or_else(|| {
+        let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";
+        Error::new(Code::InvalidParameter, message)
+    })
+}
+
+/// One command of a call that is carried out once; goes with its [`Request`](crate::runtime::Request).
 #[derive(Debug, Clone)]
-pub(crate) struct Step {
+pub struct Step {
     once: Arc<Once>,
-    /// `None`: the call has had as many steps as there are numbers.
-    number: Option<u16>,
+    number: u16,
+    /// What it changes, if it is one of several.
+    object: Option<Loid>,
 }
 
 impl Step {
+    /// What a command holds until it has been decided.
+    pub(crate) fn under_way(&self) -> Option<UnderWay> {
+        self.once.under_way.upgrade()
+    }
+
     /// The outcome that an earlier try has left.
     ///
     /// # Errors
-    /// `IdempotencyMismatch` when it is that of another command, or can't be understood any more: the change was made and
-    /// will not be made again, but its reply can't be repeated. `InvalidParameter` when there are too many steps.
-    pub fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
-        let Some(number) = self.number else {
-            let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";
-            return Err(Error::new(Code::InvalidParameter, message));
-        };
-        let Some((kept, reply)) = self.once.earlier.outcomes.get(&number) else { return Ok(None) };
-        let reply = if kept == command { decode_value(OUTCOME_FORMAT, reply).ok() } else { None };
-        reply.map(Some).ok_or_else(|| {
-            let key = &self.once.key;
-            let message = format!("What was done under the `Idempotency-Key` `{key}` can't be told any more.");
-            Error::new(Code::IdempotencyMismatch, message)
-        })
+    /// `IdempotencyMismatch` when it is that of another command, of another object, or can't be understood any more.
+    pub(crate) fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
+        if self.once.left.lock().contains(&self.number) {
+            tracing::error!(command, step = self.number, "a call under a key has two commands for one step");
+            return Err(Error::internal());
+        }
+        let Earlier { done, in_order, .. } = &self.once.earlier;
+        // A call of one command has left no more than one outcome, whatever its number was.
+        let in_order = in_order.as_ref().filter(|_| self.object.is_none());
+        let Some(Done { command: of, reply, object }) = done.get(&self.number).or(in_order) else { return Ok(None) };
+        let reply = (of == command && *object == self.object).then(|| decode_value(OUTCOME_FORMAT, reply).ok());
+        reply.flatten().map(Some).ok_or_else(|| self.once.forgotten())
     }
 
     /// The outcome, to be kept.
-    pub fn outcome<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Option<Outcome> {
+    pub(crate) fn outcome<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Outcome {
         let reply = encode_value(OUTCOME_FORMAT, reply);
-        let receipt = self.once.receipt(self.number?, Kept::Outcome { command: command.to_owned(), reply }, now_ms);
-        Some(Outcome { once: self.once.clone(), receipt })
+        let done = Done { command: command.to_owned(), reply, object: self.object };
+        Outcome { once: self.once.clone(), receipt: self.once.receipt(self.number, Kept::Done(done), now_ms) }
     }
 }
 
@@ -295,13 +355,16 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The changes that keep it. To be taken once for each change set that is submitted: what is kept for a user is bounded, and this
-    /// counts.
+    /// The changes that keep it, for a change set that is submitted: from then on the step has had its command. What is kept for a
+    /// user is bounded, and this counts.
     pub fn put(self) -> Vec<Change> {
         let changes = self.receipt.put();
-        let bytes: usize =
-            changes.iter().map(|change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len)).sum();
-        self.once.kept_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        // A change set that the store has not taken is made again.
+        if self.once.left.lock().insert(self.receipt.step) {
+            let bytes: usize =
+                changes.iter().map(|change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len)).sum();
+            self.once.kept_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
         changes
     }
 
@@ -316,6 +379,7 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::DatabaseId;
 
     fn once(receipts: Vec<Receipt>) -> Arc<Once> {
         let mut earlier = Earlier::default();
@@ -324,7 +388,17 @@ mod tests {
     }
 
     fn row(step: &Step, command: &str, reply: u64, now_ms: u64) -> Receipt {
-        step.outcome(command, &reply, now_ms).unwrap().receipt
+        step.outcome(command, &reply, now_ms).receipt
+    }
+
+    fn object(number: u64) -> Loid {
+        Loid::new(DatabaseId::MAIN, number)
+    }
+
+    /// One as a version before has put it.
+    fn in_order(step: u16, command: &str, reply: u64) -> Receipt {
+        let reply = encode_value(OUTCOME_FORMAT, &reply);
+        once(Vec::new()).receipt(step, Kept::Outcome { command: command.into(), reply }, 5)
     }
 
     #[test]
@@ -343,27 +417,71 @@ mod tests {
     #[test]
     fn a_step_finds_its_own_outcome_and_no_other() {
         let first = once(Vec::new());
-        let (one, two) = (first.next_step(), first.next_step());
+        let (one, two) = (first.at(0, object(1)).unwrap(), first.at(1, object(2)).unwrap());
         assert_eq!(one.kept::<u64>("a"), Ok(None));
-        let kept = vec![row(&one, "a", 11, 5), row(&two, "b", 22, 6)];
+        let kept = vec![row(&one, "a", 11, 5), row(&two, "a", 22, 6)];
         assert_eq!(kept.iter().map(|receipt| receipt.step).collect::<Vec<_>>(), [1, 2]);
         let again = once(kept);
-        let (one, two, three) = (again.next_step(), again.next_step(), again.next_step());
+        // Whatever comes before it, and whether it comes at all.
+        assert_eq!(again.at(1, object(2)).unwrap().kept::<u64>("a"), Ok(Some(22)));
+        assert_eq!(again.at(2, object(3)).unwrap().kept::<u64>("a"), Ok(None));
+        assert_eq!([0, 1, 2].map(|place| again.done_at(place)), [Some(object(1)), Some(object(2)), None]);
+        let one = again.at(0, object(1)).unwrap();
         assert_eq!(one.kept::<u64>("a"), Ok(Some(11)));
-        assert_eq!(two.kept::<u64>("b"), Ok(Some(22)));
-        assert_eq!(three.kept::<u64>("a"), Ok(None));
-        for refused in [one.kept::<u64>("b").unwrap_err(), one.kept::<String>("a").unwrap_err()] {
+        let other = again.at(0, object(3)).unwrap();
+        for refused in [
+            one.kept::<u64>("b").unwrap_err(),
+            one.kept::<String>("a").unwrap_err(),
+            other.kept::<u64>("a").unwrap_err(),
+        ] {
             assert_eq!(refused.code, Code::IdempotencyMismatch);
         }
     }
 
     #[test]
-    fn steps_that_have_no_number_are_refused_rather_than_mixed_up() {
+    fn a_command_is_tried_until_it_has_changed_something_and_then_no_more() {
+        let first = once(Vec::new());
+        assert_eq!([first.only().kept::<u64>("a"), first.only().kept::<u64>("a")], [Ok(None), Ok(None)]);
+        let outcome = first.only().outcome("a", &1u64, 5);
+        let kept = outcome.receipt.clone();
+        outcome.put();
+        assert_eq!(first.only().kept::<u64>("a").unwrap_err(), Error::internal());
+        assert_eq!(once(vec![kept]).only().kept::<u64>("a"), Ok(Some(1)));
+    }
+
+    #[test]
+    fn what_versions_before_have_kept_is_told_where_it_is_sure_and_never_made_again() {
+        // It changed something at its third attempt.
+        let one = once(vec![in_order(3, "a", 7)]);
+        assert_eq!(one.only().kept::<u64>("a"), Ok(Some(7)));
+        assert_eq!(one.only().kept::<u64>("b").unwrap_err().code, Code::IdempotencyMismatch);
+        let several = once(vec![in_order(1, "a", 7), in_order(2, "a", 8)]);
+        assert_eq!(several.check_places(5).unwrap_err().code, Code::IdempotencyMismatch);
+        assert_eq!(once(Vec::new()).check_places(5), Ok(()));
+    }
+
+    #[test]
+    fn receipts_of_versions_before_are_read() {
+        let kept = [
+            (b"\x01\x96\xa6editor\xa1k\x01\xc4\x01\x07\x05\x81\xa7Outcome\x92\xa1c\xc4\x01\x01".as_slice(), true),
+            (b"\x01\x96\xa6editor\xa1k\x00\xc4\x01\x07\x05\x81\xa5Reply\x94\xcc\xc8\x90\xc4\x00\x00", false),
+        ];
+        for (bytes, is_outcome) in kept {
+            let receipt: Receipt = decode_value(Receipt::FORMAT, bytes).unwrap();
+            assert_eq!(matches!(receipt.kept, Kept::Outcome { .. }), is_outcome);
+            assert_eq!(encode_value(Receipt::FORMAT, &receipt), bytes);
+        }
+    }
+
+    #[test]
+    fn places_that_have_no_number_are_refused_rather_than_mixed_up() {
         let once = once(Vec::new());
-        once.steps.store(u16::MAX, Ordering::Relaxed);
-        let step = once.next_step();
-        assert_eq!(step.kept::<u64>("a").unwrap_err().code, Code::InvalidParameter);
-        assert!(step.outcome("a", &1u64, 5).is_none());
+        let most = usize::from(u16::MAX);
+        assert_eq!((once.check_places(0), once.check_places(most)), (Ok(()), Ok(())));
+        assert_eq!(row(&once.at(most - 1, object(1)).unwrap(), "a", 1, 5).step, u16::MAX);
+        for refused in [once.check_places(most + 1).unwrap_err(), once.at(most, object(1)).unwrap_err()] {
+            assert_eq!(refused.code, Code::InvalidParameter);
+        }
     }
 
     #[test]
@@ -382,7 +500,7 @@ mod tests {
 
     #[test]
     fn the_index_tells_whose_key_it_is() {
-        let receipt = row(&once(Vec::new()).next_step(), "a", 1, 5);
+        let receipt = row(&once(Vec::new()).only(), "a", 1, 5);
         let entry = receipt.entries().map(|(place, _)| place.key).next().unwrap();
         assert_eq!(Receipt::named(&entry), Some(("editor".into(), "k".into())));
         assert_eq!(Receipt::row_of(&entry), Some(&*receipt.place().key));
@@ -395,9 +513,13 @@ mod tests {
     #[test]
     fn outcomes_count_by_what_they_take() {
         let once = once(Vec::new());
-        let changes = [once.next_step(), once.next_step()].map(|step| step.outcome("a", &1u64, 5).unwrap().put());
+        let steps = [0, 1].map(|place| once.at(place, object(1)).unwrap());
+        let changes = steps.each_ref().map(|step| step.outcome("a", &1u64, 5).put());
         let bytes = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let all: usize = changes.iter().flatten().map(bytes).sum();
+        assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
+        // As it is put into a change set that is made again.
+        steps[0].outcome("a", &1u64, 5).put();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
     }
 

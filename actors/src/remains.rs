@@ -241,7 +241,7 @@ impl Carrier {
             address: row.address.clone(),
         });
         let (sender, receiver) = oneshot::channel();
-        run_joint(registry.clone(), Box::new(joint), Request::by(who), None, Answer::new(sender, permit, None)).await;
+        run_joint(registry.clone(), Box::new(joint), Request::by(who), Answer::new(sender, permit, None)).await;
         // Dropped unanswered by a store that has broken down.
         let done = receiver.await.unwrap_or_else(|_| Err(unknown())).and_then(|done| done.typed());
         Some(done.map(|done| done.reply))

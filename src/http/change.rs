@@ -18,6 +18,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::{Family, State};
 use stet_actors::id::{Loid, Source};
 use stet_actors::joint::Joint;
+use stet_actors::receipt::Step as ReceiptStep;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Done, Jointly, Left as LeftObject, Published, Request};
 
@@ -99,6 +100,50 @@ pub struct Left<R, F: Family> {
     pub view: SeenView<F>,
 }
 
+/// The objects that the body of a bulk call lists.
+pub struct Each<'c> {
+    call: &'c Call,
+}
+
+impl<'c> Each<'c> {
+    /// That at a place of the list, as the client has sent it: what was done there is known by it when the call is sent again.
+    pub fn at(&self, place: usize) -> OneOfMany<'c> {
+        OneOfMany { call: self.call, place }
+    }
+}
+
+/// One of the objects that the body of a bulk call lists.
+pub struct OneOfMany<'c> {
+    call: &'c Call,
+    place: usize,
+}
+
+impl OneOfMany<'_> {
+    /// The object that an earlier same call has changed here, and whose change is not made again; to be asked before a name is looked
+    /// up, for the object may be gone or be called otherwise by now.
+    pub fn done_before(&self) -> Option<Loid> {
+        self.call.once()?.done_at(self.place)
+    }
+
+    /// Changes it; may be tried again as long as nothing has been changed. There may be thousands that fail a precondition, so the
+    /// record that goes along is a short one.
+    ///
+    /// # Errors
+    /// As [`Call::change`].
+    pub async fn change<J: Joint>(&self, object: Loid, joint: J) -> Result<J::Reply> {
+        let call = self.call;
+        let step = call.once().map(|once| once.at(self.place, object)).transpose()?;
+        let request = call.request_under(step)?;
+        let traced = call.traced(J::NAME);
+        let outcome = call.app.changes.0.joint(joint, request).await;
+        drop(traced);
+        match outcome {
+            Ok(done) => Ok(done),
+            Err(error) => Err(call.with_current(error, &Display::bare()).await),
+        }
+    }
+}
+
 impl Call {
     /// The container of family `F` that a path parameter names.
     ///
@@ -166,7 +211,7 @@ impl Call {
         Ok(may.then(|| SeenView(view)))
     }
 
-    /// Changes a container.
+    /// Changes a container, as all that the call changes.
     ///
     /// # Errors
     /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
@@ -186,7 +231,8 @@ impl Call {
         }
     }
 
-    /// Changes several objects as one, makes something new, or removes something.
+    /// Changes several objects as one, makes something new, or removes something, as all that the call changes: it may be tried again
+    /// as long as nothing has been changed.
     ///
     /// # Errors
     /// As [`Call::change`].
@@ -201,20 +247,15 @@ impl Call {
         }
     }
 
-    /// Changes one of the objects that the body of a bulk call names. There may be thousands that fail a precondition, so the
-    /// record that goes along is a short one.
+    /// So many objects that the body of a bulk call lists, each of which is changed by a command of its own.
     ///
     /// # Errors
-    /// As [`Call::change`].
-    pub async fn change_one_of_many<J: Joint>(&self, joint: J) -> Result<J::Reply> {
-        let request = self.request()?;
-        let traced = self.traced(J::NAME);
-        let outcome = self.app.changes.0.joint(joint, request).await;
-        drop(traced);
-        match outcome {
-            Ok(done) => Ok(done),
-            Err(error) => Err(self.with_current(error, &Display::bare()).await),
+    /// That the call can't be carried out under its `Idempotency-Key`: see [`Once::check_places`](stet_actors::receipt::Once).
+    pub fn each_of(&self, many: usize) -> Result<Each<'_>> {
+        if let Some(once) = self.once() {
+            once.check_places(many)?;
         }
+        Ok(Each { call: self })
     }
 
     /// Sends a message.
@@ -230,11 +271,14 @@ impl Call {
         self.otel.as_ref().map(|trace| trace.step(command))
     }
 
-    /// What every change goes with.
+    /// What the call's only change goes with.
     fn request(&self) -> Result<Request> {
+        self.request_under(self.once().map(|once| once.only()))
+    }
+
+    fn request_under(&self, step: Option<ReceiptStep>) -> Result<Request> {
         let readable = self.access().readable()?;
-        let (expect, once) = (self.expect.clone(), self.once());
-        Ok(Request { who: self.who()?, readable, expect, once, trace: self.trace.clone() })
+        Ok(Request { who: self.who()?, readable, expect: self.expect.clone(), step, trace: self.trace.clone() })
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.

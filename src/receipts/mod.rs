@@ -289,7 +289,7 @@ impl Receipts {
                     // If the caller's rights have changed, the reply is made again, with what they may see now; the change is not
                     // made again.
                     Kept::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
-                    Kept::Reply(_) | Kept::Outcome { .. } => earlier.add(receipt),
+                    Kept::Reply(_) | Kept::Outcome { .. } | Kept::Done(_) => earlier.add(receipt),
                 }
             }
             match page.last() {

@@ -9,6 +9,7 @@ use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::object::CreateMode;
+use stet_actors::receipt::Step;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::Look;
 use stet_actors::store::memory::MemoryStore;
@@ -69,13 +70,23 @@ impl World {
         self.receipts.identify(claim, claim.fingerprint(&[body.as_bytes()])).await
     }
 
-    /// Creates a document that gets another name if its own is taken.
+    /// Creates a document that gets another name if its own is taken, as all that the call does.
     async fn create(&self, claim: &Claim) -> Result<String> {
+        self.create_under(claim, claim.once().map(|once| once.only())).await
+    }
+
+    /// The same for one of several that the call lists.
+    async fn create_at(&self, claim: &Claim, place: usize) -> Result<String> {
+        let step = claim.once().map(|once| once.at(place, root(DatabaseId::MAIN))).transpose()?;
+        self.create_under(claim, step).await
+    }
+
+    async fn create_under(&self, claim: &Claim, step: Option<Step>) -> Result<String> {
         let mut object = NewObject::document("a.xml", "Story");
         object.mode = CreateMode::AutoRename;
         let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
         let who = Who { user: claim.name.0.clone(), session: "s".into(), address: None };
-        let request = Request { once: claim.once(), ..Request::by(who) };
+        let request = Request { step, ..Request::by(who) };
         Ok(self.repository.joint(create, request).await?.loid.to_string())
     }
 
@@ -250,8 +261,8 @@ fn what_was_done_before_a_crash_is_told_and_not_done_again() {
         assert_eq!(world.identify(&again, "body").await, Ok(None));
         assert_eq!(world.create(&again).await.unwrap(), made);
         assert_eq!(world.count(Table::Objects), objects);
-        // A second step of the call is one of its own.
-        assert_ne!(world.create(&again).await.unwrap(), made);
+        // Another step of the call is one of its own.
+        assert_ne!(world.create_at(&again, 1).await.unwrap(), made);
         drop(again);
         let other = world.claim("k");
         assert_eq!(world.identify(&other, "other").await.unwrap_err().code, Code::IdempotencyMismatch);
@@ -383,8 +394,8 @@ fn outcomes_count_against_the_bound_of_their_user() {
         let call = async |key: &str, commands: usize| {
             let claim = world.claim(key);
             assert_eq!(world.identify(&claim, "body").await, Ok(None));
-            for _ in 0..commands {
-                world.create(&claim).await.unwrap();
+            for place in 0..commands {
+                world.create_at(&claim, place).await.unwrap();
             }
         };
         call("large", 100).await;
@@ -398,8 +409,8 @@ fn outcomes_count_against_the_bound_of_their_user() {
         for claim in [&large, &newer] {
             assert_eq!(world.identify(claim, "body").await, Ok(None));
         }
-        for _ in 0..100 {
-            world.create(&large).await.unwrap();
+        for place in 0..100 {
+            world.create_at(&large, place).await.unwrap();
         }
         assert_eq!(world.receipts.sweep().await, Ok(0));
         drop(large);

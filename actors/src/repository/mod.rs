@@ -25,7 +25,7 @@ use crate::folder;
 use crate::id::{DatabaseId, Loid};
 use crate::joint::Joint;
 use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
-use crate::receipt::{Once, Outcome, Step};
+use crate::receipt::{Outcome, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::admit;
 use crate::runtime::{
@@ -170,8 +170,8 @@ impl Repository {
         request: &Request,
         make: impl AsyncFnOnce() -> Result<Note<R>>,
     ) -> Result<R> {
-        let step = request.once.as_ref().map(Once::next_step);
-        if let Some(reply) = kept_outcome(step.as_ref(), name)? {
+        let step = request.step.as_ref();
+        if let Some(reply) = kept_outcome(step, name)? {
             return Ok(reply);
         }
         if request.expect.is_some() {
@@ -179,10 +179,10 @@ impl Repository {
         }
         let Note { reply, mut changes, concerned, on_commit } = make().await?;
         let now_ms = self.clock().now_ms();
-        let outcome = step.as_ref().and_then(|step| step.outcome(name, &reply, now_ms));
+        let outcome = step.map(|step| step.outcome(name, &reply, now_ms));
         changes.extend(outcome.into_iter().flat_map(Outcome::put));
         let event = request.who.deed(name, concerned, now_ms);
-        let under_way = request.once.as_ref().and_then(|once| once.under_way());
+        let under_way = step.and_then(Step::under_way);
         self.commit(|set| {
             set.changes = changes;
             set.events = vec![event];
@@ -206,12 +206,11 @@ impl Repository {
         command: C,
         request: Request,
     ) -> Result<Done<C::Reply, <C::Family as Family>::State>> {
-        let step = request.once.as_ref().map(Once::next_step);
-        if let Some(reply) = kept_outcome(step.as_ref(), C::NAME)? {
+        if let Some(reply) = kept_outcome(request.step.as_ref(), C::NAME)? {
             return Ok(Done { reply, view: self.view::<C::Family>(container).await? });
         }
         let handle = self.registry.get::<C::Family>(container)?;
-        let answer = handle.execute(self.registry.shared(), command, request, step)?;
+        let answer = handle.execute(self.registry.shared(), command, request)?;
         drop(handle);
         // Dropped unanswered by a store that has broken down.
         answer.await.unwrap_or_else(|_| Err(unknown()))
@@ -230,12 +229,11 @@ impl Repository {
     /// # Errors
     /// As [`Repository::joint`].
     pub async fn jointly<J: Joint>(&self, joint: J, request: Request) -> Result<Jointly<J::Reply>> {
-        let step = request.once.as_ref().map(Once::next_step);
-        if let Some(reply) = kept_outcome(step.as_ref(), J::NAME)? {
+        if let Some(reply) = kept_outcome(request.step.as_ref(), J::NAME)? {
             return Ok(Jointly { reply, left: None });
         }
         let (first, top) = (joint.wants().first().copied(), joint.top());
-        self.untyped(Box::new(joint), request, step, first, top).await?.typed()
+        self.untyped(Box::new(joint), request, first, top).await?.typed()
     }
 
     /// [`Repository::jointly`] for a command of any type: `first` is a container that it wants, `top` see [`Joint::top`].
@@ -243,7 +241,6 @@ impl Repository {
         &self,
         joint: Box<dyn AnyJoint>,
         request: Request,
-        step: Option<Step>,
         first: Option<Loid>,
         top: Option<Loid>,
     ) -> Result<Jointly<AnyReply>> {
@@ -251,9 +248,9 @@ impl Repository {
         let permit = admit(&shared)?;
         let (sender, receiver) = oneshot::channel();
         // On an arbiter of its own accord: it runs to its end even if the caller goes away.
-        let under_way = request.once.as_ref().and_then(|once| once.under_way());
+        let under_way = request.step.as_ref().and_then(Step::under_way);
         let answer = Answer::new(sender, permit, under_way);
-        let run = run_joint(self.registry.clone(), joint, request, step, answer);
+        let run = run_joint(self.registry.clone(), joint, request, answer);
         if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::MAIN))).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }

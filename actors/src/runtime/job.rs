@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::expect::Expect;
 use crate::family::Family;
 use crate::readable::Readable;
-use crate::receipt::{Once, Outcome, Step, UnderWay};
+use crate::receipt::{Outcome, Step, UnderWay};
 use crate::trace::Trace;
 
 /// What the caller says beside the command.
@@ -22,8 +22,8 @@ pub struct Request {
     pub readable: Option<Arc<dyn Readable>>,
     /// `If-Match`: what is expected of the objects that change.
     pub expect: Option<Arc<Expect>>,
-    /// The receipt for the caller's key, if the call has one.
-    pub once: Option<Arc<Once>>,
+    /// Under which its outcome is kept, if the call has a key.
+    pub step: Option<Step>,
     /// Whom the command and its commit are carried out for.
     pub trace: Trace,
 }
@@ -31,7 +31,7 @@ pub struct Request {
 impl Request {
     /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
-        Request { who, readable: None, expect: None, once: None, trace: Trace::current() }
+        Request { who, readable: None, expect: None, step: None, trace: Trace::current() }
     }
 }
 
@@ -71,7 +71,6 @@ pub(crate) trait Job<F: Family>: Send {
 pub(crate) struct TypedJob<C: Command> {
     pub command: C,
     pub request: Request,
-    pub step: Option<Step>,
     pub reply: Option<C::Reply>,
     pub sender: oneshot::Sender<Answered<C>>,
     pub permit: Permit,
@@ -92,7 +91,7 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
     }
 
     fn outcome(&self, now_ms: u64) -> Option<Outcome> {
-        self.step.as_ref()?.outcome(C::NAME, self.reply.as_ref()?, now_ms)
+        Some(self.request.step.as_ref()?.outcome(C::NAME, self.reply.as_ref()?, now_ms))
     }
 
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<<C::Family as Family>::State>>>) {

@@ -33,7 +33,6 @@ use crate::families::Families;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{FamilyKind, Record};
-use crate::receipt::Step;
 use crate::store::View;
 
 /// The way to a container's actor.
@@ -146,12 +145,11 @@ impl<F: Family> Handle<F> {
         shared: &Shared,
         command: C,
         request: Request,
-        step: Option<Step>,
     ) -> Result<oneshot::Receiver<Answered<C>>> {
         let mut permit = self.permit(Some(admit(shared)?))?;
-        permit._under_way = request.once.as_ref().and_then(|once| once.under_way());
+        permit._under_way = request.step.as_ref().and_then(|step| step.under_way());
         let (sender, receiver) = oneshot::channel();
-        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, step, reply: None, sender, permit });
+        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, reply: None, sender, permit });
         self.mailbox.execute(job);
         Ok(receiver)
     }

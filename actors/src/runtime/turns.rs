@@ -19,7 +19,6 @@ use crate::id::Loid;
 use crate::joint::Turns;
 use crate::lifecycle::check_locks_below;
 use crate::object::{Record, Standing, standing};
-use crate::receipt::Step;
 use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table, View};
 
 /// A turn of a container of any family.
@@ -159,13 +158,7 @@ const MOST_ROUNDS: usize = 1000;
 const MOST_STALE: usize = 8;
 
 /// Carries out a joint command; the answer goes out once the change is on disk.
-pub(crate) async fn run_joint(
-    registry: Arc<Registry>,
-    joint: Box<dyn AnyJoint>,
-    request: Request,
-    step: Option<Step>,
-    answer: Answer,
-) {
+pub(crate) async fn run_joint(registry: Arc<Registry>, joint: Box<dyn AnyJoint>, request: Request, answer: Answer) {
     let shared = registry.shared();
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
@@ -180,7 +173,7 @@ pub(crate) async fn run_joint(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let asked = Asked { request: &request, step: step.as_ref(), epoch, locks_seen: locks_seen == Some(epoch) };
+        let asked = Asked { request: &request, epoch, locks_seen: locks_seen == Some(epoch) };
         let refused = match attempt(shared, &*joint, asked, &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
@@ -296,8 +289,6 @@ fn answer_settled(
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     request: &'a Request,
-    /// Where its outcome is kept, for a call that is carried out once.
-    step: Option<&'a Step>,
     /// That of before anything was looked at for it.
     epoch: Epoch,
     /// See [`Subtrees::locks_seen`].
@@ -332,7 +323,7 @@ fn attempt(
     let nature = joint.nature();
     let (_alone, _beside) =
         if nature.alone { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
-    let Asked { request, step, epoch, locks_seen } = asked;
+    let Asked { request, epoch, locks_seen } = asked;
     let _within = request.trace.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
@@ -352,7 +343,7 @@ fn attempt(
         }
     }
     let applied = catch_unwind(AssertUnwindSafe(|| {
-        let said = joint.apply(&mut turns, &mut context, step)?;
+        let said = joint.apply(&mut turns, &mut context, request.step.as_ref())?;
         context.check_expected()?;
         Ok(said)
     }));

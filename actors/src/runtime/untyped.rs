@@ -57,7 +57,7 @@ impl<J: Joint> AnyJoint for J {
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault> {
         let reply = Joint::apply(self, turns, context)?;
         let about = self.about(&reply);
-        let outcome = step.and_then(|step| step.outcome(J::NAME, &reply, context.now_ms));
+        let outcome = step.map(|step| step.outcome(J::NAME, &reply, context.now_ms));
         Ok(Said { reply: Box::new(reply), about, outcome })
     }
 }

@@ -19,6 +19,7 @@ use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay, LARGE_TEXT};
 use crate::http::body::Object;
 use crate::http::call::Call;
+use crate::http::change::OneOfMany;
 use crate::http::reply::Json;
 use crate::records::Cached;
 
@@ -141,30 +142,39 @@ pub async fn change_fields(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
         }
     }
-    let mut bulk = Bulk::of(&call, &sources);
+    let (mut bulk, each) = (Bulk::of(&call, &sources), call.each_of(sources.len())?);
     for (place, (source, fields)) in sources.iter().zip(changes).enumerate() {
         way.now_and_then().await;
-        bulk.note(place, change_one(&call, source, database, fields).await);
+        bulk.note(place, change_one(&call, &each.at(place), source, database, fields).await);
     }
     Json::of(&bulk.reply())
 }
 
-async fn change_one(call: &Call, text: &str, database: DatabaseId, fields: Arc<Fields>) -> Result<BulkItem> {
+async fn change_one(
+    call: &Call,
+    one: &OneOfMany<'_>,
+    text: &str,
+    database: DatabaseId,
+    fields: Arc<Fields>,
+) -> Result<BulkItem> {
+    if let Some(object) = one.done_before() {
+        return Ok(BulkItem { source: text.to_owned(), id: object.to_string() });
+    }
     let source = Source::parse("sourceIds", text)?;
     let record = call.find_for(Privilege::Write, &source, database)?;
     check_whole(&source)?;
     let object = record.loid;
-    amend(call, record, fields).await?;
+    amend(call, one, record, fields).await?;
     Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
 }
 
 /// Amends an object's texts: in the command if that is quick, else ahead of it, and again if they have changed meanwhile.
-async fn amend(call: &Call, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
+async fn amend(call: &Call, one: &OneOfMany<'_>, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
     let object = record.loid;
     let mut ahead = None;
     for attempt in 1..=ATTEMPTS {
         let change = ChangeFields { object, amend: fields.clone(), here: attempt == ATTEMPTS, ahead: ahead.take() };
-        if call.change_one_of_many(change).await? {
+        if one.change(object, change).await? {
             break;
         }
         if let Some(known) = call.app.records.get(&call.app.repository, object)? {

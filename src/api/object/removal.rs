@@ -65,24 +65,28 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 
 async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
     let Sources { given, database } = ObjectListRequest::of(call).await?;
-    let mut bulk = Bulk::of(call, &given);
+    let (mut bulk, each) = (Bulk::of(call, &given), call.each_of(given.len())?);
     let mut way = GiveWay::new();
     for (place, source) in given.iter().enumerate() {
         way.now_and_then().await;
-        let one = async {
+        let one = each.at(place);
+        let outcome = async {
+            if let Some(object) = one.done_before() {
+                return Ok(BulkItem { source: source.clone(), id: object.to_string() });
+            }
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
                 let object = any_target(call, Privilege::Destroy, &parsed, database)?;
-                call.change_one_of_many(Destroy { object }).await?;
+                one.change(object, Destroy { object }).await?;
                 object
             } else {
                 let object = target(call, Privilege::Delete, &parsed, database)?;
-                call.change_one_of_many(Discard { object }).await?;
+                one.change(object, Discard { object }).await?;
                 object
             };
             Ok(BulkItem { source: source.clone(), id: object.to_string() })
         };
-        bulk.note(place, one.await);
+        bulk.note(place, outcome.await);
     }
     Json::of(&bulk.reply())
 }

@@ -19,6 +19,7 @@ use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::{LiveSession, Privilege};
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
+use crate::http::change::OneOfMany;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
@@ -84,7 +85,13 @@ impl OpenRequest {
 }
 
 /// A container that can be opened, checked out if that is asked for.
-async fn prepared(call: &Call, source: &Source, database: DatabaseId, check_out: bool) -> Result<Loid> {
+async fn prepared(
+    call: &Call,
+    one: &OneOfMany<'_>,
+    source: &Source,
+    database: DatabaseId,
+    check_out: bool,
+) -> Result<Loid> {
     let needed = if check_out { Privilege::Write } else { Privilege::Read };
     let record = call.find_for(needed, source, database)?;
     if !matches!(record.family, FamilyKind::Bundle | FamilyKind::WebContainer) {
@@ -94,7 +101,7 @@ async fn prepared(call: &Call, source: &Source, database: DatabaseId, check_out:
     if check_out {
         check_whole(source)?;
         let lasts_s = call.app.config.auth.lock_idle_seconds;
-        call.change_one_of_many(TakeLock { object: record.loid, lasts_s }).await?;
+        one.change(record.loid, TakeLock { object: record.loid, lasts_s }).await?;
     }
     Ok(record.loid)
 }
@@ -220,7 +227,7 @@ pub async fn open_one(call: Call) -> Result<Json<OpenDocument>> {
 async fn open(call: Call, request: OpenRequest, source: Source) -> Result<Json<OpenDocument>> {
     let (check_out, display) = (request.checks_out()?, call.display_of_body().await?);
     let database = database_named(&call, request.database_id.as_ref())?;
-    let container = prepared(&call, &source, database, check_out).await?;
+    let container = prepared(&call, &call.each_of(1)?.at(0), &source, database, check_out).await?;
     let Opened { info, content, checked_out, members, tag } = Opened::of(&call, container, &display).await?;
     let document = |members, _| OpenDocument { info, content, checked_out, members };
     Ok(Listing::of(&call, members, document).await?.answer(call).with_etag(ETag::new(tag, "open")))
@@ -234,11 +241,12 @@ pub async fn open_several(call: Call) -> Result<Json<BulkReply<OpenDocument>>> {
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
     let (mut outcomes, mut way) = (Vec::with_capacity(sources.len()), GiveWay::new());
-    for text in sources {
+    let each = call.each_of(sources.len())?;
+    for (place, text) in sources.into_iter().enumerate() {
         way.now_and_then().await;
         let outcome = async {
             let source = Source::parse("sources", &text)?;
-            prepared(&call, &source, database, check_out).await
+            prepared(&call, &each.at(place), &source, database, check_out).await
         };
         let outcome = outcome.await.map_err(|error| Box::new(BulkError::of(&call.app, &text, error)));
         outcomes.push((text, outcome));

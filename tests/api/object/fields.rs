@@ -200,6 +200,35 @@ fn a_call_sent_again_adds_once() {
 }
 
 #[test]
+fn a_call_made_anew_does_what_is_left_and_nothing_twice() {
+    let server = Server::start();
+    let editor = server.user("editor");
+    let stories = ["a.xml", "b.xml", "c.xml"].map(|name| editor.story("/News/City", name));
+    let [a, b, c] = stories.each_ref();
+    let inc = json!([{ "inc": { "xpath": "/attributes/s/n" } }]);
+    let call = change(&editor, &[a, b, c], inc).header("idempotency-key", "k");
+    discard(&editor, a).ok();
+    let ids = |answer: &Answer| {
+        let items = answer.ok()["items"].as_array().expect("there are items").clone();
+        items.iter().map(|item| item["id"].as_str().expect("an item has an id").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&call.send()), [b.as_str(), c]);
+    // Now the first has something to be done, and the second is not found.
+    restore(&editor, a, json!({})).ok();
+    discard(&editor, b).ok();
+    // The reply that was kept is for who has other rights.
+    let desk = json!({ "groupName": "desk", "members": ["editor"], "privileges": [{ "privilege": "read", "folder": "/News" }] });
+    server.user("admin").call("group-create-post", &[]).json(&desk).ok();
+    let again = call.send();
+    assert_eq!(again.header("idempotency-replayed"), None);
+    assert_eq!(ids(&again), stories);
+    restore(&editor, b, json!({})).ok();
+    for story in &stories {
+        assert_eq!(at(&editor, story, "/attributes/s/n"), "1");
+    }
+}
+
+#[test]
 fn what_records_and_liveblogs_show_of_system_attributes_follows_them() {
     let desk = Desk::of("editor");
     let story = desk.story(&desk.folder, "a.xml");
