@@ -4,7 +4,7 @@
 //!
 //! Events are in the order of their commits. A search by time reads only the stretches of the log that have events of that time. There is no
 //! index over users and objects: such a search reads events one after the other, some more than [`MOST_READ`] at most for a page, and a
-//! page says where the next one starts.
+//! page says where the next one starts. It ends as well once its entries have [`MOST_BYTES`], since one may name thousands of objects.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -20,6 +20,12 @@ use crate::auth::Name;
 
 /// Events that one page reads at most: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
+
+/// Names in events after which a page reads no more of them: each is made a text of its own, and compared in a search by object.
+const MOST_NAMES: usize = 500_000;
+
+/// About how many bytes the entries of a page have on the wire when it ends; the last one may go beyond that.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Stretches of the log that one page passes over at most, because of their times.
 const MOST_PASSED: usize = 10;
@@ -61,6 +67,16 @@ impl AuditEntry {
             container: event.container.map(|container| container.to_string()),
             objects: event.ids,
         }
+    }
+
+    /// About how many bytes its JSON has.
+    fn bytes(&self) -> usize {
+        // What is the same in each: names of the fields, and numbers.
+        const BESIDE: usize = 200;
+        let AuditEntry { user, session, address, action, objects, .. } = self;
+        // With quotation marks and a comma.
+        let objects: usize = objects.iter().map(|object| object.len() + 3).sum();
+        BESIDE + user.len() + session.len() + address.len() + action.len() + objects
     }
 }
 
@@ -116,6 +132,13 @@ pub struct AuditPage {
     pub next: Option<String>,
 }
 
+impl AuditPage {
+    /// About how many bytes its JSON has.
+    pub fn bytes(&self) -> usize {
+        self.items.iter().map(AuditEntry::bytes).sum()
+    }
+}
+
 /// An event's place in the trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventKey(EventId);
@@ -162,7 +185,8 @@ impl Filter {
     }
 }
 
-/// The newest `limit` events before `after` that fit.
+/// The newest `limit` events before `after` that fit, or fewer if they have [`MOST_BYTES`], or if as much as one page may read has been
+/// read.
 ///
 /// # Errors
 /// What the store says.
@@ -172,22 +196,26 @@ pub fn page(
     after: Option<EventKey>,
     limit: usize,
 ) -> Result<AuditPage, StoreError> {
-    let (mut items, mut read, mut passed) = (Vec::new(), 0, 0);
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    let (mut read, mut names, mut passed) = (0, 0, 0);
     let mut before = after.map(|EventKey(id)| id);
     loop {
         let passage = log.events(Way::Back(before), &filter.times)?;
         read += passage.read;
         passed += usize::from(passage.read == 0);
         for (id, event) in passage.events {
+            names += event.ids.len();
             if filter.fits(&event) {
-                items.push(AuditEntry::of(EventKey(id), event));
-                if items.len() >= limit {
+                let entry = AuditEntry::of(EventKey(id), event);
+                bytes += entry.bytes();
+                items.push(entry);
+                if items.len() >= limit || bytes >= MOST_BYTES {
                     return Ok(AuditPage { items, next: Some(EventKey(id).to_string()) });
                 }
             }
         }
         before = passage.next;
-        if before.is_none() || read >= MOST_READ || passed >= MOST_PASSED {
+        if before.is_none() || read >= MOST_READ || names >= MOST_NAMES || passed >= MOST_PASSED {
             return Ok(AuditPage { items, next: before.map(|id| EventKey(id).to_string()) });
         }
     }
@@ -292,6 +320,59 @@ mod tests {
         assert_eq!(times(&first), Vec::<u64>::new());
         let next = EventKey::parse("after", &first.next.expect("there is more")).unwrap();
         assert_eq!(times(&page(&store, &filter, Some(next), 1).unwrap()), [3]);
+    }
+
+    /// A store with as many events, each of which names so many objects.
+    fn naming(events: u64, objects: usize) -> MemoryStore {
+        let store = MemoryStore::new();
+        let mut set = ChangeSet::fence(store.epoch(), |_| ());
+        set.events.extend((0..events).map(|at_ms| Event {
+            container: Some(loid(1)),
+            revision: at_ms + 1,
+            kind: "drawer.items.delete".to_owned(),
+            ids: vec![loid(123_456).to_string(); objects],
+            user: "editor".to_owned(),
+            at_ms,
+            session: "s".to_owned(),
+            address: "::1".to_owned(),
+            withdrawn: None,
+            unseen: None,
+        }));
+        store.submit(set).expect("it is taken");
+        store
+    }
+
+    #[test]
+    fn a_page_ends_once_its_entries_are_large_and_all_pages_are_the_trail() {
+        for (events, objects, a_page) in [(12, 20_000, 4), (3, 200_000, 1)] {
+            let store = naming(events, objects);
+            let (mut found, mut after) = (Vec::new(), None);
+            loop {
+                let page = page(&store, &Filter::default(), after, 1000).unwrap();
+                assert!(page.items.len() <= a_page, "{} entries of {objects} objects", page.items.len());
+                let json = serde_json::to_vec(&page).unwrap().len();
+                assert!(json.abs_diff(page.bytes()) <= json / 100 + 100, "{json} bytes, not {}", page.bytes());
+                found.extend(times(&page));
+                let Some(next) = page.next else { break };
+                after = Some(EventKey::parse("after", &next).unwrap());
+            }
+            assert_eq!(found, (0..events).rev().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_search_ends_its_page_after_so_many_names_and_says_where_to_go_on() {
+        let store = naming(60, 20_000);
+        let filter = Filter { object: Some(loid(2)), ..Filter::default() };
+        let (mut pages, mut after) = (0, None);
+        loop {
+            let page = page(&store, &filter, after, 1000).unwrap();
+            assert_eq!(times(&page), Vec::<u64>::new());
+            pages += 1;
+            let Some(next) = page.next else { break };
+            after = Some(EventKey::parse("after", &next).unwrap());
+        }
+        assert_eq!(pages, 3);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use stet_actors::store::Times;
 
 use crate::audit::{AuditPage, EventKey, Filter, page};
 use crate::auth::Name;
+use crate::give_way;
 use crate::http::call::Call;
-use crate::http::reply::Json;
+use crate::http::reply::{Enveloped, Json};
 
 /// Entries of a page without a `limit`, and the most there may be.
 const LIMITS: (i64, i64) = (100, 1000);
@@ -34,16 +35,17 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
         times: Times { from_ms: time(&call, "from")?, to_ms: time(&call, "to")? },
     };
     let after = text("after").map(|after| EventKey::parse("after", after)).transpose()?;
-    // It may read a good deal, and must not keep others of this thread waiting.
     let app = call.app.clone();
     let limit = usize::try_from(limit).unwrap_or(1);
-    let read = move || page(app.repository.events(), &filter, after, limit);
-    let found = tokio::task::spawn_blocking(read).await.map_err(|_| Error::internal())?;
-    let found = found.map_err(|error| {
-        tracing::error!(%error, "the audit trail can't be read");
-        Error::internal()
-    })?;
-    Json::of(&found)
+    // It may read a good deal, and must not keep others of this thread waiting; nor may the page, which can have a megabyte.
+    let made = give_way::aside(move || {
+        let found = page(app.repository.events(), &filter, after, limit).map_err(|error| {
+            tracing::error!(%error, "the audit trail can't be read");
+            Error::internal()
+        })?;
+        Enveloped::of(&found, found.bytes())
+    });
+    made.await?.map(Json::from)
 }
 
 /// The object that a source names. One that is gone for good has a trail all the same, under its loid.
