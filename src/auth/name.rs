@@ -10,10 +10,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{MAX_NAME_BYTES, Text, file_name, normal_form};
-
-/// Bytes of a text beyond which it is nobody's name in any form: normalising makes it shorter by far less.
-const MOST: usize = 16 * MAX_NAME_BYTES;
+use stet_actors::object::{MAX_NAME_TEXT_BYTES, Text, file_name, normal_form};
 
 /// See the module's head.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,7 +21,7 @@ impl Name {
     /// The name that a text stands for, be there one or not.
     pub fn of(text: &str) -> Name {
         let text = text.trim();
-        if text.len() > MOST { Name(text.into()) } else { Name(normal_form(text).as_ref().into()) }
+        if text.len() > MAX_NAME_TEXT_BYTES { Name(text.into()) } else { Name(normal_form(text).as_ref().into()) }
     }
 
     /// A name for something new.
@@ -142,7 +139,7 @@ mod tests {
         assert_ne!(Name::of("Ada"), Name::of("ada"));
         assert_eq!(&*Name::of(" \n"), "");
         // Nobody's, and not worth the work.
-        let long = "e\u{301}".repeat(MOST);
+        let long = "e\u{301}".repeat(MAX_NAME_TEXT_BYTES);
         assert_eq!(&*Name::of(&long), long);
     }
 

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
-use unicode_normalization::UnicodeNormalization;
-
 use crate::error::{Error, Result};
-use crate::object::Text;
+use crate::object::{MAX_NAME_TEXT_BYTES, Text, normal_form};
 
 /// The last millisecond of the year 9999.
 const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
@@ -96,20 +94,29 @@ pub(super) enum NameKey {
 }
 
 impl NameKey {
-    /// That of a name.
-    pub fn of(name: &str) -> NameKey {
-        match TimedName::of(name) {
-            Some(name) => NameKey::Timed(name),
-            None => NameKey::Other(name.nfc().collect::<String>().into()),
+    /// That of a name; `None` for a text that is too long to be one, whatever it has of them.
+    pub fn of(name: &str) -> Option<NameKey> {
+        if name.len() > MAX_NAME_TEXT_BYTES {
+            return None;
         }
+        Some(match TimedName::of(name) {
+            Some(name) => NameKey::Timed(name),
+            None => NameKey::Other(normal_form(name).as_ref().into()),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
 
     use super::*;
+    use crate::object::MAX_NAME_BYTES;
+
+    fn key_of(name: &str) -> NameKey {
+        NameKey::of(name).expect("it is short enough")
+    }
 
     fn written(key: &NameKey) -> String {
         match key {
@@ -127,16 +134,16 @@ mod tests {
         ) {
             for name in [format!("{time}{rest}"), other] {
                 let normal: String = name.nfc().collect();
-                prop_assert_eq!(written(&NameKey::of(&name)), normal);
+                prop_assert_eq!(written(&key_of(&name)), normal);
             }
         }
 
         #[test]
         fn a_name_of_a_timestamp_is_a_number(timestamp in 0..=LAST_TIMESTAMP, number in 2u64..) {
             let first = TimedName::at(timestamp).expect("it is a timestamp");
-            prop_assert_eq!(NameKey::of(&first.to_string()), NameKey::Timed(first));
+            prop_assert_eq!(key_of(&first.to_string()), NameKey::Timed(first));
             let numbered = TimedName { number, ..first };
-            prop_assert_eq!(NameKey::of(&numbered.to_string()), NameKey::Timed(numbered));
+            prop_assert_eq!(key_of(&numbered.to_string()), NameKey::Timed(numbered));
         }
     }
 
@@ -144,9 +151,22 @@ mod tests {
     fn what_is_written_otherwise_is_another_name() {
         for tail in [" (1)", " (0)", " (02)", " (+2)", " (2", " 2", "(2)", " ()", " (2) ", " (18446744073709551616)"] {
             let name = format!("20251121-140304-005{tail}");
-            assert_eq!(NameKey::of(&name), NameKey::Other(name.as_str().into()), "{name}");
+            assert_eq!(key_of(&name), NameKey::Other(name.as_str().into()), "{name}");
         }
-        assert_eq!(NameKey::of("e\u{301}"), NameKey::of("\u{e9}"), "names are compared in NFC");
+        assert_eq!(key_of("e\u{301}"), key_of("\u{e9}"), "names are compared in NFC");
+    }
+
+    #[test]
+    fn a_text_longer_than_any_name_is_none_and_the_longest_form_of_a_name_is_one() {
+        for long in
+            ["a".repeat(4 << 20), "\u{e9}".repeat(2 << 20), format!("20251121-140304-005 ({})", "0".repeat(5_000))]
+        {
+            assert_eq!(NameKey::of(&long), None);
+        }
+        // No letter has a form that is longer beside its own.
+        let name = "\u{390}".repeat(MAX_NAME_BYTES / 2);
+        let longest = "\u{1fbe}\u{308}\u{301}".repeat(MAX_NAME_BYTES / 2);
+        assert_eq!((key_of(&longest), longest.len()), (key_of(&name), 7 * (MAX_NAME_BYTES / 2)));
     }
 
     #[test]

@@ -164,13 +164,17 @@ impl LiveblogState {
     /// # Errors
     /// `ObjectNotFound` when the liveblog does not hold it.
     pub fn get(&self, address: &PostAddress) -> Result<&Arc<Post>> {
+        self.find(address).ok_or_else(|| self.not_held(address))
+    }
+
+    /// The post so named, if the liveblog holds it.
+    pub fn find(&self, address: &PostAddress) -> Option<&Arc<Post>> {
         let loid = match address {
-            PostAddress::Loid(loid) => Some(loid.object()),
-            PostAddress::Uuid(uuid) => self.by_uuid.get(uuid).copied(),
-            PostAddress::Name(name) => self.by_name.get(&NameKey::of(name)).copied(),
+            PostAddress::Loid(loid) => loid.object(),
+            PostAddress::Uuid(uuid) => *self.by_uuid.get(uuid)?,
+            PostAddress::Name(name) => *self.by_name.get(&NameKey::of(name)?)?,
         };
-        let found = loid.and_then(|loid| self.posts.get(*self.by_loid.get(&loid)?));
-        found.ok_or_else(|| self.not_held(address))
+        self.posts.get(*self.by_loid.get(&loid)?)
     }
 
     /// The error of a post that is not there, or that a caller may not know of.
@@ -226,7 +230,10 @@ impl LiveblogState {
         }
         self.by_loid.insert(loid, post.place_in_order());
         self.by_uuid.insert(post.record.uuid, loid);
-        self.by_name.insert(NameKey::of(&post.record.name), loid);
+        // The name of a post is never too long.
+        if let Some(name) = NameKey::of(&post.record.name) {
+            self.by_name.insert(name, loid);
+        }
         self.changes.insert(post.record.revision, Change::There(loid));
         self.posts.put(post);
     }
@@ -245,7 +252,9 @@ impl LiveblogState {
         self.posts.remove(post.place_in_order());
         self.by_loid.remove(&post.loid());
         self.by_uuid.remove(&post.record.uuid);
-        self.by_name.remove(&NameKey::of(&post.record.name));
+        if let Some(name) = NameKey::of(&post.record.name) {
+            self.by_name.remove(&name);
+        }
         self.changes.remove(&post.record.revision);
     }
 

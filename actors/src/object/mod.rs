@@ -29,8 +29,8 @@ pub(crate) use self::link::{links_of, links_of_all};
 pub(crate) use self::member::containers_within;
 pub use self::member::{containers_of, hold};
 pub use self::name::{
-    CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key, normal_form,
-    parent_path,
+    CreateMode, MAX_NAME_BYTES, MAX_NAME_TEXT_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key,
+    normal_form, parent_path,
 };
 pub(crate) use self::name_counts::recount;
 pub use self::name_counts::{NameCounts, names_in};

@@ -12,6 +12,9 @@ use crate::store::key_of;
 /// The longest name there is, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 255;
 
+/// Bytes of a text beyond which it is no name in any form: normalising makes it shorter by far less, to two bytes of seven at most.
+pub const MAX_NAME_TEXT_BYTES: usize = 16 * MAX_NAME_BYTES;
+
 /// How long and how deep paths may be: what a client can make following one, or making one, cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathLimits {

@@ -116,6 +116,16 @@ impl Parts {
     }
 }
 
+/// A set of texts, which together may be as long as a body.
+async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
+    let (mut set, mut way) = (HashSet::with_capacity(texts.size_hint().0), GiveWay::new());
+    for text in texts {
+        way.now_and_then().await;
+        set.insert(text);
+    }
+    set
+}
+
 impl Filter {
     async fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
         let Filters { status, author, r#type, title, text, source, tag } = &request.filters.0;
@@ -145,19 +155,18 @@ impl Filter {
             way.now_and_then().await;
             addresses.push(address(call, liveblog, source)?);
         }
-        let set = |list: &[String]| list.iter().cloned().collect();
         let (title, text) = (title.clone(), text.clone());
         let parts = move || Ok((Parts::of(&title)?, Parts::of(&text)?));
         let (title, text) = if bytes > FEW_PARTS_BYTES { give_way::aside(parts).await?? } else { parts()? };
         Ok(Filter {
             status,
             // Users from before names had one form have theirs as it is.
-            author: author.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()]).collect(),
-            kind: set(r#type),
+            author: set(author.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()])).await,
+            kind: set(r#type.iter().cloned()).await,
             title,
             text,
             source: (!addresses.is_empty()).then_some(addresses),
-            tag: set(tag),
+            tag: set(tag.iter().cloned()).await,
             from: request.from,
             to: request.to,
         })
@@ -230,7 +239,7 @@ impl Wanted {
                 let mut named = Vec::with_capacity(addresses.len());
                 for post in addresses {
                     way.now_and_then().await;
-                    named.extend(state.get(post).ok());
+                    named.extend(state.find(post));
                 }
                 Some(named)
             }
@@ -298,4 +307,31 @@ pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     })
     .await?;
     Ok(listing.answer(call).with_etag(ETag::new(tag, "search")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn others_have_their_turns_while_a_set_of_long_names_is_made() {
+        let names: Vec<String> = (0..1_000).map(|n| format!("{}{n}", "e\u{301}".repeat(1_300))).collect();
+        let turns = Cell::new(0);
+        let others = async {
+            loop {
+                turns.set(turns.get() + 1);
+                tokio::task::yield_now().await;
+            }
+        };
+        let made = set(names.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()]));
+        let made = tokio::select! {
+            biased;
+            made = made => made,
+            () = others => unreachable!("they have no end"),
+        };
+        assert_eq!(made.len(), 2_000);
+        assert!(turns.get() > 1, "{}", turns.get());
+    }
 }
