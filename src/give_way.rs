@@ -183,6 +183,12 @@ impl Place {
         if bytes < LARGE_TEXT as u64 { Ok(Place(None)) } else { Aside::turn().await.map(|aside| Place(Some(aside))) }
     }
 
+    /// The place for so many bytes of a reply to what was done: here if too much of the same user waits, for it is to be told
+    /// whatever it takes.
+    pub async fn for_what_was_done(bytes: u64) -> Place {
+        Place::for_bytes(bytes).await.unwrap_or(Place(None))
+    }
+
     /// Does work there that can't stop halfway.
     ///
     /// # Errors

@@ -15,8 +15,10 @@ use stet_actors::object::{Object, Record};
 use stet_actors::runtime::Left;
 
 use crate::auth::Privilege;
+use crate::give_way::Place;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::http::reply::{Enveloped, Json};
 use crate::json::{Listed, Ready};
 use crate::records::Display;
 use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
@@ -57,6 +59,13 @@ impl BulkError {
         let source = shortened(source.to_owned(), MAX_SOURCE_BYTES);
         BulkError { source, code, message: error.message, details: error.details }
     }
+
+    /// About how many bytes its JSON has, and it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let detail = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(16, str::len);
+        let details: usize = self.details.iter().flat_map(|details| details.iter()).map(detail).sum();
+        64 + self.source.len() + self.code.len() + self.message.len() + details
+    }
 }
 
 /// What came of the sources of a bulk call, each list in the order of the request.
@@ -73,27 +82,41 @@ pub struct Bulk<'c, T> {
     sources: &'c [String],
     items: Vec<(usize, T)>,
     errors: Vec<(usize, BulkError)>,
+    /// About how long the reply is, where an item tells little more than its source.
+    bytes: usize,
 }
 
 impl<'c, T> Bulk<'c, T> {
     /// Of a call that names these sources.
     pub fn of(call: &'c Call, sources: &'c [String]) -> Bulk<'c, T> {
-        Bulk { app: &call.app, sources, items: Vec::new(), errors: Vec::new() }
+        Bulk { app: &call.app, sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
     }
 
     /// Notes what came of the source at that place of the request.
     pub fn note(&mut self, place: usize, outcome: Result<T>) {
         let error = match outcome {
-            Ok(item) => return self.items.push((place, item)),
-            Err(error) => error,
+            Ok(item) => {
+                self.bytes += 64 + self.sources[place].len();
+                return self.items.push((place, item));
+            }
+            Err(error) => BulkError::of(self.app, &self.sources[place], error),
         };
-        self.errors.push((place, BulkError::of(self.app, &self.sources[place], error)));
+        self.bytes += error.bytes();
+        self.errors.push((place, error));
     }
 
-    /// The reply.
-    pub fn reply(self) -> BulkReply<T> {
+    /// The reply, made where there is time for one of its length.
+    ///
+    /// # Errors
+    /// As [`Json::of`]; `RepositoryError` while the server ends.
+    pub async fn answer(self) -> Result<Json<BulkReply<T>>>
+    where
+        T: Serialize + Send + 'static,
+    {
+        let (bytes, place) = (self.bytes, Place::for_what_was_done(self.bytes as u64).await);
         let BulkParts { items, errors } = self.parts();
-        BulkReply { items: items.into(), errors: errors.into() }
+        let reply = BulkReply { items: items.into(), errors: errors.into() };
+        place.work(move || Enveloped::of(&reply, bytes)).await?.map(Json::from)
     }
 
     /// What the reply is made of.
@@ -269,4 +292,39 @@ pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Op
 /// The full name of who has an object locked: what a record shows beside what is its own.
 pub fn locker_of(app: &App, record: &Record) -> Option<String> {
     record.lock.as_ref().map(|lock| app.directory.full_name(&lock.user))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::http::listing::Never;
+    use crate::http::testing::House;
+
+    #[actix_web::test]
+    async fn many_errors_of_a_bulk_call_are_written_down_on_another_thread() {
+        let house = House::new().await;
+        let call = house.call_of("objects-discard");
+        for (count, at_once) in [(3, true), (2_000, false)] {
+            let sources: Vec<String> = (0..count).map(|number| format!("/{}{number}", "x".repeat(400))).collect();
+            let mut bulk = Bulk::<Never>::of(&call, &sources);
+            for (place, source) in sources.iter().enumerate().rev() {
+                bulk.note(place, Err(Error::not_found(source)));
+            }
+            let about = bulk.bytes;
+            let mut answer = Box::pin(bulk.answer());
+            let here = answer.as_mut().now_or_never();
+            assert_eq!(here.is_some(), at_once, "{count}");
+            let answer = match here {
+                Some(answer) => answer,
+                None => answer.await,
+            };
+            let result = answer.expect("it can be answered").result();
+            let errors = result["errors"].as_array().expect("there are errors");
+            assert!(errors.iter().map(|error| &error["source"]).eq(&sources), "in the order of the request");
+            let bytes = result.to_string().len();
+            assert!(about.abs_diff(bytes) < bytes / 5 + 100, "{bytes} bytes, not {about}");
+        }
+    }
 }

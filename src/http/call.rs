@@ -373,10 +373,7 @@ fn as_seen(record: Arc<Cached>, seen: Seen) -> Option<Arc<Cached>> {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::test::TestRequest;
-
     use super::*;
-    use crate::http::query::Pairs;
     use crate::http::testing::House;
 
     /// It is copied on its way to where it waits, and lies in memory for as long as a client takes.
@@ -392,24 +389,7 @@ mod tests {
                 _ => None,
             });
             let query = required.collect::<Vec<_>>().join("&");
-            let call = Call {
-                app: house.app.clone(),
-                route,
-                http: TestRequest::default().to_http_request(),
-                query: Query::parse(route, Pairs::of(&query)).expect("all that is required is there"),
-                params: Params::default(),
-                sources: Sources::new(),
-                session: None,
-                rights: Arc::default(),
-                body: Bytes::new(),
-                incoming: None,
-                room: None,
-                claim: None,
-                expect: None,
-                client: IpAddr::from([127, 0, 0, 1]),
-                trace: Trace::none(),
-                otel: None,
-            };
+            let call = house.call(route, &query);
             let held = size_of_val(&*(handler.answer)(call));
             assert!(held <= 6 << 10, "{}: {held} bytes", route.id);
         }

@@ -1,7 +1,10 @@
 //! A server for unit tests: nothing listens, objects are in memory, and contents of more than eight bytes are files.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use actix_web::test::TestRequest;
+use bytes::Bytes;
 use stet_actors::clock::SystemClock;
 use stet_actors::command::Who;
 use stet_actors::id::{DatabaseId, Loid, Source};
@@ -11,10 +14,15 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::observe::Observed;
+use stet_actors::trace::Trace;
 use tempfile::TempDir;
 
 use super::app::App;
+use super::call::{Call, Sources};
 use super::change::Changes;
+use super::query::{Pairs, Query};
+use super::route::Route;
+use super::router::Params;
 use crate::api;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
@@ -73,6 +81,34 @@ impl House {
         let root = self.app.repository.resolve(&Source::Path("/".to_owned()), DatabaseId::MAIN);
         let create = Create { folder: root.expect("there is a root").loid, below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it can be made").loid
+    }
+
+    /// A call of an endpoint by somebody without a session, with these query parameters and nothing else.
+    pub fn call(&self, route: &'static Route, query: &str) -> Call {
+        Call {
+            app: self.app.clone(),
+            route,
+            http: TestRequest::default().to_http_request(),
+            query: Query::parse(route, Pairs::of(query)).expect("the parameters are those of the endpoint"),
+            params: Params::default(),
+            sources: Sources::new(),
+            session: None,
+            rights: Arc::default(),
+            body: Bytes::new(),
+            incoming: None,
+            room: None,
+            claim: None,
+            expect: None,
+            client: IpAddr::from([127, 0, 0, 1]),
+            trace: Trace::none(),
+            otel: None,
+        }
+    }
+
+    /// The same of the endpoint with that id.
+    pub fn call_of(&self, id: &str) -> Call {
+        let mut routes = self.app.groups.iter().flat_map(|group| group.routes());
+        self.call(routes.find(|route| route.id == id).expect("there is such an endpoint"), "")
     }
 
     /// All files of contents are gone, as if they had been collected.

@@ -147,7 +147,7 @@ pub async fn change_fields(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
         way.now_and_then().await;
         bulk.note(place, change_one(&call, &each.at(place), source, database, fields).await);
     }
-    Json::of(&bulk.reply())
+    bulk.answer().await
 }
 
 async fn change_one(

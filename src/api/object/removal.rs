@@ -88,7 +88,7 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
         };
         bulk.note(place, outcome.await);
     }
-    Json::of(&bulk.reply())
+    bulk.answer().await
 }
 
 /// `POST /v3/object/{source}/restore`
