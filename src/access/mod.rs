@@ -45,6 +45,8 @@ pub const CONFIGURATION: &str = "/SysConfig";
 pub struct Access<'a> {
     rows: Rows<'a>,
     caller: Option<Caller<'a>>,
+    /// The caller's home, if it was looked for already: see [`Access::knowing_home`].
+    home: Option<Option<Loid>>,
 }
 
 #[derive(Clone, Copy)]
@@ -70,12 +72,21 @@ impl<'a> Access<'a> {
     /// What the caller behind a session may do.
     pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
         let caller = Caller { user: session.user(), rights, person: session.grants().is_none() };
-        Access { rows: Rows::Committed(newsroom), caller: Some(caller) }
+        Access { rows: Rows::Committed(newsroom), caller: Some(caller), home: None }
     }
 
     /// What a caller without a session may do.
     pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
-        Access { rows: Rows::Committed(newsroom), caller: None }
+        Access { rows: Rows::Committed(newsroom), caller: None, home: None }
+    }
+
+    /// The same for a loop over many objects: the home is where it is now, and not looked for with each of them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn knowing_home(self) -> Result<Access<'a>> {
+        let home = self.caller.map_or(Ok(None), |caller| self.home(caller))?;
+        Ok(Access { home: Some(home), ..self })
     }
 
     /// Whether every object may be read.
@@ -293,7 +304,11 @@ impl<'a> Access<'a> {
 
     /// The caller's home, if they have one and it is there by now.
     fn home(&self, caller: Caller<'_>) -> Result<Option<Loid>> {
-        if caller.person { self.rows.home(caller.user) } else { Ok(None) }
+        match self.home {
+            Some(home) => Ok(home),
+            None if caller.person => self.rows.home(caller.user),
+            None => Ok(None),
+        }
     }
 
     /// Whether it is a folder above an object that may be read.

@@ -189,7 +189,7 @@ impl Readable for Deciding {
         Ok(Box::new(move |object| {
             let rows = Rows::Latest(&latest);
             let Some(record) = rows.record(object)? else { return Ok(false) };
-            Access { rows, caller }.may(self.privilege, &record)
+            Access { rows, caller, home: None }.may(self.privilege, &record)
         }))
     }
 }

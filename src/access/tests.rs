@@ -55,12 +55,14 @@ async fn commands_are_told_what_readers_are() {
         let rights = Rights::sum(&grants, folder).expect("grants add up");
         for person in [true, false] {
             let rows = Rows::Committed(&house.app);
-            let access = Access { rows, caller: Some(Caller { user: &user, rights: &rights, person }) };
+            let access = Access { rows, caller: Some(Caller { user: &user, rights: &rights, person }), home: None };
             let readable = access.readable().expect("the store reads").expect("it is not everything");
             let mut decide = readable.over(house.repository.look()).expect("the store reads");
+            let knowing = access.knowing_home().expect("the store reads");
             for object in &objects {
                 let record = house.repository.record(*object).expect("the store reads").expect("it is there");
                 let may = access.may(Privilege::Read, &record).expect("the store reads");
+                assert_eq!(knowing.may(Privilege::Read, &record), Ok(may), "{object} where the home is known");
                 assert_eq!(decide(*object).expect("the store reads"), may, "{object} for {grants:?}, person: {person}");
                 seen += usize::from(may);
             }
@@ -81,7 +83,7 @@ async fn commands_are_told_what_readers_are() {
     assert_eq!(seen, 2 * (4 + 2) + 2 * 2);
     let everything = Rights::sum(&[grant(Privilege::Read, None)], |_| Ok::<_, Error>(None)).expect("grants add up");
     let caller = Some(Caller { user: &user, rights: &everything, person: true });
-    let access = Access { rows: Rows::Committed(&house.app), caller };
+    let access = Access { rows: Rows::Committed(&house.app), caller, home: None };
     assert!(access.readable().expect("the store reads").is_none(), "it costs nothing");
 }
 
@@ -94,7 +96,8 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
     let rights = Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up");
     let user: Text = "ada".into();
     let caller = Some(Caller { user: &user, rights: &rights, person: false });
-    let readable = Access { rows: Rows::Committed(&house.app), caller }.readable().expect("the store reads");
+    let readable =
+        Access { rows: Rows::Committed(&house.app), caller, home: None }.readable().expect("the store reads");
     let readable = readable.expect("it is not everything");
     let sees = |object| readable.over(house.repository.look()).and_then(|mut decide| decide(object));
     assert_eq!(sees(story), Ok(true));

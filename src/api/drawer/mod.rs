@@ -26,7 +26,7 @@ pub mod routes;
 mod types;
 
 pub(crate) use self::reply::RenderedDrawers;
-use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone, info, moved_reply, read, shown};
+use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone, info, moved_reply, read, seen};
 use self::types::DrawerItem;
 pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
@@ -104,8 +104,8 @@ pub async fn delete_item(call: Call) -> Result<Preferred<DrawerReply>> {
     let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
     let items = vec![desk.item("item")?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
-    let reply =
-        ChangeReply::of(&call, &done.view, removed(&done.reply.items).collect(), &display, |drawer| drawer).await?;
+    let items = removed(&done.reply.items).collect();
+    let reply = ChangeReply::of(&call, &done.view, None, items, &display, |drawer| drawer).await?;
     Ok(reply.answer(call))
 }
 
@@ -143,9 +143,10 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
         bulk.note(place, outcome);
     }
     let BulkParts { items, errors } = bulk.parts();
+    let items = DrawerItems::of_change(removed(&items), &display);
     let more = |drawer| DrawerReply { errors: Some(errors), ..drawer };
     // Whole whatever the client prefers: it has what went wrong.
-    let reply = WholeReply::of(&call, &done.view, removed(&items), &display, more).await?;
+    let reply = WholeReply::of(&call, &done.view, None, items, more).await?;
     Ok(reply.answer(call))
 }
 
@@ -195,13 +196,14 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     if !found.counts(size_of_val(&*holders)) {
         return Err(no_room());
     }
+    let access = call.access().knowing_home()?;
     let mut way = GiveWay::new();
     for holder in holders {
         way.now_and_then().await;
         // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
         let record = app.records.record(&app.repository, holder)?;
         let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
-        if call.access().sees(&record)? && !found.push(&record) {
+        if access.sees(&record)? && !found.push(&record) {
             return Err(no_room());
         }
     }
@@ -258,10 +260,10 @@ impl Items for Holders {
             Err(error) if error.code == Code::ObjectNotFound => return Ok(Made::Nothing),
             Err(error) => return Err(error),
         };
-        let items = shown(call, &view, Page { offset: 0, limit: self.limit })?;
-        self.open = Some(DrawerItems::new(items, &self.display));
+        let seen = seen(call, &view).await?;
+        let info = info(call, &view, &seen, &self.display).await?;
+        self.open = Some(DrawerItems::new(seen.page(Page { offset: 0, limit: self.limit }), &self.display));
         self.step = Step::Open;
-        let info = info(call, &view, &self.display).await?;
         Ok(Made::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
     }
 

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 
-use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
+use stet_actors::drawer::{Address, Drawer, DrawerState, Item, Moved, Placed};
 use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 
 use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevisions, RemovedDrawer};
+use crate::access::Access;
 use crate::api::kept::{Asked, Renderings, Seen};
 use crate::api::object::Removed;
 use crate::api::records::{any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
@@ -34,9 +35,14 @@ const WHOLE_KEPT: usize = 2 << 20;
 /// A drawer as it is on disk, for a caller who may read it.
 pub(super) type DrawerView = SeenView<Drawer>;
 
-pub(super) async fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
+pub(super) async fn info(
+    call: &Call,
+    view: &DrawerView,
+    seen: &SeenItems<'_>,
+    display: &Display,
+) -> Result<DrawerInfo> {
     let (app, state) = (&call.app, &view.state);
-    let (count, hidden) = counts(call, view)?;
+    let (count, hidden) = seen.counts();
     let head = state.head();
     Ok(DrawerInfo {
         record: info_of(app, state, display).await?,
@@ -49,28 +55,52 @@ pub(super) async fn info(call: &Call, view: &DrawerView, display: &Display) -> R
     })
 }
 
-/// How many items the caller sees, and how many more the drawer has for them. Items that they may not read are in neither.
-fn counts(call: &Call, view: &DrawerView) -> Result<(usize, usize)> {
-    if call.access().sees_all() {
-        return Ok((view.state.count(), view.state.hidden()));
-    }
-    Ok((seen(call, view)?.len(), 0))
+/// The items of a drawer that a caller sees.
+pub(super) enum SeenItems<'v> {
+    /// All of them: nobody has to look at each.
+    All(&'v DrawerState),
+    /// These.
+    Some(Vec<&'v Item>),
 }
 
-/// The items that the caller sees, with their positions in the whole drawer.
-fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, &'v Item)>> {
-    let mut seen = Vec::new();
-    for (position, item) in view.state.visible().enumerate() {
-        if sees(call, item)? {
-            seen.push((position, item));
+impl<'v> SeenItems<'v> {
+    /// How many there are, and how many more the drawer has for the caller. Items that they may not read are in neither.
+    fn counts(&self) -> (usize, usize) {
+        match self {
+            SeenItems::All(drawer) => (drawer.count(), drawer.hidden()),
+            SeenItems::Some(seen) => (seen.len(), 0),
         }
     }
-    Ok(seen)
+
+    /// A part of them, with their positions among all.
+    pub(super) fn page(&self, page: Page) -> Vec<(usize, &'v Item)> {
+        let cut =
+            |items: &mut dyn Iterator<Item = &'v Item>| items.enumerate().skip(page.offset).take(page.limit).collect();
+        match self {
+            SeenItems::All(drawer) => cut(&mut drawer.visible()),
+            SeenItems::Some(seen) => cut(&mut seen.iter().copied()),
+        }
+    }
+}
+
+/// The items that the caller sees. One who may not read everything has each looked at, which is to be done once for a reply.
+pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenItems<'v>> {
+    if call.access().sees_all() {
+        return Ok(SeenItems::All(&view.state));
+    }
+    let (mut seen, mut way) = (Vec::new(), GiveWay::new());
+    let access = call.access().knowing_home()?;
+    for item in view.state.visible() {
+        way.now_and_then().await;
+        if sees(call, access, item)? {
+            seen.push(item);
+        }
+    }
+    Ok(SeenItems::Some(seen))
 }
 
 /// Whether the caller may read an item's object.
-fn sees(call: &Call, item: &Item) -> Result<bool> {
-    let access = call.access();
+fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
     if access.sees_all() {
         return Ok(true);
     }
@@ -101,11 +131,16 @@ impl DrawerItems {
         DrawerItems { items, next: 0, display: display.clone(), recycled: false, seen: Seen::new() }
     }
 
+    /// Those that a change was about.
+    pub(super) fn of_change<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
+        DrawerItems { recycled: true, ..DrawerItems::new(items, display) }
+    }
+
     /// The present item. One whose object was destroyed since the view was published is left out, as it will be of the next view;
     /// of a late reply, also one that the caller may not read any more, or that lies in the recycle bin now.
     pub(super) async fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
         let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
-        if late && !sees(call, item)? {
+        if late && !sees(call, call.access(), item)? {
             return Ok(None);
         }
         let (app, display) = (&call.app, &self.display);
@@ -180,17 +215,21 @@ pub(super) struct WholeReply {
 }
 
 impl WholeReply {
-    /// With `more` of it filled in.
-    pub(super) async fn of<'i>(
+    /// With `more` of it filled in. `seen` is what the caller sees of the drawer, if that has been looked at.
+    pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
-        items: impl IntoIterator<Item = (usize, &'i Item)>,
-        display: &Display,
+        seen: Option<SeenItems<'_>>,
+        items: DrawerItems,
         more: impl FnOnce(DrawerReply) -> DrawerReply,
     ) -> Result<WholeReply> {
-        let info = info(call, view, display).await?;
+        let seen = match seen {
+            Some(seen) => seen,
+            None => self::seen(call, view).await?,
+        };
+        let info = info(call, view, &seen, &items.display).await?;
+        drop(seen);
         let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
-        let items = DrawerItems { recycled: true, ..DrawerItems::new(items, display) };
         let listing = Listing::of(call, items, reply).await?;
         Ok(WholeReply { listing, tag: tag_of(view) })
     }
@@ -212,6 +251,7 @@ impl ChangeReply {
     pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
+        seen: Option<SeenItems<'_>>,
         items: Vec<(usize, &Item)>,
         display: &Display,
         more: impl FnOnce(DrawerReply) -> DrawerReply,
@@ -223,7 +263,10 @@ impl ChangeReply {
         });
         Ok(match call.minimal_with(tag_of(view), short.collect()).await? {
             Some(minimal) => ChangeReply::Minimal(minimal),
-            None => ChangeReply::Whole(Box::new(WholeReply::of(call, view, items, display, more).await?)),
+            None => {
+                let items = DrawerItems::of_change(items, display);
+                ChangeReply::Whole(Box::new(WholeReply::of(call, view, seen, items, more).await?))
+            }
         })
     }
 
@@ -242,16 +285,18 @@ fn tag_of(view: &DrawerView) -> Tag {
 
 /// The reply to a change of the items concerned.
 pub(super) async fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<ChangeReply> {
-    let shown = shown_of_change(call, view, items)?;
-    ChangeReply::of(call, view, shown, display, |drawer| drawer).await
+    let seen = seen(call, view).await?;
+    let shown = shown_of_change(call, view, &seen, items).await?;
+    ChangeReply::of(call, view, Some(seen), shown, display, |drawer| drawer).await
 }
 
 /// The reply to a move: the target, and the revisions of both drawers that the move itself led to.
 pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<ChangeReply> {
     let revisions = MoveRevisions { source: moved.source_revision, target: moved.target_revision };
-    let shown = shown_of_change(call, view, items)?;
+    let seen = seen(call, view).await?;
+    let shown = shown_of_change(call, view, &seen, items).await?;
     let more = |drawer| DrawerReply { revisions: Some(revisions), ..drawer };
-    ChangeReply::of(call, view, shown, &call.display(), more).await
+    ChangeReply::of(call, view, Some(seen), shown, &call.display(), more).await
 }
 
 /// The reply to a change of a drawer that is not there any more, or not for the caller.
@@ -261,33 +306,34 @@ pub(super) fn gone(drawer: Loid) -> Result<Preferred<ChangedDrawer>> {
 }
 
 /// The items of a change that the caller sees, with their positions as the caller counts them.
-fn shown_of_change<'i>(call: &Call, view: &DrawerView, items: &'i Placed) -> Result<Vec<(usize, &'i Item)>> {
+async fn shown_of_change<'i>(
+    call: &Call,
+    view: &DrawerView,
+    seen: &SeenItems<'_>,
+    items: &'i Placed,
+) -> Result<Vec<(usize, &'i Item)>> {
+    let SeenItems::Some(seen) = seen else {
+        return Ok(items.iter().map(|(position, item)| (*position, item)).collect());
+    };
     let mut shown = Vec::with_capacity(items.len());
-    if call.access().sees_all() {
-        shown.extend(items.iter().map(|(position, item)| (*position, item)));
+    if items.is_empty() {
         return Ok(shown);
     }
-    // Positions as the caller counts them.
-    let seen = seen(call, view)?;
-    let places: HashMap<_, _> = seen.iter().enumerate().map(|(place, (_, item))| (item.shortcut, place)).collect();
+    let (mut places, mut way) = (HashMap::with_capacity(seen.len()), GiveWay::new());
+    for (place, item) in seen.iter().enumerate() {
+        way.now_and_then().await;
+        places.insert(item.shortcut, place);
+    }
+    let access = call.access().knowing_home()?;
     for (_, item) in items {
+        way.now_and_then().await;
         let place = places.get(&item.shortcut).copied();
         let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
-        if place.is_some() || (taken_out && sees(call, item)?) {
+        if place.is_some() || (taken_out && sees(call, access, item)?) {
             shown.push((place.unwrap_or(0), item));
         }
     }
     Ok(shown)
-}
-
-/// The part of a drawer's items that is asked for, with their positions among those that the caller sees.
-pub(super) fn shown<'v>(call: &Call, view: &'v DrawerView, page: Page) -> Result<Vec<(usize, &'v Item)>> {
-    let cut =
-        |items: &mut dyn Iterator<Item = &'v Item>| items.enumerate().skip(page.offset).take(page.limit).collect();
-    if call.access().sees_all() {
-        return Ok(cut(&mut view.state.visible()));
-    }
-    Ok(cut(&mut seen(call, view)?.into_iter().map(|(_, item)| item)))
 }
 
 /// Whole small drawers, with all of their items or with none.
@@ -311,8 +357,10 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
         Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
         Asked::Missing(missing) => missing,
     };
-    let info = info(&call, view, &display).await?;
-    let items = DrawerItems::new(shown(&call, view, page)?, &display);
+    let seen = seen(&call, view).await?;
+    let info = info(&call, view, &seen, &display).await?;
+    let items = DrawerItems::new(seen.page(page), &display);
+    drop(seen);
     let reply = |items, _| DrawerReply { info, items, errors: None, revisions: None };
     let whole = if asked.is_kept() { WHOLE_KEPT } else { WHOLE };
     let mut listing = Drawers::up_to(whole, &call, items, reply).await?;
@@ -322,4 +370,46 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
     }
     let tag = ETag::new(tag_of(view), listing.list_mut().facts(&call).await?);
     Ok(listing.answer(call).with_etag(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use stet_actors::drawer::NewDrawer;
+    use stet_actors::lifecycle::NewObject;
+
+    use super::*;
+    use crate::http::testing::House;
+
+    /// A drawer with so many stories, and who may read nothing of it.
+    async fn filled(house: &House, stories: usize) -> DrawerView {
+        let mut items = Vec::new();
+        for number in 0..stories {
+            items.push(house.create(NewObject::document(&format!("{number}.xml"), "Story")).await);
+        }
+        let new = NewDrawer { items, ..NewDrawer::empty(10_000) };
+        let drawer = house.create(NewObject::of::<Drawer>("d", "Drawer", new)).await;
+        SeenView::of_test(house.app.repository.view::<Drawer>(drawer).await.expect("it is there"))
+    }
+
+    #[actix_web::test]
+    async fn others_have_their_turns_while_each_item_of_a_drawer_is_looked_at() {
+        let house = House::new().await;
+        let (call, view) = (house.call_of("drawer-get"), filled(&house, 1_000).await);
+        let turns = Cell::new(0);
+        let others = async {
+            loop {
+                turns.set(turns.get() + 1);
+                tokio::task::yield_now().await;
+            }
+        };
+        let seen = tokio::select! {
+            biased;
+            seen = seen(&call, &view) => seen.expect("the store reads"),
+            () = others => unreachable!("they have no end"),
+        };
+        assert_eq!((seen.counts(), view.state.count()), ((0, 0), 1_000));
+        assert!(turns.get() > 1, "{}", turns.get());
+    }
 }
