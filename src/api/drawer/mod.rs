@@ -143,10 +143,9 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
         bulk.note(place, outcome);
     }
     let BulkParts { items, errors } = bulk.parts();
-    let items = DrawerItems::of_change(removed(&items), &display);
-    let more = |drawer| DrawerReply { errors: Some(errors), ..drawer };
+    let items = DrawerItems::of_change(removed(&items), &display).with_errors(errors);
     // Whole whatever the client prefers: it has what went wrong.
-    let reply = WholeReply::of(&call, &done.view, None, items, more).await?;
+    let reply = WholeReply::of(&call, &done.view, None, items, |drawer| drawer).await?;
     Ok(reply.answer(call))
 }
 

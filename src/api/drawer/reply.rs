@@ -14,7 +14,7 @@ use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevis
 use crate::access::Access;
 use crate::api::kept::{Asked, Renderings, Seen};
 use crate::api::object::Removed;
-use crate::api::records::{any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
+use crate::api::records::{BulkError, any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
@@ -123,17 +123,42 @@ pub(super) struct DrawerItems {
     recycled: bool,
     /// What those that were made at once were made of.
     seen: Seen,
+    /// What the reply to a bulk removal says of sources that failed: told first, one after the other.
+    errors: Option<Vec<BulkError>>,
+    told: usize,
+    /// Bytes of those.
+    error_bytes: usize,
 }
 
 impl DrawerItems {
     pub(super) fn new<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
         let items = items.into_iter().map(|(position, item)| (position, *item)).collect();
-        DrawerItems { items, next: 0, display: display.clone(), recycled: false, seen: Seen::new() }
+        DrawerItems {
+            items,
+            next: 0,
+            display: display.clone(),
+            recycled: false,
+            seen: Seen::new(),
+            errors: None,
+            told: 0,
+            error_bytes: 0,
+        }
     }
 
     /// Those that a change was about.
     pub(super) fn of_change<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
         DrawerItems { recycled: true, ..DrawerItems::new(items, display) }
+    }
+
+    /// The same, and what the reply says of sources that failed.
+    pub(super) fn with_errors(self, errors: Vec<BulkError>) -> DrawerItems {
+        let error_bytes = errors.iter().map(BulkError::bytes).sum();
+        DrawerItems { errors: Some(errors), error_bytes, ..self }
+    }
+
+    /// The next source that failed, if one is left.
+    fn error(&self) -> Option<&BulkError> {
+        self.errors.as_ref()?.get(self.told)
     }
 
     /// The present item. One whose object was destroyed since the view was published is left out, as it will be of the next view;
@@ -188,10 +213,13 @@ impl Items for DrawerItems {
     type Item = DrawerItem;
     type Inner = Never;
     type Innermost = Never;
-    type Failed = Never;
+    type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<DrawerItem>> {
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<DrawerItem, Never, BulkError>> {
+        if let Some(error) = self.error() {
+            return Ok(Made::Failed(error.clone()));
+        }
         if self.are_over() {
             return Ok(Made::End);
         }
@@ -199,11 +227,15 @@ impl Items for DrawerItems {
     }
 
     fn advance(&mut self) {
-        self.next += 1;
+        if self.error().is_some() {
+            self.told += 1;
+        } else {
+            self.next += 1;
+        }
     }
 
     fn bytes(&self) -> usize {
-        self.items.capacity() * size_of::<(usize, Item)>()
+        self.items.capacity() * size_of::<(usize, Item)>() + self.error_bytes
     }
 }
 
@@ -229,7 +261,9 @@ impl WholeReply {
         };
         let info = info(call, view, &seen, &items.display).await?;
         drop(seen);
-        let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
+        let is_bulk = items.errors.is_some();
+        let reply =
+            |items, errors| more(DrawerReply { info, items, errors: is_bulk.then_some(errors), revisions: None });
         let listing = Listing::of(call, items, reply).await?;
         Ok(WholeReply { listing, tag: tag_of(view) })
     }
@@ -411,5 +445,27 @@ mod tests {
         };
         assert_eq!((seen.counts(), view.state.count()), ((0, 0), 1_000));
         assert!(turns.get() > 1, "{}", turns.get());
+    }
+
+    #[actix_web::test]
+    async fn what_failed_is_told_one_after_the_other_and_counts() {
+        let house = House::new().await;
+        let call = house.call_of("drawer-get");
+        let sources: Vec<String> = (0..100).map(|number| format!("/{number}{}", "x".repeat(400))).collect();
+        let errors = sources.iter().map(|source| BulkError::of(&call.app, source, Error::not_found(source)));
+        let nothing = DrawerItems::of_change([], &Display::with_defaults(false));
+        assert_eq!(nothing.bytes(), 0);
+        let mut items = nothing.with_errors(errors.collect());
+        assert!(items.bytes() > 100 * 800, "{}", items.bytes());
+        let mut told = Vec::new();
+        loop {
+            match items.make(&call, false).await.expect("the store reads") {
+                Made::Failed(error) => told.push(error.source),
+                Made::End => break,
+                _ => panic!("there are no items"),
+            }
+            items.advance();
+        }
+        assert_eq!(told, sources);
     }
 }

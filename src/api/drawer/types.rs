@@ -57,7 +57,7 @@ pub struct DrawerReply {
     pub items: Listed<DrawerItem>,
     /// Of a bulk removal only: the sources that were not there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub errors: Option<Vec<BulkError>>,
+    pub errors: Option<Listed<BulkError>>,
     /// Of a move only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revisions: Option<MoveRevisions>,
