@@ -14,34 +14,155 @@ pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
     }
 }
 
-/// The containers that hold an object, live or discarded ones, each once and in the order of their loids.
+/// Entries that are read at a time where containers hold the object with several of their parts: what is read of a container beyond
+/// its first entry is of no use.
+const FEW: usize = 8;
+
+/// Entries that are read at a time at most, where each is of another container.
+const MANY: usize = 256;
+
+/// The containers that hold an object, live or discarded ones, each once and in the order of their loids, some at a time. Of each no
+/// more than some entries are read, with however many of its parts it holds the object.
+pub struct Holders {
+    /// What has not been looked at; `None` behind the last.
+    range: Option<Range>,
+    /// How many entries are read next.
+    most: usize,
+}
+
+impl Holders {
+    /// Those of an object, from the first on.
+    pub fn of(object: Loid) -> Holders {
+        Holders { range: Some(Range::prefix(&object.to_key())), most: FEW }
+    }
+
+    /// The next ones; none if there are no more.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn some(&mut self, look: &dyn Look, view: View) -> Result<Vec<Loid>, StoreError> {
+        let Some(range) = self.range.take() else { return Ok(Vec::new()) };
+        let entries = look.scan(view, Table::Members, &range, self.most, false)?;
+        let mut containers = Vec::with_capacity(entries.len());
+        for (key, _) in &entries {
+            let container = Loid::from_key(&key[Loid::KEY_LEN..])
+                .ok_or_else(|| StoreError::Corrupt("a key in `members` is too short".to_owned()))?;
+            // Parts of one container stand together.
+            if containers.last() != Some(&container) {
+                containers.push(container);
+            }
+        }
+        if let Some((last, _)) = entries.last().filter(|_| entries.len() == self.most) {
+            // Past all parts of the last container.
+            let of_last = Range::prefix(&last[..2 * Loid::KEY_LEN]);
+            self.range = of_last.to.map(|behind| Range { from: behind, to: range.to });
+        }
+        self.most = if containers.len() == entries.len() { (2 * self.most).min(MANY) } else { FEW };
+        Ok(containers)
+    }
+}
+
+/// All of [`Holders`] at once.
 ///
 /// # Errors
 /// What the store says.
 pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Loid>, StoreError> {
-    Ok(containers_within(look, view, object, usize::MAX)?.0)
+    let (mut holders, mut containers) = (Holders::of(object), Vec::new());
+    loop {
+        let some = holders.some(look, view)?;
+        if some.is_empty() {
+            return Ok(containers);
+        }
+        containers.extend(some);
+    }
 }
 
-/// The same, found by so many parts at most; and how many parts these are. If there are as many, there may be more.
-///
-/// # Errors
-/// What the store says.
-pub(crate) fn containers_within(
-    look: &dyn Look,
-    view: View,
-    object: Loid,
-    parts: usize,
-) -> Result<(Vec<Loid>, usize), StoreError> {
-    let range = Range::prefix(&object.to_key());
-    let found = look.scan(view, Table::Members, &range, parts, false)?;
-    let mut containers = Vec::new();
-    for (key, _) in &found {
-        let container = Loid::from_key(&key[Loid::KEY_LEN..])
-            .ok_or_else(|| StoreError::Corrupt("a key in `members` is too short".to_owned()))?;
-        // Parts of one container stand together.
-        if containers.last() != Some(&container) {
-            containers.push(container);
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::id::DatabaseId;
+    use crate::store::memory::MemoryStore;
+    use crate::store::{Change, ChangeSet, Store};
+
+    fn loid(number: u64) -> Loid {
+        Loid::new(DatabaseId::MAIN, number)
+    }
+
+    /// A store in which these containers hold an object with so many parts each.
+    fn store(object: u64, holders: &[(u64, usize)]) -> MemoryStore {
+        let store = MemoryStore::new();
+        let mut set = ChangeSet::fence(store.epoch(), |_| ());
+        for (container, parts) in holders {
+            for part in 0..*parts {
+                let key = key_of(&[&loid(object).to_key(), &loid(*container).to_key(), &(part as u64).to_be_bytes()]);
+                set.changes.push(Change { table: Table::Members, key, value: Some(Bytes::new()) });
+            }
+        }
+        store.submit(set).expect("it is taken");
+        store
+    }
+
+    /// Counts the rows that are read.
+    struct Counting(MemoryStore, AtomicUsize);
+
+    impl Look for Counting {
+        fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+            self.0.get(view, table, key)
+        }
+
+        fn scan(
+            &self,
+            view: View,
+            table: Table,
+            range: &Range,
+            limit: usize,
+            backwards: bool,
+        ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+            let found = self.0.scan(view, table, range, limit, backwards)?;
+            self.1.fetch_add(found.len(), Ordering::SeqCst);
+            Ok(found)
         }
     }
-    Ok((containers, found.len()))
+
+    #[test]
+    fn of_a_container_that_holds_an_object_often_only_some_entries_are_read() {
+        let often = [(3, 20_000), (4, 20_000), (5, 1), (6, 1), (7, 20_000)];
+        let counting = Counting(store(9, &often), AtomicUsize::new(0));
+        let found = containers_of(&counting, View::Committed, loid(9)).expect("it can be read");
+        assert_eq!(found, [3, 4, 5, 6, 7].map(loid));
+        let read = counting.1.load(Ordering::SeqCst);
+        assert!(read <= often.len() * FEW, "{read} rows");
+    }
+
+    #[test]
+    fn where_each_has_one_part_many_are_read_at_a_time() {
+        let once: Vec<(u64, usize)> = (1..=2_000).map(|container| (container, 1)).collect();
+        let store = store(9, &once);
+        let (mut holders, mut lens) = (Holders::of(loid(9)), Vec::new());
+        loop {
+            let some = holders.some(&store, View::Committed).expect("it can be read");
+            if some.is_empty() {
+                break;
+            }
+            lens.push(some.len());
+        }
+        assert_eq!((lens.iter().sum::<usize>(), lens.iter().max()), (2_000, Some(&MANY)));
+        assert!(lens.len() < 2_000 / MANY + 10, "{lens:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn each_holder_is_found_once_and_in_order(holders in prop::collection::btree_map(0..500u64, 1..40usize, 0..60)) {
+            let entries: Vec<(u64, usize)> = holders.into_iter().collect();
+            let store = store(9, &entries);
+            let wanted: Vec<Loid> = entries.iter().map(|(container, _)| loid(*container)).collect();
+            prop_assert_eq!(containers_of(&store, View::Committed, loid(9)), Ok(wanted));
+            prop_assert_eq!(containers_of(&store, View::Committed, loid(8)), Ok(vec![]));
+            prop_assert_eq!(containers_of(&store, View::Committed, loid(10)), Ok(vec![]));
+        }
+    }
 }

@@ -26,8 +26,7 @@ pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
 pub use self::link::{Correlate, Link, MAX_CORRELATES, correlates_of, links_from};
 pub(crate) use self::link::{links_of, links_of_all};
-pub(crate) use self::member::containers_within;
-pub use self::member::{containers_of, hold};
+pub use self::member::{Holders, containers_of, hold};
 pub use self::name::{
     CreateMode, MAX_NAME_BYTES, MAX_NAME_TEXT_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key,
     normal_form, parent_path,

@@ -13,7 +13,7 @@ use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::lineup::{Moved, NewDivider, Revised, check_room};
-use crate::object::{FamilyKind, Record, containers_within};
+use crate::object::{FamilyKind, Holders, Record};
 use crate::readable::{Readable, Reads};
 use crate::store::{View, loid_key};
 
@@ -140,30 +140,36 @@ impl MoveTopics {
         #[cfg(feature = "planted-bugs")]
         let view = crate::planted::view_of_a_move(view);
         for topic in topics {
-            // One more than there is room for shows whether there are more.
-            let (holders, places) = containers_within(context.look(), view, *topic, room + 1)?;
-            room = room.checked_sub(places).ok_or_else(|| {
-                let message =
-                    format!("The topics stand in more than {MAX_MOVED_PLACES} places, too many for one move.");
-                Error::new(Code::TooLarge, message).with_source(topic).with_detail("limit", MAX_MOVED_PLACES)
-            })?;
-            for holder in holders {
-                if others.contains(&holder) {
-                    continue;
+            let mut holders = Holders::of(*topic);
+            loop {
+                let some = holders.some(context.look(), view)?;
+                if some.is_empty() {
+                    break;
                 }
-                if let Some(held) = plans.get_mut(&holder) {
-                    held.push(*topic);
-                    continue;
-                }
-                let record = context.look_up::<Record>(&Record::live_key(holder))?;
-                let is_plan = record.is_some_and(|record| record.family == FamilyKind::TopicPlan);
-                if !is_plan || !context.is_alive(holder)? {
-                    others.insert(holder);
-                } else if changeable.may_read(holder)? {
-                    plans.insert(holder, vec![*topic]);
-                } else {
-                    let why = format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
-                    return Err(Error::new(Code::PermissionDenied, why).with_source(topic).into());
+                room = room.checked_sub(some.len()).ok_or_else(|| {
+                    let message =
+                        format!("The topics stand in more than {MAX_MOVED_PLACES} places, too many for one move.");
+                    Error::new(Code::TooLarge, message).with_source(topic).with_detail("limit", MAX_MOVED_PLACES)
+                })?;
+                for holder in some {
+                    if others.contains(&holder) {
+                        continue;
+                    }
+                    if let Some(held) = plans.get_mut(&holder) {
+                        held.push(*topic);
+                        continue;
+                    }
+                    let record = context.look_up::<Record>(&Record::live_key(holder))?;
+                    let is_plan = record.is_some_and(|record| record.family == FamilyKind::TopicPlan);
+                    if !is_plan || !context.is_alive(holder)? {
+                        others.insert(holder);
+                    } else if changeable.may_read(holder)? {
+                        plans.insert(holder, vec![*topic]);
+                    } else {
+                        let why =
+                            format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
+                        return Err(Error::new(Code::PermissionDenied, why).with_source(topic).into());
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, Update
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::{Created, NewObject};
-use stet_actors::object::{CreateMode, FamilyKind, containers_of};
+use stet_actors::object::{CreateMode, FamilyKind, Holders};
 use stet_actors::runtime::Jointly;
 use stet_actors::store::View;
 
@@ -186,35 +186,37 @@ pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
 pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let app = &call.app;
     let object = call.resolve("source")?.loid;
-    let holders = containers_of(app.repository.look(), View::Committed, object).map_err(|error| {
-        tracing::error!(%error, "the containers of an object can't be listed");
-        Error::internal()
-    })?;
     let sort = Sort::parse(call.query.text("sortBy"))?;
     let mut found = Gathering::new(sort, call.query.page(), app.replies.nothing(&call.holder()));
-    if !found.counts(size_of_val(&*holders)) {
-        return Err(no_room());
-    }
     let access = call.access().knowing_home()?;
-    let mut way = GiveWay::new();
-    for holder in holders {
-        way.now_and_then().await;
-        // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
-        let record = app.records.record(&app.repository, holder)?;
-        let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
-        if access.sees(&record)? && !found.push(&record) {
-            return Err(no_room());
+    let (mut holders, mut way) = (Holders::of(object), GiveWay::new());
+    loop {
+        let some = holders.some(app.repository.look(), View::Committed).map_err(|error| {
+            tracing::error!(%error, "the containers of an object can't be listed");
+            Error::internal()
+        })?;
+        if some.is_empty() {
+            break;
+        }
+        for holder in some {
+            way.now_and_then().await;
+            // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
+            let record = app.records.record(&app.repository, holder)?;
+            let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
+            if access.sees(&record)? && !found.push(&record) {
+                return Err(no_room());
+            }
         }
     }
     let (drawers, total) = found.page().await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let drawers = Holders { drawers, next: 0, limit, display: call.display(), open: None, step: Step::Drawer };
+    let drawers = Drawers { drawers, next: 0, limit, display: call.display(), open: None, step: Step::Drawer };
     let listing = Listing::of(&call, drawers, |items, _| DrawerListing { items, total }).await?;
     Ok(listing.answer(call))
 }
 
 /// Drawers that hold an object, each with its items.
-struct Holders {
+struct Drawers {
     drawers: Vec<Loid>,
     next: usize,
     /// How many items are shown of each.
@@ -235,7 +237,7 @@ enum Step {
     Close,
 }
 
-impl Items for Holders {
+impl Items for Drawers {
     type Item = DrawerReply;
     type Inner = DrawerItem;
     type Innermost = Never;
