@@ -19,6 +19,7 @@ use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
+use crate::json::Ready;
 use crate::limits::Room;
 use crate::records::{Cached, Display};
 
@@ -26,6 +27,9 @@ pub mod routes;
 
 /// What the expressions of one call may take, of whatever many objects: half a second, and as much memory as a few large contents.
 const BUDGET: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
+
+/// Bytes of texts that one source may take of that: what is found in it is one step of the reply, and in memory before it counts there.
+const ONE_SOURCE: u64 = 8 << 20;
 
 /// How often a content is changed anew that others have changed meanwhile.
 const ATTEMPTS: usize = 100;
@@ -110,9 +114,9 @@ pub struct SetReply {
     /// The object's record.
     info: ChangedRecord,
     /// The nodes found before.
-    before: Vec<Node>,
+    before: Ready<Vec<Node>>,
     /// The nodes found after.
-    after: Vec<Node>,
+    after: Ready<Vec<Node>>,
 }
 
 fn shown(found: Vec<Found>) -> Vec<Node> {
@@ -173,7 +177,7 @@ async fn with_text<T: Send + 'static>(
 }
 
 /// `POST /v3/crossreference`
-pub async fn find(call: Call) -> Result<Json<BulkReply<References>>> {
+pub async fn find(call: Call) -> Result<Json<BulkReply<Ready<References>>>> {
     let request: FindRequest = call.json().await?;
     let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
     let database = database_named(&call, request.database_id.as_ref())?;
@@ -203,15 +207,16 @@ struct Looking {
 }
 
 impl Items for Looking {
-    type Item = References;
+    type Item = Ready<References>;
     type Inner = Never;
     type Innermost = Never;
     type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<References, Never, BulkError>> {
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<References>, Never, BulkError>> {
         let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
-        let (xpath, mut budget, database) = (self.xpath.clone(), self.budget, self.database);
+        let (xpath, database) = (self.xpath.clone(), self.database);
+        let given = Budget { bytes: self.budget.bytes.min(ONE_SOURCE), ..self.budget };
         let looked = async {
             if self.budget.looks == 0 {
                 // Not even to be read.
@@ -219,14 +224,19 @@ impl Items for Looking {
             }
             let source = Source::parse("sources", text)?;
             let record = call.find(&source, database)?;
-            let find = move |text: &str, limits: &Limits| (xpath.find(text, limits, &mut budget), budget);
-            let ((found, left), _) = with_text(call, &source, &record, find).await?;
-            Ok((record.loid, found.map_err(refused), left))
+            let (source_text, id, mut budget) = (text.clone(), record.loid.to_string(), given);
+            // Its JSON is made there, too: it may have megabytes.
+            let find = move |text: &str, limits: &Limits| {
+                let found = xpath.find(text, limits, &mut budget).map_err(refused);
+                let made = |found| Ready::of(&References { source: source_text, id, nodes: shown(found) });
+                (found.and_then(made), budget)
+            };
+            Ok(with_text(call, &source, &record, find).await?.0)
         };
         let outcome = match looked.await {
-            Ok((id, found, left)) => {
-                self.left = left;
-                found.map(|found| References { source: text.clone(), id: id.to_string(), nodes: shown(found) })
+            Ok((made, left)) => {
+                self.left = Budget { bytes: self.budget.bytes - (given.bytes - left.bytes), ..left };
+                made
             }
             Err(error) => Err(error),
         };
@@ -257,9 +267,12 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
     for _ in 0..ATTEMPTS {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
         let (xpath, target, mut budget) = (xpath.clone(), target.clone(), BUDGET);
-        let set = move |text: &str, limits: &Limits| xpath.set(text, (index, &target), limits, &mut budget);
+        let set = move |text: &str, limits: &Limits| {
+            let (text, before, after) = xpath.set(text, (index, &target), limits, &mut budget).map_err(refused)?;
+            Ok((text, Ready::of(&shown(before))?, Ready::of(&shown(after))?))
+        };
         let (outcome, from) = with_text(&call, &source, &record, set).await?;
-        let (text, before, after) = outcome.map_err(|error| refused(error).with_source(&source))?;
+        let (text, before, after) = outcome.map_err(|error: Error| error.with_source(&source))?;
         let media_type = record.content.as_ref().map_or("text/xml", |content| &*content.content_type);
         let mut upload = call.app.content.upload(&Room::of_nobody());
         upload.write(text.as_bytes()).await?;
@@ -276,9 +289,10 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         let write = WriteContent { object: record.loid, body, switches, lasts_s };
         let done = call.change_all(Rewrite { write, from }).await?;
         if done.reply {
-            let (before, after) = (shown(before), shown(after));
-            let reply = |info| SetReply { info, before, after };
-            return reply_after(&call, record.loid, done.left.as_ref(), &Display::with_defaults(false), reply).await;
+            let display = Display::with_defaults(false);
+            let bytes = before.text().len() + after.text().len();
+            let reply = move |info| SetReply { info, before, after };
+            return reply_after(&call, record.loid, done.left.as_ref(), &display, bytes, reply).await;
         }
     }
     Err(Error::new(Code::Overloaded, format!("Others keep changing `{source}`.")).with_source(&source))

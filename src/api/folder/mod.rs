@@ -123,7 +123,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
         }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
-    reply_after(&call, made, left.as_ref(), &display, |info| FolderCreated { info }).await
+    reply_after(&call, made, left.as_ref(), &display, 0, |info| FolderCreated { info }).await
 }
 
 /// The folder that the path names.

@@ -123,7 +123,7 @@ pub async fn import(mut call: Call) -> Result<Preferred<Imported>> {
     let done = call.change_all(create).await?;
     let created = done.reply.outcome == Outcome::New;
     let display = Display { path: true, ..Display::with_defaults(false) };
-    reply_after(&call, done.reply.loid, done.left.as_ref(), &display, |info| Imported { created, info }).await
+    reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| Imported { created, info }).await
 }
 
 /// Its only file.

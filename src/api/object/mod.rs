@@ -13,6 +13,7 @@ use stet_actors::runtime::Left;
 use super::records::{BulkError, BulkReply, left_of, path_if_shown, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
+use crate::give_way::Place;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
@@ -211,20 +212,22 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 /// The object's record with its path: what creations answer.
 async fn reply_with(call: &Call, object: Loid, left: Option<&Left>) -> Result<Preferred<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    reply_after(call, object, left, &display, |record| record).await
+    reply_after(call, object, left, &display, 0, |record| record).await
 }
 
 /// The reply to a change: of the record as the change has left it, or as it is where that is not known. Another call may have destroyed
-/// the object since, or moved it out of the caller's sight; that makes no failure of the change.
+/// the object since, or moved it out of the caller's sight; that makes no failure of the change. `beside` is about how long what the
+/// reply has beside the record is.
 ///
 /// # Errors
 /// What the store says.
-pub async fn reply_after<T: Serialize + JsonSchema>(
+pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     call: &Call,
     object: Loid,
     left: Option<&Left>,
     display: &Display,
-    reply: impl FnOnce(ChangedRecord) -> T,
+    beside: usize,
+    reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
 ) -> Result<Preferred<T>> {
     let whole = match left_of(call, object, left)? {
         Some(left) => {
@@ -232,8 +235,15 @@ pub async fn reply_after<T: Serialize + JsonSchema>(
                 return Ok(minimal);
             }
             let (tag, record) = left.shown(call, display).await?;
-            let bytes = record.text().len();
-            Enveloped::of(&reply(Changed::Shown(record)), bytes)?.tagged(tag)
+            let bytes = record.text().len() + beside;
+            let place = Place::for_what_was_done(bytes as u64).await;
+            let make = move || {
+                let whole = Enveloped::of(&reply(Changed::Shown(record)), bytes)?;
+                let etag = whole.tag(tag);
+                Ok((whole, etag))
+            };
+            let (whole, etag) = place.work(make).await??;
+            Json::from(whole).with_etag(etag)
         }
         None => Json::of(&reply(Changed::Gone(Removed { id: object.to_string() })))?,
     };

@@ -41,7 +41,7 @@ async fn write_to(mut call: Call, source: Source) -> Result<Preferred<ChangedRec
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_all(write).await?;
-    reply_after(&call, object, done.left.as_ref(), &call.display(), |record| record).await
+    reply_after(&call, object, done.left.as_ref(), &call.display(), 0, |record| record).await
 }
 
 /// The switches of a write, as the query has them.
