@@ -24,7 +24,7 @@ type Map<K, V> = GenericHashMap<K, V, RandomState, DefaultSharedPtr>;
 /// What a call names a post by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostAddress {
-    /// Its loid, or one of its versions'.
+    /// Its loid; that of a version names no post.
     Loid(Loid),
     /// Its uuid.
     Uuid(ObjectUuid),
@@ -170,11 +170,30 @@ impl LiveblogState {
     /// The post so named, if the liveblog holds it.
     pub fn find(&self, address: &PostAddress) -> Option<&Arc<Post>> {
         let loid = match address {
-            PostAddress::Loid(loid) => loid.object(),
+            PostAddress::Loid(loid) => *loid,
             PostAddress::Uuid(uuid) => *self.by_uuid.get(uuid)?,
             PostAddress::Name(name) => *self.by_name.get(&NameKey::of(name)?)?,
         };
         self.posts.get(*self.by_loid.get(&loid)?)
+    }
+
+    /// The same, to be read: the loid of its present version names a post, too.
+    pub fn find_to_read(&self, address: &PostAddress) -> Option<&Arc<Post>> {
+        match address {
+            PostAddress::Loid(loid) if loid.version != 0 => {
+                let found = self.find(&PostAddress::Loid(loid.object()));
+                found.filter(|post| post.record.version == loid.version)
+            }
+            _ => self.find(address),
+        }
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// As [`LiveblogState::get`].
+    pub fn read(&self, address: &PostAddress) -> Result<&Arc<Post>> {
+        self.find_to_read(address).ok_or_else(|| self.not_held(address))
     }
 
     /// The error of a post that is not there, or that a caller may not know of.

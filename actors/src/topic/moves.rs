@@ -54,7 +54,7 @@ impl MoveItems {
         for address in &self.items {
             let not_found = || Error::not_found(address);
             let item = match address {
-                ItemAddress::Loid(loid) => loid.object(),
+                ItemAddress::Loid(loid) => *loid,
                 ItemAddress::Uuid(uuid) => look(Table::Uuids, uuid.0.as_bytes())?.ok_or_else(not_found)?,
             };
             let topic = look(Table::PartOf, &item.to_key())?.ok_or_else(not_found)?;

@@ -19,7 +19,7 @@ use crate::store::{Key, Row};
 /// What a call names an item or subitem by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemAddress {
-    /// Its loid.
+    /// Its loid; that of a version names no item.
     Loid(Loid),
     /// Its uuid.
     Uuid(ObjectUuid),
@@ -176,7 +176,7 @@ impl TopicState {
     /// `ObjectNotFound` when the topic has none of that name.
     pub fn get(&self, address: ItemAddress) -> Result<&Arc<TopicItem>> {
         let loid = match address {
-            ItemAddress::Loid(loid) => Some(loid.object()),
+            ItemAddress::Loid(loid) => Some(loid),
             ItemAddress::Uuid(uuid) => self.by_uuid.get(&uuid).copied(),
         };
         let found = loid.and_then(|loid| self.place_of(loid).ok());
@@ -190,7 +190,7 @@ impl TopicState {
     pub fn place_of(&self, item: Loid) -> Result<(usize, &Arc<TopicItem>)> {
         let found = self.find(id_of(item)).and_then(|(position, line)| Some((position, line.member()?)));
         let not_held = || self.not_held("item", ItemAddress::Loid(item));
-        found.filter(|(_, found)| found.loid() == item.object()).ok_or_else(not_held)
+        found.filter(|(_, found)| found.loid() == item).ok_or_else(not_held)
     }
 
     /// The item so named, which is no subitem.

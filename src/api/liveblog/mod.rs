@@ -97,7 +97,7 @@ impl Open {
 
     /// A post that the caller sees.
     fn seen(&self, address: &PostAddress) -> Result<&Arc<Post>> {
-        let post = self.view.state.get(address)?;
+        let post = self.view.state.read(address)?;
         if self.view.state.sees(&self.sight, post) { Ok(post) } else { Err(self.view.state.not_held(address)) }
     }
 }
@@ -112,7 +112,8 @@ async fn open(call: &Call) -> Result<Open> {
     Open::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
 }
 
-/// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name.
+/// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name. The loid of a
+/// version is for reading alone: where a post is to be changed, it is refused ([`check_whole`]).
 fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
     Ok(match text.parse::<Source>() {
         Ok(Source::Loid(loid)) => PostAddress::Loid(loid),

@@ -117,7 +117,7 @@ fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, Post
         let liveblog = repository.loid_of(&Source::Path(of.to_owned()), database)?;
         return Ok((liveblog.ok_or_else(|| Error::not_found(text))?, PostAddress::Name(name.to_owned())));
     }
-    let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?.object();
+    let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?;
     let liveblog = repository.container_of(post)?.ok_or_else(|| Error::not_found(text))?;
     Ok((liveblog, PostAddress::Loid(post)))
 }

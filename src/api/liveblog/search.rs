@@ -239,7 +239,7 @@ impl Wanted {
                 let mut named = Vec::with_capacity(addresses.len());
                 for post in addresses {
                     way.now_and_then().await;
-                    named.extend(state.find(post));
+                    named.extend(state.find_to_read(post));
                 }
                 Some(named)
             }

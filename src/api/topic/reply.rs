@@ -20,7 +20,7 @@ use super::types::{
     TopicItemInfo, TopicReply, TopicStructure,
 };
 use crate::api::kept::{Asked, KeptParts, Renderings, Seen, ShownPart};
-use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
+use crate::api::object::{Correlate, Removed, check_whole, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::api::settled::{Opened, Unsettled, beside, settled};
 use crate::give_way::{self, GiveWay, LARGE_TEXT};
@@ -460,11 +460,17 @@ pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<Change
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")).into())
 }
 
-/// What a text names an item by.
+/// What a text names an item by that is to be changed, or moved.
+///
+/// # Errors
+/// `ObjectNotFound` for a text that names no item; `InvalidType` for the loid of a version.
 pub(super) fn address(text: &str) -> Result<ItemAddress> {
     use stet_actors::id::Source;
     match text.parse::<Source>() {
-        Ok(Source::Loid(loid)) => Ok(ItemAddress::Loid(loid)),
+        Ok(Source::Loid(loid)) => {
+            check_whole(&loid.into())?;
+            Ok(ItemAddress::Loid(loid))
+        }
         Ok(Source::Uuid(uuid)) => Ok(ItemAddress::Uuid(uuid)),
         _ => Err(Error::not_found(text)),
     }

@@ -405,3 +405,30 @@ fn texts_of_a_post_have_bounds_when_it_is_made_and_when_it_is_changed() {
         }
     }
 }
+
+/// A version's loid must not change a post, and shows nothing that it is not.
+#[test]
+fn the_loid_of_a_version_changes_no_post() {
+    let blog = Blog::new();
+    let post = blog.post(&json!({ "title": "One" }), "one");
+    let before = blog.update(&post, &json!({}), &[content(PAGE)]).ok();
+    assert_eq!(blog.read_post(&post.replacen(".0.", ".2.", 1)).ok(), before, "its present version");
+    blog.remove(&post.replacen(".0.", ".2.", 1)).fails(400, "InvalidType");
+    for number in [1, 42] {
+        let version = post.replacen(".0.", &format!(".{number}."), 1);
+        for call in ["approve", "reject", "pending", "delete"] {
+            blog.set(&version, call).fails(400, "InvalidType");
+        }
+        names(&blog.remove(&version).fails(400, "InvalidType"), &[&version, &post]);
+        blog.update(&version, &json!({ "title": "Two" }), &[]).fails(400, "InvalidType");
+        for call in [blog.read_post(&version), blog.download(&version), blog.attachment(&version, "1")] {
+            call.fails(404, "ObjectNotFound");
+        }
+        includes(
+            &named(&blog.editor, &json!([version])).ok(),
+            &json!({ "items": [], "errors": [{ "source": version }] }),
+        );
+        assert_eq!(blog.search(&json!({ "filters": { "source": [version] } })).ok()["total"], 0);
+    }
+    assert_eq!(blog.read_post(&post).ok(), before);
+}

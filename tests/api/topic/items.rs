@@ -152,3 +152,30 @@ fn many_at_once_on_one_topic_lose_nothing_and_leave_dense_positions() {
     assert_eq!(of(|line| line.starts_with("  ")), CLIENTS * EACH / 4);
     assert_eq!(of(|line| !line.starts_with(['[', ' '])), CLIENTS * EACH * 3 / 4);
 }
+
+/// A version's loid of an item must not change the item.
+#[test]
+fn the_loid_of_a_version_names_no_item() {
+    let desk = Desk::new();
+    let (topic, other, story) = (desk.topic("topic"), desk.topic("other"), desk.story("a.xml"));
+    let item = desk.item(&topic, json!({ "name": "a" }));
+    let below = desk.subitem(&topic, &item, json!({ "name": "x" }));
+    let before = desk.read(&topic).query("limitToChildren", false).ok();
+    for number in [1, 3] {
+        let [version, version_below] = [&item, &below].map(|loid| loid.replacen(".0.", &format!(".{number}."), 1));
+        let (named, body) = (json!({ "name": "b" }), json!({ "title": "d" }));
+        for call in [
+            desk.call("topicitem-put", &[&topic, &version]).json(&named),
+            desk.call("topicitem-delete", &[&topic, &version]),
+            desk.call("topicitem-attach-put", &[&topic, &version, &story]),
+            desk.call("topicsubitem-post", &[&topic, &version]).json(&named),
+            desk.call("topicsubitem-put", &[&topic, &item, &version_below]).json(&named),
+            desk.call("topicsubitem-delete", &[&topic, &version, &below]),
+            desk.call("topicitem-divider-post", &[&topic, &version]).json(&body),
+            desk.move_into(&[&version], &other, None),
+        ] {
+            call.fails(400, "InvalidType");
+        }
+    }
+    assert_eq!(desk.read(&topic).query("limitToChildren", false).ok(), before);
+}

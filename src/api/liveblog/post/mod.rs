@@ -16,6 +16,7 @@ use super::reply::{Beside, post_as_left, post_reply};
 use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
 use super::{Open, address, open};
 use crate::api::form::{self, FilePart, FileRule, Form, Submitted};
+use crate::api::object::check_whole;
 use crate::api::requests::CreateOptions;
 use crate::api::settled::{Unsettled, settled};
 use crate::content::words;
@@ -128,9 +129,13 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
 }
 
-/// The post of the path, which the caller must see: by its loid, so that the command means the same one.
+/// The post of the path, which is to be changed and which the caller must see: by its loid, so that the command means the same one.
 fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
-    let post = open.seen(&address(call, open.loid(), call.param("post"))?)?;
+    let address = address(call, open.loid(), call.param("post"))?;
+    if let PostAddress::Loid(loid) = address {
+        check_whole(&loid.into())?;
+    }
+    let post = open.seen(&address)?;
     Ok(PostAddress::Loid(post.loid()))
 }
 
