@@ -411,10 +411,24 @@ pub async fn move_into(call: Call) -> Result<Preferred<Moved>> {
     }
 }
 
+/// The same error, but where what is no item is an object that the caller may read: it is there, and a topic can't hold it.
+fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
+    if error.code != Code::ObjectNotFound {
+        return error;
+    }
+    let source = error.source.as_deref().unwrap_or_default();
+    let Some(object) = source.parse().ok().and_then(|named| call.find(&named, database).ok()) else { return error };
+    let message = format!("A topic holds items, and `{source}` is of type {}.", object.type_name);
+    Error::new(Code::InvalidForContainer, message).with_source(source)
+}
+
 async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Preferred<Moved>> {
-    let items = sources.given.iter().map(|text| address(text)).collect::<Result<_>>()?;
-    let changeable = call.access().changeable()?;
-    let done = call.change_all(MoveItems { items, target, position, changeable }).await?;
+    let moving = async || {
+        let items = sources.given.iter().map(|text| address(text)).collect::<Result<_>>()?;
+        let changeable = call.access().changeable()?;
+        call.change_all(MoveItems { items, target, position, changeable }).await
+    };
+    let done = moving().await.map_err(|error| no_item(call, error, sources.database))?;
     let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
     let state = Tag::of(&view.state.object().record);
     if let Some(minimal) = call.minimal(target, state)? {

@@ -199,6 +199,19 @@ async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     }
 }
 
+/// The same error, but where what is no object is an item of a topic that the caller may read: it is there, and a plan can't hold it.
+fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
+    if error.code != Code::ObjectNotFound {
+        return error;
+    }
+    let topic = call.app.item(source).and_then(|(topic, _)| call.access().check_own(&topic, source));
+    if topic.is_err() {
+        return error;
+    }
+    let message = format!("A plan holds topics, and `{source}` is an item of one.");
+    Error::new(Code::InvalidForContainer, message).with_source(source)
+}
+
 /// Moves topics into a plan, out of the others that hold them. Those must be plans that the caller may change.
 pub(super) async fn move_topics(
     call: &Call,
@@ -210,7 +223,9 @@ pub(super) async fn move_topics(
     let mut way = GiveWay::new();
     for text in &sources.given {
         way.now_and_then().await;
-        topics.push(call.find(&Source::parse("sources", text)?, sources.database)?.loid);
+        let source = Source::parse("sources", text)?;
+        let found = call.find(&source, sources.database).map_err(|error| no_topic(call, error, &source))?;
+        topics.push(found.loid);
     }
     let moving = MoveTopics { topics, target, position, changeable: call.access().changeable()? };
     let done = call.change_all(moving).await?;

@@ -70,8 +70,8 @@ fn topics_move_between_plans_in_one_step() {
     assert_eq!(all(&tuesday), ["b", "c", "a"]);
     // An item is no topic, and a topic no item.
     let item = desk.item(&a, json!({ "name": "i" }));
-    desk.move_into(&[&item], &monday, None).fails(404, "ObjectNotFound");
-    desk.move_into(&[&c], &a, None).fails(404, "ObjectNotFound");
+    desk.move_into(&[&item], &monday, None).fails(409, "InvalidForContainer");
+    desk.move_into(&[&c], &a, None).fails(409, "InvalidForContainer");
 }
 
 #[test]
