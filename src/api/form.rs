@@ -151,7 +151,8 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
         let rule = rules.iter().find(|rule| rule.name == name);
         let once = name == "options" || rule.is_some_and(|rule| !rule.many);
         if once && !seen.insert(name.clone()) {
-            return Err(Error::new(Code::InvalidBody, format!("The form has the part `{name}` twice.")));
+            let message = format!("The form has the part `{name}` twice.");
+            return Err(Error::new(Code::InvalidBody, message).with_detail("part", name));
         }
         match rule {
             _ if name == "options" => {
@@ -224,7 +225,7 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>
     if let Some(long) = media_type.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
         let message =
             format!("The type of the part `{}` has {long} bytes; at most {MAX_NAME_BYTES} are allowed.", rule.name);
-        return Err(Error::new(Code::InvalidBody, message));
+        return Err(Error::new(Code::InvalidBody, message).with_detail("part", rule.name));
     }
     let mut upload = into.contents.upload(into.room);
     let mut head = Gathered::new(into.room);

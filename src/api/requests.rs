@@ -101,7 +101,7 @@ impl SourceList {
             return Ok(self.texts);
         }
         let message = format!("`{field}` has {listed} entries; at most {limit} are allowed.");
-        Err(Error::new(Code::TooLarge, message))
+        Err(Error::new(Code::TooLarge, message).with_detail("limit", limit))
     }
 }
 

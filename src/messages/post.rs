@@ -122,7 +122,9 @@ impl Messages {
             let message = format!("The body is not as it must be at `$.{field}`: {what}.");
             Error::new(Code::InvalidBody, message).with_detail("path", format!("$.{field}"))
         };
-        let large = |field: &str, most: usize| Error::new(Code::TooLarge, format!("`{field}` may have {most} bytes."));
+        let large = |field: &str, most: usize| {
+            Error::new(Code::TooLarge, format!("`{field}` may have {most} bytes.")).with_detail("limit", most)
+        };
         if mail.recipients.is_empty() {
             return Err(wrong("recipients", "names of users or groups are wanted"));
         }
@@ -142,8 +144,9 @@ impl Messages {
             return Err(large("body", self.bounds.body_bytes));
         }
         if mail.attachments.len() > self.bounds.attachments {
-            let message = format!("A message may have {} attachments.", self.bounds.attachments);
-            return Err(Error::new(Code::TooLarge, message));
+            let most = self.bounds.attachments;
+            let message = format!("A message may have {most} attachments.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
         }
         Ok(())
     }
@@ -151,7 +154,8 @@ impl Messages {
     /// The names as the directory has them, and all users who receive what goes to them.
     async fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
         let most = self.bounds.recipients;
-        let too_many = || Error::new(Code::TooLarge, format!("A message may go to {most} users."));
+        let too_many =
+            || Error::new(Code::TooLarge, format!("A message may go to {most} users.")).with_detail("limit", most);
         if names.len() > most {
             return Err(too_many());
         }

@@ -51,7 +51,8 @@ fn what_an_expression_finds_is_told_source_by_source() {
     for xpath in ["//p[", "", "count(//p)", "$x", "unknown()", "//p[1][", &"(".repeat(100), &"x".repeat(2000)] {
         find(&desk, json!(first), xpath).fails(400, "InvalidXPath");
     }
-    desk.call("crossreference-get-post", &[]).json(&json!({ "xpath": "//p" })).fails(400, "InvalidBody");
+    let nothing = desk.call("crossreference-get-post", &[]).json(&json!({ "xpath": "//p" })).fails(400, "InvalidBody");
+    assert_eq!(nothing["details"]["path"], "$.source");
     desk.call("crossreference-get-post", &[]).json(&json!({ "source": first })).fails(400, "InvalidBody");
 }
 

@@ -241,6 +241,8 @@ impl Answer {
         let mut json = self.json();
         assert_eq!(json["status"], "error");
         assert_eq!(json["result"]["code"], format!("CMS.{code}"), "{json}");
+        // Whatever it is that is too large, the reference promises to say how large it may be.
+        assert!(code != "TooLarge" || json["result"]["details"]["limit"].is_u64(), "{json}");
         json["result"].take()
     }
 

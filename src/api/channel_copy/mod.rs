@@ -74,6 +74,7 @@ fn channel_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<C
         Some(name) => site.channel(name).ok_or_else(|| unknown("channel", name, site.channels.list()))?,
         None => site.default_channel().ok_or_else(|| {
             Error::new(Code::InvalidBody, "`channel` must be named: the site configuration has no default one.")
+                .with_detail("path", "$.channel")
         })?,
     };
     if channel.compound {

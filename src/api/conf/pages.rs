@@ -73,7 +73,7 @@ fn channel_of<'s>(content: &'s SiteContent, named: Option<&str>) -> Result<&'s C
         None => site.default_channel(),
     };
     let missing = "`channel` must be named: the site configuration has no default one.";
-    named.ok_or_else(|| Error::new(Code::InvalidBody, missing))
+    named.ok_or_else(|| Error::new(Code::InvalidBody, missing).with_detail("path", "$.channel"))
 }
 
 /// `POST /v3/conf/{source}/pageaccessories`

@@ -185,7 +185,8 @@ pub async fn find(call: Call) -> Result<Json<BulkReply<Ready<References>>>> {
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
     if sources.is_empty() {
-        return Err(Error::new(Code::InvalidBody, "`source` or `sources` must say which objects are looked through."));
+        let message = "`source` or `sources` must say which objects are looked through.";
+        return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.source"));
     }
     let looking = Looking { sources, only, next: 0, xpath, database, budget: BUDGET, left: BUDGET };
     let listing = Listing::of(&call, looking, |items, errors| BulkReply { items, errors }).await?;

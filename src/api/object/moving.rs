@@ -66,7 +66,8 @@ pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {
-        return Err(Error::new(Code::InvalidBody, "`folder` or `folderPath` must say where the object goes."));
+        let message = "`folder` or `folderPath` must say where the object goes.";
+        return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.folder"));
     };
     let folder = call.find_for(Privilege::Create, &source, object.database)?;
     check_place(&folder, &source.to_string())?;

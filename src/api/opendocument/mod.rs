@@ -218,7 +218,8 @@ pub async fn open_named(call: Call) -> Result<Json<OpenDocument>> {
 pub async fn open_one(call: Call) -> Result<Json<OpenDocument>> {
     let request: OpenRequest = call.json().await?;
     let Some(source) = request.source.as_deref().filter(|source| !source.is_empty()) else {
-        return Err(Error::new(Code::InvalidBody, "`source` must say which container is to be opened."));
+        return Err(Error::new(Code::InvalidBody, "`source` must say which container is to be opened.")
+            .with_detail("path", "$.source"));
     };
     let source = Source::parse("source", source)?;
     open(call, request, source).await

@@ -37,7 +37,8 @@ fn a_container_is_opened_with_its_members_content_and_lock() {
     let named =
         desk.call("opendocument-post", &[]).json(&json!({ "source": format!("{}/story.xml", desk.folder) })).ok();
     assert_eq!(named["info"]["id"], bundle);
-    desk.call("opendocument-post", &[]).json(&json!({})).fails(400, "InvalidBody");
+    let nothing = desk.call("opendocument-post", &[]).json(&json!({})).fails(400, "InvalidBody");
+    assert_eq!(nothing["details"]["path"], "$.source");
 }
 
 /// What checks out is a change: it is held to `If-Match` and has a key, though who only reads may call it.

@@ -60,7 +60,9 @@ fn a_form_may_have_its_parts_in_any_order_and_no_options() {
     let binary = json!({ "virtualAttributes": { "contentType": "application/octet-stream" } });
     let plain = form(&[content]).gives(&json!({ "title": "", "status": "approved", "info": binary }));
     assert_eq!(plain["content"], Value::Null);
-    names(&form(&[content, content]).fails(400, "InvalidBody"), &["`content` twice"]);
+    let twice = form(&[content, content]).fails(400, "InvalidBody");
+    names(&twice, &["`content` twice"]);
+    assert_eq!(twice["details"]["part"], "content");
     names(&form(&[options]).fails(400, "InvalidBody"), &["`content`"]);
     for wrong in ["[]", "{\"title\": 1}"] {
         form(&[&format!("name=\"options\"\r\n\r\n{wrong}"), content]).fails(400, "InvalidBody");

@@ -76,7 +76,8 @@ fn a_folder_takes_along_all_that_lies_in_it_and_nothing_else_changes() {
     to(&Server::shared().user("admin"), "/", &top).fails(409, "InvalidForContainer");
     let same = client.call("object-get", &[&from]).ok()["revision"].clone();
     assert_eq!(to(&client, &from, &format!("{top}/to")).ok()["revision"], same, "it is there already");
-    client.call("stet-object-move-post", &[&from]).json(&json!({})).fails(400, "InvalidBody");
+    let nowhere = client.call("stet-object-move-post", &[&from]).json(&json!({})).fails(400, "InvalidBody");
+    assert_eq!(nowhere["details"]["path"], "$.folder");
 
     let here = client.story(&target, "same");
     let named = folder(&client, &format!("{top}/more/same"));
