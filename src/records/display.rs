@@ -141,7 +141,7 @@ impl Display {
     /// does not name, names as null or gives as an empty text stays as it is.
     ///
     /// # Errors
-    /// `InvalidParameter` for an option that is something else.
+    /// `InvalidParameter` for an option that is something else; `InvalidBody` for `options` that are no object.
     pub fn with(mut self, said: Said) -> Result<Display> {
         for options in [said.above, said.under] {
             if let Some(fault) = options.fault {
@@ -203,6 +203,8 @@ impl Options {
                     serde_json::Deserializer::from_str(value.get())
                         .deserialize_map(Members(under, None))
                         .map_err(A::Error::custom)?;
+                } else if value.get() != "null" {
+                    self.fault.get_or_insert_with(no_object);
                 }
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -261,6 +263,12 @@ pub(crate) fn check_web_product(text: &str) -> Result<()> {
     let message =
         format!("`{WEB_PRODUCT}` must be a text of at most {MAX_WEB_PRODUCT_BYTES} bytes, but has {}.", text.len());
     Err(Error::new(Code::InvalidParameter, message))
+}
+
+/// `options` may be left out or null; whoever means something by another value would not be heard.
+fn no_object() -> Error {
+    Error::new(Code::InvalidBody, "The body is not as it must be at `$.options`: an object is wanted.")
+        .with_detail("path", "$.options")
 }
 
 /// A boolean in a body: clients send it as JSON boolean, number or text.
@@ -372,9 +380,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_says_nothing() {
-        for body in [json!({"options": "showXml"}), json!({"options": ["showXml"]}), json!({"option": {"showXml": 7}})]
-        {
+    fn options_are_an_object_or_nothing() {
+        for options in [json!("showXml"), json!(""), json!(["showXml"]), json!(5), json!(false)] {
+            let error = read(json!({"options": options})).unwrap_err();
+            assert_eq!((error.code, &error.details.unwrap()["path"]), (Code::InvalidBody, &json!("$.options")));
+        }
+        for body in [json!({"options": null}), json!({"options": {}}), json!({"option": {"showXml": 7}})] {
             assert_eq!(read(body).unwrap(), Display::with_defaults(false));
         }
     }

@@ -98,6 +98,10 @@ fn a_list_without_sources_is_refused() {
     for body in [json!({}), json!({ "sources": "a" }), json!({ "sources": [{}] })] {
         list(body).fails(400, "InvalidBody");
     }
+    for options in [json!("x"), json!(5), json!(["x"])] {
+        let refused = list(json!({ "sources": [], "options": options })).fails(400, "InvalidBody");
+        assert_eq!(refused["details"]["path"], "$.options");
+    }
     assert_eq!(list(json!([])).ok(), json!({ "items": [], "errors": [] }));
     list(json!(vec!["/nowhere"; 10_001])).fails(413, "TooLarge");
 }
