@@ -21,7 +21,7 @@ use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Ready;
 use crate::limits::Room;
-use crate::records::{Cached, Display};
+use crate::records::Cached;
 
 pub mod routes;
 
@@ -265,6 +265,7 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         .map_err(|_| Error::new(Code::InvalidXPath, format!("There is no node at {}.", request.index)))?;
     let (source, target) = (call.source("source")?, Arc::<str>::from(request.target));
     check_whole(&source)?;
+    let display = call.display_of_body().await?;
     for _ in 0..ATTEMPTS {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
         let (xpath, target, mut budget) = (xpath.clone(), target.clone(), BUDGET);
@@ -290,7 +291,6 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         let write = WriteContent { object: record.loid, body, switches, lasts_s };
         let done = call.change_all(Rewrite { write, from }).await?;
         if done.reply {
-            let display = Display::with_defaults(false);
             let bytes = before.text().len() + after.text().len();
             let reply = move |info| SetReply { info, before, after };
             return reply_after(&call, record.loid, done.left.as_ref(), &display, bytes, reply).await;

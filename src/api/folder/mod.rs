@@ -105,6 +105,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
             return Err(Error::new(Code::InvalidName, message));
         }
     };
+    let display = call.display_over(Display { path: true, ..call.display() }).await?;
     let place = app.destination(&call, parent, database)?;
     let (made, left) = match name {
         Some(name) => {
@@ -122,7 +123,6 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
             (place.folder, done.left)
         }
     };
-    let display = Display { path: true, ..call.display_of_body().await? };
     reply_after(&call, made, left.as_ref(), &display, 0, |info| FolderCreated { info }).await
 }
 

@@ -147,7 +147,7 @@ pub async fn outbox(call: Call) -> Result<Json<MessageList>> {
 pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     owner(&call, Privilege::Create)?;
     let request: MailRequest = call.json().await?;
-    let database = call.database()?;
+    let (database, display) = (call.database()?, call.display_of_body().await?);
     let mut attachments = Vec::new();
     let mut way = GiveWay::new();
     for source in request.attachments.unwrap_or_default().read_field(&call.app, "attachments")? {
@@ -169,7 +169,7 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
         sent_ms: message.sent_ms,
         read: true,
     };
-    let attached = Attached { loids: loids(&message), next: 0, display: call.display() };
+    let attached = Attached { loids: loids(&message), next: 0, display };
     let listing = Listing::of(&call, attached, |attachments, _| view(message, &entry, attachments)).await?;
     Ok(listing.answer(call))
 }

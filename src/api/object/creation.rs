@@ -16,7 +16,7 @@ use {
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
-use super::{ChangedRecord, reply_with};
+use super::{ChangedRecord, display_with_path, reply_with};
 use crate::api::attributes::{Given, written};
 use crate::api::form::{self, FilePart, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
@@ -131,7 +131,7 @@ async fn make(
     content: Option<NewContent>,
     template: Option<&Cached>,
 ) -> Result<Preferred<ChangedRecord>> {
-    let app = &call.app;
+    let (app, display) = (&call.app, display_with_path(call).await?);
     // Both kinds of calls have one by now.
     let name = options.name.take().unwrap_or_default();
     let database = database_named(call, options.database_id.as_ref())?;
@@ -184,7 +184,7 @@ async fn make(
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
     let created = call.change_all(create).await?;
-    reply_with(call, created.reply.loid, created.left.as_ref()).await
+    reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
 /// The status that is asked for, and the one that a new object of a database gets without one: the workflow's first.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::error::Result;
 
-use super::{ChangedRecord, reply_with, target};
+use super::{ChangedRecord, display_with_path, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
@@ -20,20 +20,21 @@ pub struct UnlockRequest {
 
 /// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
 pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
+    let display = display_with_path(&call).await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_all(take).await?;
-    reply_with(&call, object, done.left.as_ref()).await
+    reply_with(&call, object, done.left.as_ref(), &display).await
 }
 
 /// `POST /v3/object/{source}/unlock`
 pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let request: UnlockRequest = call.json().await?;
+    let (request, display): (UnlockRequest, _) = (call.json().await?, display_with_path(&call).await?);
     let source = call.source("source")?;
     let object = target(&call, Privilege::Write, &source, call.database()?)?;
     let record = call.find(&source, call.database()?)?;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     let unlock = Unlock { object, force: request.force, may_break };
     let done = call.change_all(unlock).await?;
-    reply_with(&call, object, done.left.as_ref()).await
+    reply_with(&call, object, done.left.as_ref(), &display).await
 }

@@ -209,10 +209,23 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
     Ok(Reply::text(record.loid.at_version(record.version).to_string()))
 }
 
-/// The object's record with its path: what creations answer.
-async fn reply_with(call: &Call, object: Loid, left: Option<&Left>) -> Result<Preferred<ChangedRecord>> {
-    let display = Display { path: true, ..Display::with_defaults(false) };
-    reply_after(call, object, left, &display, 0, |record| record).await
+/// What the reply to a change shows of an object: its path too, unless the body says something else. Asked for before the change,
+/// which a body that says nonsense must not make.
+///
+/// # Errors
+/// `InvalidParameter`, `InvalidBody`.
+async fn display_with_path(call: &Call) -> Result<Display> {
+    call.display_over(Display { path: true, ..Display::with_defaults(false) }).await
+}
+
+/// The object's record: what most changes of one answer.
+async fn reply_with(
+    call: &Call,
+    object: Loid,
+    left: Option<&Left>,
+    display: &Display,
+) -> Result<Preferred<ChangedRecord>> {
+    reply_after(call, object, left, display, 0, |record| record).await
 }
 
 /// The reply to a change: of the record as the change has left it, or as it is where that is not known. Another call may have destroyed

@@ -209,6 +209,7 @@ pub const ROUTES: &[Route] = &[
             OBJECT,
             PathParam { name: "version", kind: Kind::Integer, needs: None, about: "number of the old version" },
         ],
+        body: optional::<Value>(Size::Short),
         handler: handler!(object::restore_version),
         ..POST
     },
@@ -219,6 +220,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Lock an object for this session.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
+        body: optional::<Value>(Size::Short),
         handler: handler!(object::lock),
         ..POST
     },

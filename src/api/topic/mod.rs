@@ -423,6 +423,7 @@ fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
 }
 
 async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Preferred<Moved>> {
+    let display = call.display_of_body().await?;
     let moving = async || {
         let items = sources.given.iter().map(|text| address(text)).collect::<Result<_>>()?;
         let changeable = call.access().changeable()?;
@@ -436,7 +437,7 @@ async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Opti
     }
     let found = done.reply.lines.iter().filter_map(|done| view.state.place_of(done.item).ok());
     let items = found.map(|(position, item)| MovedLine { id: item.loid(), position }).collect();
-    let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
+    let info = info_of(&call.app, &view.state, &display).await?;
     let revisions = done.reply.revisions.iter().copied().map(MoveRevision::from).collect();
     Ok(Json::of(&MovedReply { info, items, revisions })?.with_etag(ETag::new(state, "change")).shown().into())
 }

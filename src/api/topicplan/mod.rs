@@ -219,6 +219,7 @@ pub(super) async fn move_topics(
     sources: &Sources,
     position: Option<i64>,
 ) -> Result<Preferred<Moved>> {
+    let display = call.display_of_body().await?;
     let mut topics = Vec::with_capacity(sources.given.len());
     let mut way = GiveWay::new();
     for text in &sources.given {
@@ -240,7 +241,7 @@ pub(super) async fn move_topics(
         let position = *places.get(&done.topic.to_number())?;
         Some(MovedLine { id: done.topic, position })
     });
-    let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
+    let info = info_of(&call.app, &view.state, &display).await?;
     let revisions = done.reply.revisions.iter().copied().map(MoveRevision::from).collect();
     let reply = MovedReply { info, items: found.collect(), revisions };
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag_of(&view), "change")).shown().into())

@@ -1,6 +1,5 @@
 //! Bodies that are no bodies (docs/api/README.md, "Bodies").
 
-use super::cases::Body;
 use super::*;
 
 #[test]

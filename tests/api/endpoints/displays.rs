@@ -1,5 +1,7 @@
 //! Display options (docs/api/README.md, "Display options").
 
+use serde_json::json;
+
 use super::*;
 
 /// Whether a record in a reply has this member.
@@ -70,5 +72,76 @@ fn each_display_has_a_tag_of_its_own_and_is_given_to_nobody_else() {
         tags.sort();
         tags.dedup();
         faults.expect(tags.len() == queries.len(), || format!("{}: {tags:?}", case.id));
+    });
+}
+
+/// The JSON object that a call has as its body, or could have.
+fn body_of(made: &Made) -> Option<serde_json::Map<String, Value>> {
+    match &made.body {
+        Body::None => Some(serde_json::Map::new()),
+        Body::Json(Value::Object(body)) => Some(body.clone()),
+        _ => None,
+    }
+}
+
+/// The endpoints that take JSON.
+fn takes_json(endpoint: &Endpoint) -> bool {
+    endpoint.body != "none" && !endpoint.multipart && !endpoint.older()
+}
+
+/// The endpoints whose bodies say nothing of the display: they show short records, whatever is asked for.
+const SHORT: [&str; 2] = ["stet-object-correlate-post", "stet-object-uncorrelate-post"];
+
+#[test]
+fn options_that_are_no_object_are_refused_wherever_a_body_may_have_some() {
+    let about = |endpoint: &Endpoint| takes_json(endpoint) && !SHORT.contains(&endpoint.id.as_str());
+    on_each(60, about, |faults, case, corner| {
+        let answer = (case.make)(corner).call(&corner.client, case.id).send();
+        // Whether a body has options is told by what is shown.
+        if !has(&answer.json(), "pstate") {
+            return;
+        }
+        for options in [json!("x"), json!(5), json!(["x"])] {
+            let made = (case.make)(corner);
+            let Some(mut body) = body_of(&made) else { return };
+            body.insert("options".to_owned(), options);
+            let made = Made { body: Body::Json(Value::Object(body)), ..made };
+            let answer = made.call(&corner.client, case.id).send();
+            let path = &answer.json()["result"]["details"]["path"];
+            let well = answer.status == 400 && code(&answer) == "InvalidBody" && path == "$.options";
+            faults.expect(well, || format!("{}: {:?}", case.id, lasting(&answer)));
+        }
+    });
+}
+
+#[test]
+fn a_body_says_what_is_shown_and_is_refused_before_anything_changes() {
+    let about = |endpoint: &Endpoint| takes_json(endpoint) && !SHORT.contains(&endpoint.id.as_str());
+    on_each(40, about, |faults, case, corner| {
+        let answer = (case.make)(corner).call(&corner.client, case.id).send();
+        if !has(&answer.json(), "pstate") {
+            return;
+        }
+        for (said, wanted) in [
+            (json!({ "options": { "showXml": true } }), 200),
+            (json!({ "showXml": true }), 200),
+            (json!({ "options": { "showXml": "perhaps" } }), 400),
+        ] {
+            let made = (case.make)(corner);
+            let Some(mut body) = body_of(&made) else { return };
+            let options = said["options"].as_object().cloned().unwrap_or_default();
+            if let (Some(Value::Object(there)), false) = (body.get_mut("options"), options.is_empty()) {
+                there.extend(options);
+            } else {
+                body.extend(said.as_object().cloned().unwrap_or_default());
+            }
+            let made = Made { body: Body::Json(Value::Object(body)), ..made };
+            let answer = made.call(&corner.client, case.id).send();
+            let well = match wanted {
+                200 => answer.status == 200 && has(&answer.json(), "attributesXml"),
+                _ => answer.status == 400 && code(&answer) == "InvalidParameter",
+            };
+            faults.expect(well, || format!("{} {said}: {:?}", case.id, lasting(&answer)));
+        }
     });
 }

@@ -13,7 +13,7 @@ mod sources;
 use serde_json::Value;
 
 pub use self::cases::Corner;
-use self::cases::{CASES, Case, ELSEWHERE, Kind, Made};
+use self::cases::{Body, CASES, Case, ELSEWHERE, Kind, Made};
 use super::http::Faults;
 use crate::harness::*;
 
