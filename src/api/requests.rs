@@ -241,6 +241,12 @@ impl CreateOptions {
     }
 }
 
+/// Whether the caller has what they make checked out at the end. It is checked in, unless they say otherwise; what is not checked in
+/// is released if they say so.
+pub fn stays_checked_out(check_in: Option<bool>, keep_checked_out: Option<bool>, unlock: Option<bool>) -> bool {
+    if check_in.unwrap_or(true) { keep_checked_out.unwrap_or(false) } else { !unlock.unwrap_or(false) }
+}
+
 /// A number or name of a database, as a text or a number (docs/api/README.md, "Databases").
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a database must be a number or a name")]
@@ -275,7 +281,7 @@ pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<Data
 /// A folder where something is to be made: `folder` (any source) or `folderPath`.
 ///
 /// # Errors
-/// `InvalidBody` naming the field.
+/// `InvalidPath` naming the field.
 pub fn folder_source(folder: Option<&str>, folder_path: Option<&str>) -> Result<Option<Source>> {
     let parse = |field: &str, text: &str| {
         text.parse::<Source>().map_err(|_| {

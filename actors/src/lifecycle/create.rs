@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NewParts;
 use super::imported::{Imported, TURN};
-use crate::checkout::{check_lock, spread};
+use crate::checkout::{check_lock, lock_of, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
 use crate::error::{Code, Error, Result};
@@ -53,6 +53,9 @@ pub struct NewObject {
     pub mode: CreateMode,
     /// Whose object that is there the caller may change.
     pub reach: Reach,
+    /// Whether the caller has it checked out at the end: seconds without use after which the lock ends. Else an object that is there
+    /// keeps the lock that it has.
+    pub checked_out_s: Option<u64>,
     /// Epoch seconds, where it is not now.
     pub created: Option<u64>,
     /// What it keeps, if it comes from another repository.
@@ -83,6 +86,7 @@ impl NewObject {
             parts: NewParts::of::<F>(new),
             mode: CreateMode::Exception,
             reach: Reach::All,
+            checked_out_s: None,
             created: None,
             imported: None,
         }
@@ -315,6 +319,7 @@ impl NewObject {
             suid: self.suid.clone(),
             status: self.status.clone().or_else(|| self.initial_status.clone()),
             content: self.content.as_ref().map(|new| new.content.clone()),
+            lock: self.checked_out_s.map(|lasts_s| lock_of(None, lasts_s, context)),
             ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
         if let Some(imported) = &self.imported {
@@ -348,6 +353,9 @@ impl NewObject {
         given(&self.issue_date.as_ref().map(|date| date.text().clone()), &mut record.issue_date);
         given(&self.status, &mut record.status);
         given(&self.suid, &mut record.suid);
+        if let Some(lasts_s) = self.checked_out_s {
+            record.lock = Some(lock_of(record.lock_at(context.now_s()), lasts_s, context));
+        }
         if let Some(new) = &self.content {
             let replaced = match mode {
                 CreateMode::Replace if record.version > 0 => {

@@ -11,6 +11,7 @@ use stet_actors::object::{FamilyKind, Record, Text};
 use super::bundle::check_bundle;
 use super::object::{ChangedRecord, Removed};
 use super::records::record_after;
+use super::requests::stays_checked_out;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::prefer::Preferred;
@@ -108,8 +109,7 @@ impl ChannelCopyRequest {
         if inherit.as_ref().is_some_and(|inherit| inherit.channel == channel) {
             return Err(Error::parameter("inheritFrom", &*channel, "another channel than that of the copy"));
         }
-        let (keep, unlock) = (self.keep_checked_out.unwrap_or(false), self.unlock.unwrap_or(false));
-        let checked_out = if self.check_in.unwrap_or(true) { keep } else { !unlock };
+        let checked_out = stays_checked_out(self.check_in, self.keep_checked_out, self.unlock);
         Ok(Wanted { channel, inherit, checked_out })
     }
 }

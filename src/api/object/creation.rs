@@ -7,7 +7,7 @@ use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, IssueDate, NewContent, Record, Text};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, Text};
 use stet_actors::web_container::WebContainer;
 use stet_xml::Limits;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -19,7 +19,7 @@ use {
 use super::{ChangedRecord, display_with_path, reply_with};
 use crate::api::attributes::{Given, written};
 use crate::api::form::{self, FilePart, FileRule, Submitted};
-use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
+use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use crate::api::template::Template;
 use crate::give_way;
 use crate::http::app::App;
@@ -61,8 +61,42 @@ pub struct CreateObject {
     usage_tickets: Option<Given>,
     /// Story family.
     suid: Option<String>,
+    /// When the name is taken.
     create_mode: Option<WireCreateMode>,
-    options: Option<Object<CreateOptions>>,
+    /// Whether it is checked in at once: else it stays checked out, unless `unlock`.
+    check_in: Option<bool>,
+    /// Without a check-in: whether the caller does not have it checked out at the end.
+    unlock: Option<bool>,
+    /// Whether the caller has it checked out at the end, though it is checked in.
+    keep_checked_out: Option<bool>,
+    options: Option<Object<ObjectOptions>>,
+}
+
+/// What may stand under `options` of the creation of an object, too, and wins there.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectOptions {
+    /// When the name is taken.
+    create_mode: Option<WireCreateMode>,
+    /// Whether it is checked in at once: else it stays checked out, unless `unlock`.
+    check_in: Option<bool>,
+    /// Without a check-in: whether the caller does not have it checked out at the end.
+    unlock: Option<bool>,
+    /// Whether the caller has it checked out at the end, though it is checked in.
+    keep_checked_out: Option<bool>,
+}
+
+impl CreateObject {
+    /// How it is made: what `options` say, and what they leave open, as the top has it.
+    fn how(&self) -> ObjectOptions {
+        let inner = self.options.as_ref().map(|Object(inner)| *inner).unwrap_or_default();
+        ObjectOptions {
+            create_mode: inner.create_mode.or(self.create_mode),
+            check_in: inner.check_in.or(self.check_in),
+            unlock: inner.unlock.or(self.unlock),
+            keep_checked_out: inner.keep_checked_out.or(self.keep_checked_out),
+        }
+    }
 }
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
@@ -92,7 +126,9 @@ fn named_as_template(options: &mut CreateObject, template: &Record) {
     if options.name.as_deref().is_none_or(str::is_empty) {
         options.name = Some(template.name.to_string());
         options.create_mode = Some(WireCreateMode::AutoRename);
-        options.options = None;
+        if let Some(Object(inner)) = &mut options.options {
+            inner.create_mode = None;
+        }
     }
 }
 
@@ -181,7 +217,10 @@ async fn make(
     object.issue_date = issue_date.clone();
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
-    object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
+    let how = options.how();
+    object.mode = how.create_mode.map_or(CreateMode::Exception, CreateMode::from);
+    let checked_out = stays_checked_out(how.check_in, how.keep_checked_out, how.unlock);
+    object.checked_out_s = checked_out.then_some(app.config.auth.lock_idle_seconds);
     let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
     let created = call.change_all(create).await?;
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await

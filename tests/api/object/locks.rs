@@ -195,3 +195,43 @@ fn of_sixteen_sessions_that_lock_at_once_one_gets_the_lock() {
     let outcomes = at_once(|_| lock(&Server::shared().login("editor"), &loid).send().status);
     assert_eq!(outcomes.iter().filter(|status| **status == 200).count(), 1, "{outcomes:?}");
 }
+
+#[test]
+fn a_creation_says_whether_the_object_stays_checked_out() {
+    let (desk, twin, _) = people();
+    let make = |name: &str, options: Value| desk.create(name, b"one", options);
+    for (number, (options, held)) in [
+        (json!({}), false),
+        (json!({ "options": { "checkIn": true } }), false),
+        (json!({ "options": { "checkIn": false } }), true),
+        (json!({ "checkIn": false }), true),
+        (json!({ "checkIn": false, "options": { "checkIn": true } }), false),
+        (json!({ "options": { "checkIn": false, "unlock": true } }), false),
+        (json!({ "options": { "keepCheckedOut": true } }), true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let made = make(&format!("{number}.xml"), options.clone()).ok();
+        let holder = if held { json!("editor") } else { Value::Null };
+        assert_eq!((&made["locker"]["id"], &made["version"]), (&holder, &json!(1)), "{options}");
+        assert_eq!(locker(&twin, &id(&made)), holder, "{options}");
+    }
+    // The lock is one as any other: it keeps others out, stays when the object gets a version, and is given back.
+    let loid = id(&make("kept.xml", json!({ "checkIn": false })).ok());
+    write(&twin, &loid, "", b"two").fails(403, "ObjectLockedByMe");
+    let again = make("kept.xml", json!({ "createMode": "NEW_VERSION" })).gives(&json!({ "id": loid, "version": 2 }));
+    assert_eq!(again["locker"]["id"], "editor");
+    unlock(&desk, &loid, false).ok();
+    make("kept.xml", json!({ "options": { "createMode": "REPLACE", "checkIn": false } }))
+        .gives(&json!({ "id": loid, "version": 2, "locker": { "id": "editor" } }));
+
+    for field in ["checkIn", "unlock", "keepCheckedOut"] {
+        let refused = make("wrong.xml", json!({ "options": { field: "maybe" } })).fails(400, "InvalidBody");
+        assert_eq!(refused["details"]["path"], format!("$.options.{field}"));
+    }
+    let template = json!({ "folder": desk.folder, "options": { "checkIn": false } });
+    let path = format!("{}/kept.xml", desk.folder);
+    let made = desk.call("stet-object-create-from-template-post", &[]).query("path", path).json(&template).ok();
+    assert_eq!(made["locker"]["id"], "editor");
+}
