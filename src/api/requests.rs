@@ -161,6 +161,37 @@ enum ObjectListSchema {
     Bare(Vec<String>),
 }
 
+/// The schema of an object list that may name items of a drawer by the ids of their shortcuts, as numbers, too. It is read as
+/// [`ObjectListRequest`].
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
+pub enum ItemListRequest {
+    /// With options beside.
+    Full {
+        /// Objects as loids, uuids or paths, or ids of shortcuts.
+        sources: Vec<ItemRef>,
+        /// Where paths are looked up; the main one without it.
+        #[schemars(rename = "databaseId")]
+        database_id: Option<DatabaseRef>,
+        /// Display options.
+        options: Option<Value>,
+    },
+    /// The sources alone.
+    Bare(Vec<ItemRef>),
+}
+
+/// An object as loid, uuid or path, or the id of a shortcut.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
+pub enum ItemRef {
+    /// Any of them.
+    Text(String),
+    /// The id of a shortcut.
+    Number(u64),
+}
+
 impl<'de> Deserialize<'de> for ObjectListRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

@@ -60,6 +60,33 @@ pub(crate) fn whole() -> &'static Value {
     &DOCUMENT.whole
 }
 
+/// What is wrong with a JSON body that an operation is sent, as the document describes it.
+pub(crate) fn fault_of_body(method: &str, path: &str, body: &Value) -> Option<String> {
+    let operation = format!("/paths/{}/{}", escaped(path), method.to_ascii_lowercase());
+    DOCUMENT.validator(&format!("{operation}/requestBody/content/application~1json/schema")).fault_of(body)
+}
+
+/// What a schema finds wrong.
+trait Faults {
+    fn fault_of(&self, json: &Value) -> Option<String>;
+}
+
+impl Faults for Validator {
+    fn fault_of(&self, json: &Value) -> Option<String> {
+        if self.is_valid(json) {
+            return None;
+        }
+        let faults: Vec<_> = self
+            .iter_errors(json)
+            .map(|error| {
+                let text: String = error.to_string().chars().take(300).collect();
+                format!("at `{}` {text}", error.instance_path())
+            })
+            .collect();
+        Some(faults.join("; "))
+    }
+}
+
 impl Document {
     fn read() -> Document {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/openapi.json");
@@ -114,18 +141,7 @@ impl Document {
             Ok(json) => json,
             Err(error) => return Some(format!("it is no JSON: {error}")),
         };
-        let validator = self.validator(&format!("{response}/content/{}/schema", escaped(described)));
-        if validator.is_valid(&json) {
-            return None;
-        }
-        let faults: Vec<_> = validator
-            .iter_errors(&json)
-            .map(|error| {
-                let text: String = error.to_string().chars().take(300).collect();
-                format!("at `{}` {text}", error.instance_path())
-            })
-            .collect();
-        Some(faults.join("; "))
+        self.validator(&format!("{response}/content/{}/schema", escaped(described))).fault_of(&json)
     }
 
     fn validator(&self, place: &str) -> Arc<Validator> {

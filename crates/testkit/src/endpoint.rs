@@ -105,6 +105,11 @@ impl Endpoint {
         }
     }
 
+    /// What is wrong with a JSON body for it, as the document describes it; `None`: nothing.
+    pub fn fault_of_body(&self, body: &Value) -> Option<String> {
+        document::fault_of_body(&self.method, &self.path, body)
+    }
+
     /// Whether it belongs to the older surface, which has no envelope.
     pub fn older(&self) -> bool {
         !self.path.starts_with("/v3/")

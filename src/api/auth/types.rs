@@ -1,8 +1,8 @@
 //! Login, logout and the connection on the wire.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
 
@@ -13,19 +13,33 @@ use crate::records::display::parse_boolean;
 /// Body of a login; on the older surface the fields of a form.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = password_or_pwd)]
 pub struct LoginRequest {
     /// One of the configured connections.
     pub(super) connection_id: String,
     /// Name of the client program.
     pub(super) application_id: String,
     pub(super) username: String,
-    /// `pwd` is as good.
+    /// One of `password` and `pwd` must be there.
     #[serde(alias = "pwd")]
     pub(super) password: String,
     pub(super) options: Option<Map<String, Value>>,
     /// Options may stand at the top level, too.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
+}
+
+/// Says that `pwd` is as good as `password`. Not by `anyOf`: generators make no class of a schema that has it.
+fn password_or_pwd(schema: &mut Schema) {
+    let object = schema.ensure_object();
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.insert("pwd".to_owned(), json!({ "type": "string", "description": "As good as `password`." }));
+    }
+    if let Some(Value::Array(required)) = object.get_mut("required") {
+        required.retain(|name| name != "password");
+    }
+    object.insert("if".to_owned(), json!({ "not": { "required": ["password"] } }));
+    object.insert("then".to_owned(), json!({ "required": ["pwd"] }));
 }
 
 /// Body of `auth/copy`.

@@ -48,7 +48,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item",
         summary: "Take the items named in the body out of a drawer; those that are not there are reported.",
         path_params: &[DRAWER],
-        body: required::<requests::ObjectListRequest>(Size::Long),
+        body: required::<requests::ItemListRequest>(Size::Long),
         handler: handler!(drawer::delete_items),
         ..DELETE
     },
@@ -94,7 +94,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item",
         summary: "Add the items named in the body to a drawer: all or none.",
         path_params: &[DRAWER],
-        body: required::<requests::ObjectListRequest>(Size::Long),
+        body: required::<requests::ItemListRequest>(Size::Long),
         handler: handler!(drawer::add_items),
         ..POST
     },

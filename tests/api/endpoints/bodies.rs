@@ -1,5 +1,7 @@
 //! Bodies that are no bodies (docs/api/README.md, "Bodies").
 
+use serde_json::json;
+
 use super::*;
 
 #[test]
@@ -92,4 +94,35 @@ fn a_body_whose_type_is_not_named_is_read_all_the_same() {
             }
         },
     );
+}
+
+#[test]
+fn a_body_of_a_call_that_goes_well_is_as_the_document_says() {
+    let about = |endpoint: &Endpoint| endpoint.body != "none" && !endpoint.multipart;
+    on_each(40, about, |faults, case, corner| {
+        let Body::Json(body) = (case.make)(corner).body else { return };
+        let fault = case.endpoint().fault_of_body(&body);
+        faults.expect(fault.is_none(), || format!("{}: {fault:?}", case.id));
+    });
+}
+
+#[test]
+fn the_document_knows_the_bodies_that_are_served_under_two_names() {
+    for (id, body, well) in [
+        ("drawer-items-delete", json!({ "sources": [66538, "66539", "/a"] }), true),
+        ("drawer-items-delete", json!([66538]), true),
+        ("drawer-items-delete", json!({ "sources": [true] }), false),
+        ("drawer-items-post", json!({ "sources": [66538] }), true),
+        ("stet-object-list-post", json!({ "sources": [66538] }), false),
+    ] {
+        assert_eq!(Endpoint::of(id).fault_of_body(&body).is_none(), well, "{id} {body}");
+    }
+    for id in ["auth-login-post", "old-auth-login-post"] {
+        let login = |field: &str| {
+            let mut body = json!({ "connectionId": "c", "applicationId": "a", "username": "u" });
+            body[field] = "p".into();
+            Endpoint::of(id).fault_of_body(&body).is_none()
+        };
+        assert_eq!((login("password"), login("pwd"), login("passwd")), (true, true, false), "{id}");
+    }
 }

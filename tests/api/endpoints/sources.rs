@@ -182,7 +182,8 @@ fn takes_a_list() -> impl Fn(&Endpoint) -> bool {
     move |endpoint| {
         let operation = &document["paths"][&endpoint.path][endpoint.method.to_lowercase()];
         let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
-        schema.as_str().is_some_and(|name| name.ends_with("/ObjectListRequest"))
+        let lists = ["ObjectListRequest", "ItemListRequest"];
+        schema.as_str().and_then(|name| name.rsplit('/').next()).is_some_and(|name| lists.contains(&name))
     }
 }
 
