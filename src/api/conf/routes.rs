@@ -48,7 +48,7 @@ pub const ROUTES: &[Route] = &[
         token: Token::NotListed,
         privilege: None,
         query: &[
-            text("path", None, "Path of the file."),
+            needed("path", "Path of the file."),
             DATABASE,
             flag(
                 "resolveHrefEntity",

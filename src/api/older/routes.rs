@@ -232,7 +232,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Remove a page plan.",
         query: &[
             text("sessionId", None, "Session that the path belongs to."),
-            text("source", None, "The page plan: a loid, uuid or path."),
+            needed("source", "The page plan: a loid, uuid or path."),
         ],
         handler: handler!(older::remove_page_plan),
         ..DELETE
