@@ -291,3 +291,17 @@ fn a_form_lists_all_its_parts_and_those_that_must_be_there() {
         assert_eq!(form["required"], required, "{id}");
     }
 }
+
+/// What documents and scripts go by must be there: a name that nothing has excludes nothing.
+#[test]
+fn each_extension_that_is_told_of_is_in_the_document() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/");
+    let operation = of("object-get");
+    for file in ["docs/api/README.md", "docs/api/rights.md", "scripts/clients"] {
+        let text = std::fs::read_to_string(format!("{root}{file}")).expect("the file can be read");
+        for (at, _) in text.match_indices("x-stet-") {
+            let name: String = text[at..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+            assert!(operation.get(&name).is_some(), "{file}: {name}");
+        }
+    }
+}
