@@ -268,9 +268,18 @@ fn page_accessories_and_shapes_are_those_for_the_story() {
     assert_eq!(list(json!({ "channel": "Web" })), ["article", "card-large", "card-small", "review"]);
     assert_eq!(list(json!({ "channel": "Web", "workFolder": "/News/Culture/Stage" })).len(), 4);
     assert_eq!(
-        list(json!({ "channel": "Web", "workFolder": "/News/Cultures" })),
+        list(json!({ "channel": "Web", "workFolder": "/News/City/Waterfront" })),
         ["article", "card-large", "card-small"]
     );
+    for unknown in ["nope", "/News/Cultures", "/News"] {
+        let body = json!({ "channel": "Web", "workFolder": unknown });
+        for call in [
+            editor.call("conf-shapetemplates-list-post", &[]),
+            editor.call("conf-shapetemplates-source-list-post", &[&story]),
+        ] {
+            says(&call.json(&body).fails(400, "InvalidParameter"), &format!("`{unknown}`"));
+        }
+    }
     let own = shapes(&editor.call("conf-shapetemplates-source-list-post", &[&story]).ok());
     assert_eq!(own, ["article", "card-large", "card-small"]);
     editor.call("conf-shapetemplates-source-list-post", &[&"1$1.0.999999"]).fails(404, "ObjectNotFound");

@@ -10,7 +10,7 @@ use super::site::channel_id;
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::sysconfig::{Accessory, Channel, ShapeTemplate, SiteContent};
+use crate::sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 
 /// Body of a call for page accessories.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -126,6 +126,16 @@ pub async fn shape_templates_of(call: Call) -> Result<Json<ShapesReply>> {
     shapes(&call, story.loid.database, &request, story.work_folder.as_deref()).await
 }
 
+/// Refuses what is no work folder of the site and lies in none. Nothing is said against that of a story, which may be older than the
+/// configuration.
+fn check_work_folder(site: &Site, path: &str) -> Result<()> {
+    let mut above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above));
+    if above.any(|path| site.work_folder(path).is_some()) {
+        return Ok(());
+    }
+    Err(Error::parameter("workFolder", path, "the path of a work folder of the site configuration, or of one in it"))
+}
+
 async fn shapes(
     call: &Call,
     database: DatabaseId,
@@ -135,6 +145,9 @@ async fn shapes(
     let content = call.app.sysconfig.site_content(database);
     let channel = channel_of(&content, request.channel.as_deref())?;
     let named = request.work_folder.as_deref().filter(|path| !path.is_empty());
+    if let Some(path) = named {
+        check_work_folder(&content.site, path)?;
+    }
     let work_folder = named.or(of_story).map(str::to_owned);
     let file = channel.shape_templates.as_ref().and_then(|path| content.shape_templates.get(path)).cloned();
     let channel = channel.name.clone();
