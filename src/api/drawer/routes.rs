@@ -126,7 +126,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-put",
         path: "/v3/container/drawer/{source}",
-        summary: "Change a drawer's title, description, capacity or attributes.",
+        summary: "Change a drawer's name, title, description, capacity or attributes.",
         path_params: &[DRAWER],
         body: optional::<drawer::UpdateRequest>(Size::Long),
         handler: handler!(drawer::update),
