@@ -243,7 +243,7 @@ pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)])
 const MAX_SORT_BYTES: usize = 1024;
 
 /// Which part of a listing is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Page {
     /// How many to skip.
     pub offset: usize,
@@ -252,6 +252,9 @@ pub struct Page {
 }
 
 impl Page {
+    /// All of a listing.
+    pub const WHOLE: Page = Page { offset: 0, limit: usize::MAX };
+
     /// The place behind its last entry.
     pub fn end(self) -> usize {
         self.offset.saturating_add(self.limit)

@@ -68,6 +68,7 @@ pub const ROUTES: &[Route] = &[
         path_params: &[source("the object to look for")],
         query: &[disp(false), SHOW_ITEMS],
         untagged: true,
+        sorts: true,
         handler: handler!(drawer::get_by_object),
         ..GET
     },

@@ -57,7 +57,7 @@ impl Wanted {
             recursive: call.query.boolean("recursive"),
             how_many: if how_many == 0 { usize::MAX } else { how_many },
             inner: FamilyKind::Folder,
-            sort: Sort::default(),
+            sort: Sort::parse(call.query.text("sortBy"))?,
         })
     }
 
@@ -93,11 +93,16 @@ pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted
     reply(call, folder, info, entries, total).await
 }
 
-/// Those on the page, and how many there are in all: of each folder by name, what lies in a folder right behind it.
+/// Those on the page, and how many there are in all. In their own order: of each folder by name, what lies in a folder right behind it.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page) -> Result<(Vec<Loid>, usize)> {
     let (app, access, mut way) = (&call.app, call.access(), GiveWay::new());
+    let (mut page, mut left) = (page, wanted.how_many);
+    if !wanted.sort.keeps_order() {
+        // Which come first is known only when all have been found.
+        page.limit = page.limit.min(wanted.how_many.saturating_sub(page.offset));
+        left = usize::MAX;
+    }
     let mut gathering = Gathering::new(wanted.sort.clone(), page, app.replies.nothing(&call.holder()));
-    let mut left = wanted.how_many;
     // Folders that are open, the innermost last: no more than a path may have.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {
@@ -133,5 +138,6 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page
             open.push(below.into_iter());
         }
     }
-    Ok(gathering.page().await)
+    let (found, total) = gathering.page().await;
+    Ok((found, total.min(wanted.how_many)))
 }

@@ -77,6 +77,7 @@ pub const ROUTES: &[Route] = &[
             number("howMany", Some("0"), "How many entries at most; 0 means all."),
             disp(true),
         ],
+        sorts: true,
         handler: handler!(folder::filter::filter),
         ..GET
     },
@@ -86,6 +87,7 @@ pub const ROUTES: &[Route] = &[
         summary: "List the folders in a folder.",
         path_params: &[FOLDER],
         query: &[LIMIT, disp(true)],
+        sorts: true,
         handler: handler!(folder::subfolders),
         ..GET
     },

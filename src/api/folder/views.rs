@@ -143,7 +143,14 @@ impl Asked {
         Ok(Asked {
             database: database_named(call, body.database_id.as_ref())?,
             display: call.display_over(Display::with_defaults(additional_info)).await?,
-            ..Asked::by(call, (name, lists), body.sort_by.as_deref(), path, unit, catalogs)?
+            ..Asked::by(
+                call,
+                (name, lists),
+                body.sort_by.as_deref().or(call.query.text("sortBy")),
+                path,
+                unit,
+                catalogs,
+            )?
         })
     }
 

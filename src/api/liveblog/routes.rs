@@ -40,6 +40,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a liveblog.",
         path_params: &[LIVEBLOG],
         query: &[disp(false)],
+        sorts: true,
         handler: handler!(liveblog::get),
         ..GET
     },

@@ -215,12 +215,13 @@ pub async fn get(call: Call) -> Result<Json<TopicReply>> {
         correlates: call.query.boolean("showCorrelates"),
         below: !call.query.boolean("limitToChildren"),
     };
+    let page = call.query.page();
     let (listing, tag) = settled(&call, open, async |open| {
-        let tag = ETag::new(open.tag(), facts(&call, open, &extent).await?);
+        let tag = ETag::new(open.tag(), (page, facts(&call, open, &extent).await?));
         if tag.is_known(call.headers()) {
             return Ok((None, tag));
         }
-        Ok((Some(topic_reply(&call, open, &extent).await?), tag))
+        Ok((Some(topic_reply(&call, open, &extent, page).await?), tag))
     })
     .await?;
     Ok(match listing {

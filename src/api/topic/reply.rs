@@ -32,7 +32,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready};
-use crate::records::{Cached, Display, Groups, ObjectRecord, is_large, render};
+use crate::records::{Cached, Display, Groups, ObjectRecord, Page, is_large, render};
 
 /// Items as JSON.
 pub(crate) type KeptItems = KeptParts<Loid, TopicItemInfo>;
@@ -194,15 +194,16 @@ pub(in crate::api) async fn correlates(call: &Call, of: Loid, extent: &Extent) -
 /// A reply about a topic, as far as it is made at once.
 pub(super) type Topics = Listing<TopicReply, TopicItems>;
 
-/// A topic with its items, first to last.
+/// A topic with a part of its items, first to last.
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent) -> Result<Topics, Unsettled> {
+pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page: Page) -> Result<Topics, Unsettled> {
     let (info, state) = (info(&call.app, open.state(), &extent.display).await?, open.state());
-    let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent));
+    let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent, page));
+    let total = Some(info.count);
     let correlates = correlates(call, state.object().record.loid, extent).await?;
-    Listing::of(call, items, |items, _| TopicReply { info, dividers, correlates, items }).await
+    Listing::of(call, items, |items, _| TopicReply { info, dividers, correlates, items, total }).await
 }
 
 /// What a reply about a topic is told apart by, beside the topic's own state: what it shows of other objects.
@@ -259,10 +260,10 @@ enum Step {
 }
 
 impl TopicItems {
-    /// All of a topic's.
-    pub(in crate::api) fn new(open: &Open, extent: &Extent) -> TopicItems {
+    /// A part of a topic's.
+    pub(in crate::api) fn new(open: &Open, extent: &Extent, page: Page) -> TopicItems {
         let (topic, extent) = (open.state().object().record.loid, extent.clone());
-        let items = loids(Some(open.state().lineup()));
+        let items = page.cut(loids(Some(open.state().lineup())));
         TopicItems { open: Some(open.clone()), topic, items, next: 0, below: None, extent, step: Step::Item }
     }
 
@@ -358,21 +359,24 @@ pub(crate) type KeptStructures = Renderings<Topic, (), Ready<TopicStructure>>;
 
 /// The ids of what is in a topic.
 pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Result<Json<Ready<TopicStructure>>> {
-    let kept = call.app.kept::<KeptStructures>();
-    let asked = match kept.ask(&call.app, &open.0, display, Some(()))? {
+    let (kept, page) = (call.app.kept::<KeptStructures>(), call.query.page());
+    // Those of a part are made anew.
+    let whole = (page == Page::WHOLE).then_some(());
+    let asked = match kept.ask(&call.app, &open.0, display, whole)? {
         Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
         Asked::Missing(missing) => missing,
     };
-    let structure = structure_made(call, open, display).await?;
+    let structure = structure_made(call, open, display, page).await?;
     let whole = Enveloped::of(&structure, structure.text().len())?;
     Ok(kept.keep(asked, &open.0, whole, Seen::new()).answer(call.headers()))
 }
 
-async fn structure_made(call: &Call, open: &Open, display: &Display) -> Result<Ready<TopicStructure>> {
+async fn structure_made(call: &Call, open: &Open, display: &Display, page: Page) -> Result<Ready<TopicStructure>> {
     let (state, mut way) = (open.state(), GiveWay::new());
     let info = info(&call.app, state, display).await?;
-    let mut items = Vec::with_capacity(state.lineup().len());
-    for line in state.lineup().visible() {
+    let total = state.lineup().visible().count();
+    let mut items = Vec::with_capacity(total.min(page.limit));
+    for line in state.lineup().visible().skip(page.offset).take(page.limit) {
         let mut below = Vec::new();
         for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(Lineup::visible) {
             way.now_and_then().await;
@@ -381,7 +385,7 @@ async fn structure_made(call: &Call, open: &Open, display: &Display) -> Result<R
         way.now_and_then().await;
         items.push(structure_line(line, below));
     }
-    let structure = TopicStructure { info, items };
+    let structure = TopicStructure { info, items, total };
     // Some bytes for each id.
     give_way::by_size(state.lines() * 64, move || Ready::of(&structure)).await?
 }
@@ -408,7 +412,7 @@ pub(super) async fn changed_topic(
     }
     let info = info(&call.app, open.state(), display).await?;
     let dividers = dividers(Some(open.state().lineup()));
-    let reply = TopicReply { info, dividers, correlates: None, items: Vec::new().into() };
+    let reply = TopicReply { info, dividers, correlates: None, items: Vec::new().into(), total: None };
     Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
 }
 

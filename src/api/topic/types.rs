@@ -38,8 +38,11 @@ pub struct TopicReply {
     /// What it is linked with, where that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
-    /// Its items, first to last. A change has none.
+    /// Its items, first to last, as many as were asked for. A change has none.
     pub items: Listed<TopicItem>,
+    /// How many items there are in all, subitems not counted; not in the reply to a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
 }
 
 /// The answer to a change of a topic; of one that others have destroyed since, or moved out of the caller's sight, no more than which
@@ -212,8 +215,10 @@ pub type ChangedItem = Changed<TopicItemAlone, Gone>;
 pub struct TopicStructure {
     /// The topic.
     pub info: TopicInfo,
-    /// Its items and dividers, first to last.
+    /// Its items and dividers, first to last, as many as were asked for.
     pub items: Vec<StructureLine>,
+    /// How many items and dividers there are, those below items not counted.
+    pub total: usize,
 }
 
 /// An item or divider in a structure.

@@ -108,13 +108,14 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
         correlates: call.query.boolean("showCorrelates"),
         below: !call.query.boolean("limitToChildren"),
     };
+    let page = call.query.page();
     for _ in 0..TRIES {
         let seen = seen(&call, &view.state).await?;
-        let tag = ETag::new(tag_of(&view), facts(&call, &view.state, &seen, &extent).await?);
+        let tag = ETag::new(tag_of(&view), (page, facts(&call, &view.state, &seen, &extent).await?));
         if tag.is_known(call.headers()) {
             return Ok(Json::not_modified(tag));
         }
-        match plan_reply(&call, &view, &seen, &extent).await {
+        match plan_reply(&call, &view, &seen, &extent, page).await {
             Ok(listing) => return Ok(listing.answer(call).with_etag(tag)),
             Err(Unsettled::Failed(error)) => return Err(error),
             // A topic has gone meanwhile, or an item of one has changed.
@@ -130,15 +131,15 @@ const TRIES: usize = 100;
 
 /// `GET /v3/container/topicplan/{topicPlan}/structure`
 pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
-    let (view, display) = (call.view(&plan(&call)?).await?, call.display());
+    let (view, display, page) = (call.view(&plan(&call)?).await?, call.display(), call.query.page());
     let seen = seen(&call, &view.state).await?;
     let shown: Vec<u128> = seen.iter().map(stet_actors::topic_plan::Line::id).collect();
     let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
-    let tag = ETag::new(tag_of(&view), ("structure", &display, path, shown));
+    let tag = ETag::new(tag_of(&view), ("structure", &display, page, path, shown));
     if tag.is_known(call.headers()) {
         return Ok(Json::not_modified(tag));
     }
-    Ok(Json::of(&structure_of(&call, &view, &seen, &display).await?)?.with_etag(tag))
+    Ok(Json::of(&structure_of(&call, &view, &seen, &display, page).await?)?.with_etag(tag))
 }
 
 /// `GET /v3/container/topicplan/{topicPlan}/export/{format}`: the items of the topics that the caller may read, in the plan's order.

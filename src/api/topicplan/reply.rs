@@ -27,7 +27,7 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, MadeBy, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
-use crate::records::Display;
+use crate::records::{Display, Page};
 
 /// The lines of a plan that the caller sees, in order; the place of one is its position.
 pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
@@ -76,14 +76,17 @@ pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> Tag {
 /// A reply about a plan, as far as it is made at once.
 pub(super) type Plans = Listing<PlanReply, PlannedTopics>;
 
-/// A plan with the topics that the caller sees, first to last.
+/// A plan with a part of the topics that the caller sees, first to last.
 pub(super) async fn plan_reply(
     call: &Call,
     view: &SeenView<TopicPlan>,
     seen: &[Line],
     extent: &Extent,
+    page: Page,
 ) -> Result<Plans, Unsettled> {
-    plan_with(call, view, seen, topics(seen), extent).await
+    let topics = topics(seen);
+    let total = Some(topics.len());
+    plan_with(call, view, seen, page.cut(topics), total, extent).await
 }
 
 async fn plan_with(
@@ -91,13 +94,14 @@ async fn plan_with(
     view: &SeenView<TopicPlan>,
     seen: &[Line],
     topics: Vec<(usize, Loid)>,
+    total: Option<usize>,
     extent: &Extent,
 ) -> Result<Plans, Unsettled> {
     let info = info(&call.app, &view.state, seen, &extent.display).await?;
     let correlates = correlates(call, view.state.object().record.loid, extent).await?;
     let (dividers, extent) = (dividers(seen), extent.clone());
     let topics = PlannedTopics { topics, next: 0, extent, open: None, opened: false };
-    Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items }).await
+    Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items, total }).await
 }
 
 /// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics and other objects.
@@ -152,7 +156,7 @@ impl PlannedTopics {
         }
         let open = Open(call.view_of::<Topic>(topic).await?);
         let dividers = dividers_of(Some(open.state().lineup()));
-        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent))), true);
+        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent, Page::WHOLE))), true);
         Ok(Made::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
     }
 }
@@ -210,6 +214,7 @@ pub(super) async fn structure(
     view: &SeenView<TopicPlan>,
     seen: &[Line],
     display: &Display,
+    page: Page,
 ) -> Result<PlanStructure> {
     let line = |line: &Line| {
         let (id, kind) = match line {
@@ -220,7 +225,8 @@ pub(super) async fn structure(
     };
     Ok(PlanStructure {
         info: info(&call.app, &view.state, seen, display).await?,
-        items: seen.iter().map(line).collect(),
+        items: seen.iter().skip(page.offset).take(page.limit).map(line).collect(),
+        total: seen.len(),
     })
 }
 
@@ -238,7 +244,7 @@ pub(super) async fn changed(
     for _ in 0..TRIES {
         let seen = seen(&call, &view.state).await?;
         let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
-        match plan_with(&call, view, &seen, shown, &extent).await {
+        match plan_with(&call, view, &seen, shown, None, &extent).await {
             Ok(reply) => return Ok(reply.answer(call).with_etag(ETag::new(tag_of(view), "change")).shown().into()),
             Err(Unsettled::Failed(error)) => return Err(error),
             // The topic has gone meanwhile.

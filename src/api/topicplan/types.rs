@@ -35,8 +35,11 @@ pub struct PlanReply {
     /// What it is linked with, where that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
-    /// Its topics, first to last. A change has those that it was about.
+    /// Its topics, first to last, as many as were asked for. A change has those that it was about.
     pub items: Listed<PlannedTopic>,
+    /// How many topics can be seen; not in the reply to a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
 }
 
 /// The answer to a change of a plan; of one that others have destroyed since, or moved out of the caller's sight, no more than which
@@ -65,6 +68,8 @@ pub struct PlannedTopic {
 pub struct PlanStructure {
     /// The plan.
     pub info: PlanInfo,
-    /// Its topics and dividers, first to last.
+    /// Its topics and dividers, first to last, as many as were asked for.
     pub items: Vec<StructureLine>,
+    /// How many topics that can be seen and dividers there are.
+    pub total: usize,
 }

@@ -49,8 +49,8 @@ pub fn document(groups: &'static [Group], base_path: &str) -> Value {
             "title": "stet",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Content repository of a newsroom. Parameter names match without regard to case, and unknown \
-                parameters are ignored. `limit`, `offset`, `sortBy` and `databaseId` are checked wherever they are given. \
-                HEAD is answered wherever GET is.",
+                parameters are ignored. `limit` and `offset` are checked wherever they are given, and act where they are \
+                listed; `databaseId` counts wherever something is looked up or made in a database. HEAD is answered wherever GET is.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
         "servers": [{"url": if base_path.is_empty() { "/" } else { base_path }}],
@@ -85,7 +85,7 @@ fn enveloped(route: &Route) -> bool {
 /// What a reply is, as far as parameters and statuses follow from it.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// A listing of which a part can be asked for by its place: it has `items`, and no `next` to go on with.
+    /// A listing of which a part can be asked for by its place: it has `items`, and says how many there are in all.
     pages: bool,
     /// A container.
     container: bool,
@@ -96,8 +96,10 @@ struct Shape {
 fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Schemas) -> Value {
     let reply = route.handler().reply.map(|type_of| schemas.reply(type_of));
     let has = |name: &str| reply.as_ref().and_then(|reply| schemas.property(reply, name));
+    let is_counted =
+        has("total").is_some() || has("info").is_some_and(|info| schemas.property(info, "count").is_some());
     let shape = Shape {
-        pages: has("items").is_some_and(|items| items["type"] == "array") && has("next").is_none(),
+        pages: has("items").is_some_and(|items| items["type"] == "array") && is_counted,
         container: has("info").is_some(),
         state: ["info", "uniquenessString", "revision"].into_iter().any(|name| has(name).is_some()),
     };

@@ -25,6 +25,7 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
     for parameter in &EVERYWHERE {
         let taken = match parameter.name {
             "limit" | "offset" => shape.pages && route.is_read(),
+            "sortBy" => route.sorts,
             "databaseId" => route.names_object(),
             _ => false,
         };

@@ -93,16 +93,25 @@ fn what_many_operations_take_stands_once() {
     assert_eq!(shared["showAdditionalInfo.shown"]["name"], "showAdditionalInfo");
     let has = |id: &str, name: &str| referred(id).iter().any(|known| known == name);
     assert!(has("object-get", "showAdditionalInfo") && has("folder-get", "showAdditionalInfo.shown"));
-    // Whatever is a listing has pages; what has a limit of its own, or leads on by itself, takes no other.
+    // A listing that counts its entries has pages; what has a limit of its own, or leads on by itself, takes no other.
     for (id, limit, offset) in [
         ("drawer-get", true, true),
         ("stet-object-versions-get", true, true),
         ("folder-subfolders-get", false, true),
         ("stet-audit-get", false, false),
         ("object-get", false, false),
+        ("topicplan-structure-get", true, true),
+        ("conf-catalogs-get", false, false),
+        ("cache-users-get", false, false),
+        ("stet-object-correlates-get", false, false),
         ("drawer-items-post", false, false),
     ] {
         assert_eq!((has(id, "limit"), has(id, "offset")), (limit, offset), "{id}");
+    }
+    for (id, sorts) in
+        [("liveblog-get", true), ("folder-filter-get", true), ("drawer-get", false), ("topic-get", false)]
+    {
+        assert_eq!(has(id, "sortBy"), sorts, "{id}");
     }
     for (id, headers) in [
         ("object-get", &["If-None-Match"][..]),
@@ -255,6 +264,7 @@ fn types_stand_among_the_components() {
         secret: false,
         cookie: false,
         acts: false,
+        sorts: false,
         untagged: false,
         tagged: false,
         key_in_address: false,

@@ -123,6 +123,8 @@ pub struct Route {
     /// Whether it changes something, or may, though it is a GET or needs no more than to read: a page of another site must not bring that
     /// about by the cookie, and it is a change to all that is asked of changes.
     pub acts: bool,
+    /// Whether `sortBy` gives the order of the listing, though the interface does not list it.
+    pub sorts: bool,
     /// Whether a read of objects has no ETag all the same.
     pub untagged: bool,
     /// Whether a read has an ETag though it is about no object: that of the bytes.

@@ -33,6 +33,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         secret: false,
         cookie: false,
         acts: false,
+        sorts: false,
         untagged: false,
         tagged: false,
         produces: Produces::Json,

@@ -5,6 +5,7 @@ mod bodies;
 mod cases;
 mod conditions;
 mod displays;
+mod listings;
 mod prefer;
 mod replays;
 pub mod rights;

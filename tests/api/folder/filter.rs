@@ -62,6 +62,10 @@ fn folders_below_hidden_objects_and_how_many_are_up_to_the_caller() {
     assert_eq!(found(&[("recursive", "1"), ("patternSequence", "A\u{308}pfel*")]), ["Äpfel.xml"]);
     assert_eq!(found(&[("howMany", "2")]), ["Sub", "a.txt"]);
     assert_eq!(found(&[("howMany", "3"), ("offset", "1"), ("limit", "1")]), ["a.txt"]);
+    // In another order, that of all that was found.
+    assert_eq!(found(&[("sortBy", "-name")]), ["b.xml", "ab.xml", "a.txt", "Sub"]);
+    assert_eq!(found(&[("sortBy", "-name"), ("howMany", "3"), ("offset", "1"), ("limit", "5")]), ["ab.xml", "a.txt"]);
+    assert_eq!(filter(&client, &top).query("sortBy", "-name").query("howMany", 3).ok()["total"], 3);
     let paths =
         filter(&client, &top).query("recursive", true).query("patternSequence", "c.*").query("showPath", true).ok();
     assert_eq!(paths["items"][0]["path"], format!("{top}/Sub/c.xml"));
@@ -76,6 +80,7 @@ fn what_can_not_be_looked_for_is_told_by_name() {
         ("patternSequence", vec!["a"; 101].join(","), "100 patterns"),
         ("patternSequence", "x".repeat(256), "255 bytes"),
         ("recursive", "maybe".to_owned(), "recursive"),
+        ("sortBy", "nope".to_owned(), "nope"),
     ] {
         let refused = filter(&client, &top).query(name, &value).fails(400, "InvalidParameter");
         assert!(refused["message"].as_str().is_some_and(|message| message.contains(says)), "{refused}");

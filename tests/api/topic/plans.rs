@@ -200,3 +200,31 @@ fn a_reply_about_a_plan_agrees_with_itself_while_a_topic_goes_and_comes_back() {
         }
     });
 }
+
+#[test]
+fn topics_and_plans_are_read_in_parts() {
+    let desk = Desk::new();
+    let (plan, topic) = (desk.plan("plan"), desk.topic("topic"));
+    for name in ["a", "b", "c"] {
+        desk.item(&topic, json!({ "name": name }));
+        desk.call("topicplan-add-put", &[&plan, &desk.topic(name)]).ok();
+    }
+    desk.divider(&topic, json!({ "title": "d", "position": 0 }));
+    desk.call("topicplan-divider-post", &[&plan]).json(&json!({ "title": "d", "position": 0 })).ok();
+    for read in [desk.read(&topic), desk.read_plan(&plan)] {
+        let part = read.clone().query("limit", 1).query("offset", 1).ok();
+        includes(&part, &json!({ "info": { "count": 3 }, "total": 3, "dividers": [{ "position": 0 }] }));
+        let items: Vec<_> = part["items"].as_array().expect("there is a list").iter().collect();
+        assert_eq!(items.len(), 1);
+        includes(items[0], &json!({ "info": { "name": "b" }, "position": 2 }));
+        let tag = |limit: u64| read.clone().query("limit", limit).send().header("etag").map(str::to_owned);
+        assert_ne!(tag(1), tag(2), "another part has another tag");
+    }
+    for structure in [desk.call("topic-structure-get", &[&topic]), desk.call("topicplan-structure-get", &[&plan])] {
+        let whole = structure.ok();
+        let part = structure.clone().query("limit", 2).query("offset", 1).ok();
+        assert_eq!((&whole["total"], &part["total"]), (&json!(4), &json!(4)));
+        assert_eq!(part["items"].as_array(), whole["items"].as_array().map(|all| all[1..3].to_vec()).as_ref());
+        assert_eq!(structure.ok(), whole, "a part is not kept for the whole");
+    }
+}
