@@ -1,9 +1,15 @@
 //! Reads: first the rows in memory, then the tables as of the last checkpoint.
 //!
-//! The order makes a look-up consistent: with a table's rows in memory held still, the reader takes what it needs
-//! from them and picks up the present [`Snapshot`]. A checkpoint publishes its snapshot before it drops the rows from
-//! memory, so a row missing in memory is in the snapshot picked up after that. The tables are read without any lock.
+//! The order makes a look-up consistent. With a table's rows in memory held still, the reader picks up the present
+//! [`Snapshot`], then the number of the change set up to which it reads, and then takes what it needs from memory. A checkpoint
+//! folds only what is committed, so the tables in the snapshot go no further than that number; and it publishes its snapshot before it
+//! drops rows from memory, which waits for the reader, so memory has all that came after the snapshot. The tables are read
+//! without any lock.
+//!
+//! A checkpoint asks no reader before it publishes. So the other way round, or with a snapshot that comes later than what was taken
+//! from memory, a scan would be of two states: a row that was moved meanwhile would be in both of its places, or in none.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,13 +132,16 @@ impl From<redb::StorageError> for Broken {
 impl Shared {
     /// [`stet_actors::store::Look::get`].
     pub fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let shelf = self.overlay.shelf(table);
-        if let Some(value) = shelf.get(key, self.limit_of(view)) {
-            return Ok(value.clone());
-        }
-        let snapshot = self.snapshot();
-        drop(shelf);
-        self.read(snapshot, |snapshot| snapshot.get(table, key))
+        let look = || {
+            // One row is of one state, whichever of those that there are during the call. So this takes the snapshot only where it is
+            // needed: most of what is asked for is in memory, or in the tables for long.
+            let shelf = self.overlay.shelf(table);
+            match shelf.get(key, self.limit_of(view)) {
+                Some(value) => ControlFlow::Break(value.clone()),
+                None => ControlFlow::Continue((self.snapshot(), ())),
+            }
+        };
+        self.read(look, |snapshot, ()| snapshot.get(table, key))
     }
 
     /// [`stet_actors::store::Look::scan`].
@@ -147,43 +156,75 @@ impl Shared {
         if limit == 0 || range.to.as_ref().is_some_and(|to| *to <= range.from) {
             return Ok(Vec::new());
         }
-        let shelf = self.overlay.shelf(table);
-        let memory = shelf.collect(range, self.limit_of(view), limit, backwards);
-        let snapshot = self.snapshot();
-        drop(shelf);
-        self.read(snapshot, |snapshot| snapshot.scan(table, range, limit, backwards, &memory))
+        let look = || {
+            let shelf = self.overlay.shelf(table);
+            let snapshot = self.snapshot();
+            #[cfg(test)]
+            self.hooks.amid_look.call();
+            ControlFlow::Continue((snapshot, shelf.collect(range, self.limit_of(view), limit, backwards)))
+        };
+        self.read(look, |snapshot, memory| snapshot.scan(table, range, limit, backwards, memory))
     }
 
-    /// Reads from a snapshot; from the next one if the file had to be opened anew meanwhile. A later
-    /// snapshot has all that an earlier one had, and what was copied from memory is newer than either.
-    fn read<T>(
+    /// Looks into memory, which may have the answer or goes with a snapshot, and reads from that; and does both again if the file had to
+    /// be opened anew meanwhile: what was taken from memory goes with no other snapshot.
+    fn read<M, T>(
         &self,
-        mut snapshot: Arc<Snapshot>,
-        work: impl Fn(&Snapshot) -> Result<T, Broken>,
+        look: impl Fn() -> ControlFlow<T, (Arc<Snapshot>, M)>,
+        work: impl Fn(&Snapshot, &M) -> Result<T, Broken>,
     ) -> Result<T, StoreError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
+            let (snapshot, memory) = match look() {
+                ControlFlow::Continue(looked) => looked,
+                ControlFlow::Break(found) => return Ok(found),
+            };
             // redb panics on some pages that are damaged, and leaves locks behind that only a new opening is rid of.
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &memory)));
             let damaged = || Broken::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
             let error = match outcome.unwrap_or_else(|_| Err(damaged())) {
                 Ok(found) => return Ok(found),
                 Err(Broken::Closed) => return Err(StoreError::Closed),
                 Err(Broken::Storage(error)) => error,
             };
-            let next = if attempt < MOST_ATTEMPTS { self.next_snapshot(&snapshot, REOPENED_WITHIN) } else { None };
-            match next {
-                Some(next) => snapshot = next,
-                None => {
-                    let fault = snapshot.lease.as_ref().and_then(Lease::fault);
-                    let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
-                    return Err(match error {
-                        redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
-                        _ => StoreError::Failed(format!("the tables can't be read: {why}")),
-                    });
-                }
+            #[cfg(test)]
+            self.hooks.read_failed.call();
+            if attempt >= MOST_ATTEMPTS || !self.is_reopened(&snapshot, REOPENED_WITHIN) {
+                let fault = snapshot.lease.as_ref().and_then(Lease::fault);
+                let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
+                return Err(match error {
+                    redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
+                    _ => StoreError::Failed(format!("the tables can't be read: {why}")),
+                });
             }
         }
+    }
+}
+
+/// What tests do in the midst of a read.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Hooks {
+    /// A scan has its snapshot, and is to look into memory.
+    pub amid_look: Hook,
+    /// A snapshot could not be read.
+    pub read_failed: Hook,
+}
+
+/// What is done once, by whom it comes to first.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Hook(parking_lot::Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+#[cfg(test)]
+impl Hook {
+    pub fn set(&self, work: impl FnOnce() + Send + 'static) {
+        *self.0.lock() = Some(Box::new(work));
+    }
+
+    fn call(&self) {
+        let work = self.0.lock().take();
+        work.into_iter().for_each(|work| work());
     }
 }

@@ -126,6 +126,8 @@ pub(super) struct Shared {
     pub journal_folded: AtomicU64,
     pub opened: Opened,
     faults: Mutex<Faults>,
+    #[cfg(test)]
+    pub hooks: super::reader::Hooks,
 }
 
 impl Shared {
@@ -158,6 +160,8 @@ impl Shared {
             journal_folded: AtomicU64::new(0),
             opened: Opened::default(),
             faults: Mutex::default(),
+            #[cfg(test)]
+            hooks: super::reader::Hooks::default(),
         }
     }
 
@@ -214,15 +218,14 @@ impl Shared {
         self.snapshot_changed.notify_all();
     }
 
-    /// The snapshot that replaces `broken`, which is asked for; `None` if there is none in time.
-    pub fn next_snapshot(&self, broken: &Arc<Snapshot>, within: Duration) -> Option<Arc<Snapshot>> {
+    /// Whether `broken` has been replaced by another snapshot, which is asked for; false if it is not in time.
+    pub fn is_reopened(&self, broken: &Arc<Snapshot>, within: Duration) -> bool {
         let until = Instant::now() + within;
         let mut asked = false;
         let mut guard = self.snapshot_lock.lock();
         loop {
-            let present = self.snapshot();
-            if !Arc::ptr_eq(&present, broken) {
-                return Some(present);
+            if !Arc::ptr_eq(&self.snapshot(), broken) {
+                return true;
             }
             if !asked {
                 self.signal.lock().broken = true;
@@ -230,7 +233,7 @@ impl Shared {
                 asked = true;
             }
             if self.snapshot_changed.wait_until(&mut guard, until).timed_out() {
-                return None;
+                return false;
             }
         }
     }

@@ -2,9 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use std::sync::atomic::Ordering;
+
 use stet_actors::store::{Range, Table, View};
 
 use super::*;
+use crate::StoreFile;
 
 fn keys(store: &RedbStore, range: &Range, limit: usize, backwards: bool) -> Vec<String> {
     let rows = store.scan(View::Committed, Table::Names, range, limit, backwards).expect("scanned");
@@ -83,4 +86,60 @@ fn for_each_sees_every_row_over_many_pages_and_can_stop() {
         _ => ControlFlow::Continue(()),
     });
     assert_eq!(found, Ok(Some("found")));
+}
+
+fn moved(from: &str, to: &str) -> Vec<Change> {
+    vec![remove(Table::Names, from), put(Table::Names, to, "moved")]
+}
+
+/// A scan took what it needed from memory, and then the snapshot of a checkpoint that had more: the name was in both places, or in none.
+#[test]
+fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
+    for (from, to, backwards) in [("a", "b", false), ("b", "a", false), ("a", "b", true)] {
+        let disk = Disk::new();
+        let store = layered(&disk);
+        let (from, to) = (format!("name {from}"), format!("name {to}"));
+        commit(&store, vec![put(Table::Names, &from, "moved")]);
+        disk.stall(StoreFile::Journal);
+        let rename = submit(&store, moved(&from, &to)).expect("taken");
+        // What is frozen has the rename in it, which the checkpoint waits for.
+        store.shared.checkpoint_due();
+        until("a checkpoint has begun", || store.shared.overlay.active().0 == 0);
+        let (shared, on, seq) = (store.shared.clone(), disk.clone(), rename.seq);
+        store.shared.hooks.amid_look.set(move || {
+            let before = shared.snapshot();
+            on.release();
+            until("the checkpoint is published", || !Arc::ptr_eq(&before, &shared.snapshot()));
+            assert!(
+                shared.committed() == seq && shared.folded.load(Ordering::Acquire) < seq,
+                "rows wait for the reader"
+            );
+        });
+        let names = keys(&store, &Range::prefix(b"name"), 10, backwards);
+        assert_eq!(names, [format!("{to}=moved")], "{from} to {to}");
+        rename.wait().expect("committed");
+    }
+}
+
+/// One whose snapshot had failed read the next one with what it had taken from memory before.
+#[test]
+fn a_scan_that_is_begun_anew_looks_into_memory_anew() {
+    for view in [View::Committed, View::Latest] {
+        let disk = Disk::new();
+        let mut options = options(&disk);
+        options.cache_bytes = 0;
+        drop(layered(&disk));
+        let store = Arc::new(RedbStore::open(options).expect("the store opens"));
+        commit(&store, vec![put(Table::Names, "name a", "moved")]);
+        let other = store.clone();
+        store.shared.hooks.read_failed.set(move || {
+            let seq = commit(&other, moved("name a", "name b"));
+            other.shared.checkpoint_due();
+            until("it is folded", || other.shared.folded.load(Ordering::Acquire) >= seq);
+        });
+        disk.fail_reads(StoreFile::State, 1);
+        let rows = store.scan(view, Table::Names, &Range::prefix(b"name"), 10, false).expect("scanned");
+        let names: Vec<String> = rows.iter().map(|(key, _)| text(key)).collect();
+        assert_eq!(names, ["name b"], "{view:?}");
+    }
 }
