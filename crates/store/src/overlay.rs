@@ -132,7 +132,8 @@ pub(super) struct Overlay {
     shelves: [RwLock<Shelf>; COUNT],
     /// Events that are committed.
     pub log: Tail,
-    /// The change sets whose events are frozen: those after the first, up to the second. What is active comes after them.
+    /// The change sets whose events are frozen: those after the first, up to the second. What is active comes after them. Held while
+    /// the frozen generation is dropped, or what is pending, for a few instructions a table or as long as it takes to walk all rows.
     events_frozen: Mutex<(Seq, Seq)>,
     active: Count,
     frozen: Count,
@@ -229,18 +230,19 @@ impl Overlay {
 
     /// Drops the frozen generation: the tables on disk, as every reader sees them from now on, have it.
     pub fn drop_frozen(&self) {
-        let events = &mut *self.events_frozen.lock();
+        let mut events = self.events_frozen.lock();
+        let rows: Vec<_> = self.shelves.iter().map(|shelf| shelf.write().frozen.take()).collect();
         events.0 = events.1;
-        for shelf in &self.shelves {
-            let rows = shelf.write().frozen.take();
-            // Freed here, after the lock was given back: it takes a while.
-            drop(rows);
-        }
         self.frozen.set((0, 0));
+        drop(events);
+        // Freed here, where nobody waits for it: a million rows take a while.
+        drop(rows);
     }
 
     /// Drops everything pending.
     pub fn fall_back(&self, committed: Seq) {
+        // Held until all is counted: else a frozen generation that is dropped meanwhile would be counted in part, or for ever.
+        let events_frozen = self.events_frozen.lock();
         let mut active = (0, 0);
         let mut frozen = (0, 0);
         let tally = |count: &mut (usize, usize), key: &RowKey, versions: &Versions| {
@@ -265,7 +267,7 @@ impl Overlay {
             }
         }
         // Of events, those that are pending are in no list yet.
-        let (folded, last) = *self.events_frozen.lock();
+        let (folded, last) = *events_frozen;
         for (count, events) in
             [(&mut frozen, self.log.between(folded, last)), (&mut active, self.log.between(last, Seq::MAX))]
         {
@@ -279,4 +281,64 @@ impl Overlay {
 
 fn weight(events: &[Logged]) -> usize {
     events.iter().map(log::weight).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::until;
+
+    fn put(table: Table, key: &str, value: Bytes) -> Change {
+        Change { table, key: Bytes::copy_from_slice(key.as_bytes()), value: Some(value) }
+    }
+
+    /// What was counted of the frozen generation before it was dropped was noted after that, as if it were still there.
+    #[test]
+    fn a_frozen_generation_that_is_dropped_while_what_is_pending_is_dropped_is_not_counted() {
+        let (first, last) = (Table::ALL[0], Table::ALL[COUNT - 1]);
+        let overlay = Overlay::new();
+        let one = || Bytes::from_static(b"1");
+        overlay.insert(1, &[put(first, "a", one()), put(last, "a", one())], &[], 0);
+        overlay.freeze(1);
+        overlay.insert(2, &[put(first, "b", one())], &[], 1);
+        std::thread::scope(|scope| {
+            let reader = overlay.shelf(last);
+            scope.spawn(|| overlay.fall_back(1));
+            // It has been through all tables but the last.
+            until("it waits for the reader", || overlay.shelves[place(last)].try_read().is_none());
+            scope.spawn(|| overlay.drop_frozen());
+            until("one of them counts", || overlay.events_frozen.is_locked());
+            drop(reader);
+        });
+        assert_eq!(overlay.total(), (0, 0));
+        assert!(overlay.frozen(first).is_none());
+    }
+
+    /// Whoever falls back holds the gate, and waited for as long as it takes to free a generation.
+    #[test]
+    fn nobody_waits_while_what_was_dropped_is_freed() {
+        /// A value that sees, when it is freed, whether others have to wait.
+        struct Freed(Arc<Overlay>, Arc<AtomicUsize>);
+        impl AsRef<[u8]> for Freed {
+            fn as_ref(&self) -> &[u8] {
+                b"1"
+            }
+        }
+        impl Drop for Freed {
+            fn drop(&mut self) {
+                let waits = self.0.events_frozen.is_locked() || self.0.shelves.iter().any(RwLock::is_locked);
+                self.1.fetch_add(if waits { 100 } else { 1 }, Ordering::Relaxed);
+            }
+        }
+        let (overlay, freed) = (Arc::new(Overlay::new()), Arc::new(AtomicUsize::new(0)));
+        let changes: Vec<Change> = Table::ALL
+            .iter()
+            .map(|table| put(*table, "a", Bytes::from_owner(Freed(overlay.clone(), freed.clone()))))
+            .collect();
+        overlay.insert(1, &changes, &[], 0);
+        drop(changes);
+        overlay.freeze(1);
+        overlay.drop_frozen();
+        assert_eq!(freed.load(Ordering::Relaxed), COUNT);
+    }
 }

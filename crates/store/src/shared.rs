@@ -1,7 +1,7 @@
 //! What submitters, readers, the writer and the checkpointer share, and who may hold which lock.
 //!
-//! Locks, in the order in which they may be taken: the gate, one table's rows in memory, the events in memory, the snapshot, the
-//! checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
+//! Locks, in the order in which they may be taken: the gate, the bounds of the frozen generation, one table's rows in memory, the events in
+//! memory, the snapshot, the checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

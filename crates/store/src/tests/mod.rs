@@ -147,7 +147,7 @@ fn logged(store: &RedbStore) -> Vec<(EventId, Event)> {
 }
 
 /// Waits until `condition` holds.
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < LIMIT, "not in time: {what}");
