@@ -7,6 +7,9 @@
 //! 4. Let readers see the tables as they are now, then drop the frozen rows.
 //! 5. Report to the writer which stretch of the journal may be written over.
 //!
+//! Once an hour, by the store's clock, a checkpoint is made of nothing, if there are events that are past their time: they go although
+//! nobody changes anything.
+//!
 //! The writer never waits for any of it. Commits are made with quick repair, so that a big file opens in milliseconds
 //! after a crash. When one fails the file is opened anew and the same rows are written again, whatever it then
 //! contains: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
@@ -35,6 +38,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How often closing tries to fold what is left; the journal keeps it anyway.
 const LAST_ATTEMPTS: u32 = 3;
+
+/// How often is looked for events that are past their time while nothing changes, in milliseconds.
+const IDLE_MS: u64 = 60 * 60 * 1000;
 
 /// `state.redb`, open for writing.
 pub(super) struct State {
@@ -138,11 +144,13 @@ pub(super) struct Checkpointer {
     /// frozen.
     frozen: Option<(Seq, u64)>,
     trim: Trim,
+    /// When events that are past their time were last removed, or looked for, in epoch milliseconds.
+    looked_ms: Option<u64>,
 }
 
 impl Checkpointer {
     pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
-        Checkpointer { shared, state, frozen: None, trim: Trim::default() }
+        Checkpointer { shared, state, frozen: None, trim: Trim::default(), looked_ms: None }
     }
 
     /// Runs until the store is closed.
@@ -201,7 +209,15 @@ impl Checkpointer {
         if self.state.db.is_none() && !self.reopen() {
             return false;
         }
-        let Some(folded) = self.freeze() else { return true };
+        let idle = match self.is_past() {
+            Ok(past) => past,
+            Err(error) => {
+                self.failed(&error);
+                self.reopen();
+                return false;
+            }
+        };
+        let Some(folded) = self.freeze(idle) else { return true };
         let begun = Instant::now();
         let options = &self.shared.options;
         let commit = match options.durability {
@@ -224,6 +240,8 @@ impl Checkpointer {
         if let Some(packed) = packed {
             self.shared.overlay.log.let_go(packed, removed);
         }
+        // There may be more than one checkpoint removes.
+        self.looked_ms = Some(options.clock.now_ms()).filter(|_| trimmed == 0);
         if let Some((_, journaled)) = self.frozen.take() {
             self.shared.journal_folded.store(journaled, Ordering::Release);
         }
@@ -234,16 +252,34 @@ impl Checkpointer {
         true
     }
 
-    /// Freezes what has gathered, unless something is frozen already, and waits until all of it is decided. `None`:
-    /// there is nothing.
+    /// Whether there are events that are past their time and nothing else to fold, and an hour has passed since that was last looked for.
+    fn is_past(&mut self) -> Result<bool, RedbError> {
+        let options = &self.shared.options;
+        let now_ms = options.clock.now_ms();
+        // The clock may have been set back meanwhile.
+        let is_time = self.looked_ms.is_none_or(|looked| now_ms.abs_diff(looked) >= IDLE_MS);
+        if self.frozen.is_some() || self.shared.overlay.active().0 > 0 || !is_time {
+            return Ok(false);
+        }
+        let past = log::is_past(self.state.db()?, options)?;
+        self.looked_ms = Some(now_ms);
+        if past {
+            // One from the future, which was passed over, may be old by now.
+            self.trim = Trim::default();
+        }
+        Ok(past)
+    }
+
+    /// Freezes what has gathered, or nothing if `idle`, unless something is frozen already, and waits until all of it is decided.
+    /// `None`: there is nothing to be folded.
     ///
     /// Gives the change set up to which all that stands is frozen. That is never more than has been committed: of a batch that
     /// was given up the record may yet be found, and must then be carried out whole.
-    fn freeze(&mut self) -> Option<Seq> {
+    fn freeze(&mut self, idle: bool) -> Option<Seq> {
         let mut gate = self.shared.gate.lock();
         let folded = match self.frozen {
             Some((folded, _)) => folded,
-            None if self.shared.overlay.active().0 == 0 => return None,
+            None if self.shared.overlay.active().0 == 0 && !idle => return None,
             None => {
                 self.shared.overlay.freeze(gate.last);
                 // What is written of it from now on counts as not folded: too much, until the next checkpoint.

@@ -285,6 +285,29 @@ fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
     Ok(())
 }
 
+/// Whether a checkpoint of nothing would pack events because they are old, or remove some that are past their retention.
+pub(crate) fn is_past(db: &Database, options: &StoreOptions) -> Result<bool, RedbError> {
+    let now_ms = options.clock.now_ms();
+    let transaction = db.begin_read().map_err(failure)?;
+    let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
+    let first = rows.first().map_err(failure)?;
+    let first = first.and_then(|(key, value)| readable(key.value(), value.value()));
+    if first.is_some_and(|first| Packing::of(options).are_due(0, 0, Some(first.at_ms))) {
+        return Ok(true);
+    }
+    let Some(kept_ms) = options.event_retention_ms else { return Ok(false) };
+    let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
+    for row in times.iter().map_err(failure)? {
+        match SegmentHead::read(row.map_err(failure)?.1.value()) {
+            // From the future: what comes after it may be old.
+            Ok(head) if head.to_ms > now_ms => {}
+            Ok(head) => return Ok(head.to_ms < now_ms.saturating_sub(kept_ms)),
+            Err(_) => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
 /// The events in rows, oldest first, and the last one that is in a segment: what memory begins with.
 pub(crate) fn unpacked(db: &Database) -> Result<(Vec<Logged>, Option<EventId>), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;

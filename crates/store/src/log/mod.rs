@@ -3,7 +3,7 @@
 //! - An event goes to the journal with the change set that it belongs to, and into memory at the commit ([`Tail`]).
 //! - A checkpoint takes it to the tables ([`mod@fold`]): as a row of [`Table::Events`](stet_actors::store::Table), until there are enough of them
 //!   or the first is old enough; then they are packed into a [`Segment`](stet_actors::store::Segment), one row for thousands.
-//! - A segment goes when all in it is past its retention.
+//! - A segment goes when all in it is past its retention. A checkpoint is made for that alone if nothing changes.
 //!
 //! Memory always has all events that are in no segment, and beyond them the last [`RECENT_BYTES`]. So readers (`read`) look there first, which is
 //! all that followers need as a rule, and then into segments; nobody reads the rows but a start.
@@ -14,7 +14,7 @@ mod fold;
 mod read;
 mod tail;
 
-pub(super) use self::fold::{Folded, Packing, Trim, fold, pack, unpacked};
+pub(super) use self::fold::{Folded, Packing, Trim, fold, is_past, pack, unpacked};
 pub(super) use self::read::Opened;
 pub(super) use self::tail::Tail;
 

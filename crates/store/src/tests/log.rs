@@ -375,6 +375,50 @@ fn events_past_their_retention_are_not_told_from_memory_either_and_a_closed_stor
     assert_eq!(store.events(Way::Back(None), &Times::default()), Err(StoreError::Closed));
 }
 
+/// They stayed until the next change, which on a server that nobody uses is never.
+#[test]
+fn events_past_their_retention_go_although_nothing_changes() {
+    const HOUR_MS: u64 = 60 * 60 * 1000;
+    let clock = Arc::new(ManualClock::at(DAY_MS));
+    let disk = Disk::new();
+    let mut options = packing(&disk, 2);
+    options.clock = clock.clone();
+    options.event_retention_ms = Some(10 * DAY_MS);
+    options.checkpoint.trim = 1;
+    let store = RedbStore::open(options).expect("the store opens");
+    // Four in segments, and one in a row.
+    for revision in 1..=5 {
+        happen(&store, vec![event(1, revision, DAY_MS + revision)]);
+    }
+    checkpoint(&store);
+    let counts = || [Table::Events, Table::EventSegments].map(|table| rows_of(&store, table).len());
+    let idle = |what, wanted| {
+        until(what, || {
+            store.shared.checkpoint_due();
+            counts() == wanted
+        });
+    };
+    assert_eq!(counts(), [1, 2]);
+    let syncs = disk.syncs();
+    clock.set(DAY_MS + 5 + HOUR_MS);
+    // It has looked, once it sleeps again.
+    let looks = || {
+        for _ in 0..2 {
+            store.shared.checkpoint_due();
+            until("it has been looked", || !store.shared.due.load(Ordering::Acquire));
+        }
+    };
+    looks();
+    assert_eq!((counts(), disk.syncs()), ([1, 2], syncs), "nothing is written for nothing");
+    clock.set(2 * DAY_MS + 5);
+    idle("the last one is packed for its age", [0, 3]);
+    clock.set(11 * DAY_MS + 5);
+    idle("those of two segments go, one after the other", [0, 1]);
+    clock.set(11 * DAY_MS + 6 + HOUR_MS);
+    idle("the last one goes", [0, 0]);
+    assert_eq!(logged(&store), vec![]);
+}
+
 #[test]
 fn an_event_from_the_future_keeps_no_older_ones_and_goes_with_those_after_it() {
     // The clock was set forward for a while, more than once.
