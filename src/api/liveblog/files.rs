@@ -58,9 +58,13 @@ pub async fn post_content(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
     let named = call.param("post");
     let address = address(&call, open.loid(), named)?;
+    let wanted = version_asked(&call)?;
     let (app, repository) = (&call.app, &call.app.repository);
     let (found, reader, post) = settled(&call, open, async |open| {
         let post = open.seen(&address)?;
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != post.record.version) {
+            return Err(Error::not_found(post.loid().at_version(wanted)).into());
+        }
         let key = Version::key(post.loid().at_version(post.record.version));
         let found = || {
             let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
@@ -72,6 +76,20 @@ pub async fn post_content(call: Call) -> Result<Reply> {
     })
     .await?;
     send(&call, post.liveblog, found, reader, (post.loid().number, &post.record.name), named)
+}
+
+/// The version that `version` names, if it names one.
+///
+/// # Errors
+/// `InvalidParameter` for a number that no version has.
+fn version_asked(call: &Call) -> Result<Option<u32>> {
+    match call.query.integer("version").unwrap_or(-1) {
+        -1 | 0 => Ok(None),
+        number => {
+            let refused = |_| Error::parameter("version", number, "a version's number, or -1");
+            u32::try_from(number).map(Some).map_err(refused)
+        }
+    }
 }
 
 fn send(

@@ -434,3 +434,20 @@ fn the_loid_of_a_version_changes_no_post() {
     }
     assert_eq!(blog.read_post(&post).ok(), before);
 }
+
+#[test]
+fn of_a_posts_content_only_the_present_version_is_read() {
+    let blog = Blog::new();
+    let post = blog.post(&json!({ "title": "One" }), "one");
+    blog.update(&post, &json!({}), &[content(PAGE)]).ok();
+    let read = |version: &str| blog.download(&post).query("version", version).send();
+    for version in ["", "-1", "0", "2"] {
+        assert_eq!((read(version).status, &*read(version).body), (200, PAGE), "{version}");
+    }
+    for version in ["1", "3"] {
+        names(&read(version).fails(404, "ObjectNotFound"), &[&post.replacen(".0.", &format!(".{version}."), 1)]);
+    }
+    for version in ["x", "-2", "1.5", "4294967296"] {
+        read(version).fails(400, "InvalidParameter");
+    }
+}

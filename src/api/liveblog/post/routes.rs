@@ -27,6 +27,13 @@ const FILE: Route = Route {
     ..GET
 };
 
+/// The version of a post's content: only the present one can be read.
+const PRESENT_VERSION: QueryParam = number(
+    "version",
+    Some("-1"),
+    "Number of the present version; -1 and 0 are the present one. Earlier ones are not read.",
+);
+
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
@@ -112,6 +119,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}/content",
         summary: "Download the content of a post.",
         path_params: &[LIVEBLOG, THE_POST],
+        query: &[PRESENT_VERSION],
         handler: handler!(liveblog::post_content),
         ..FILE
     },
