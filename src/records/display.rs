@@ -54,7 +54,7 @@ pub const ADDITIONAL_INFO: &str = "showAdditionalInfo";
 pub const PATH: &str = "showPath";
 /// Name of the option that goes with [`WEB_PRODUCT`].
 pub const WEB_TYPE: &str = "showWebType";
-/// Name of the one option that is a text. It is checked, and has no effect while no type has a web type.
+/// Name of the one option that is a text. It is checked, and has no effect: nothing gives an object a web type.
 pub const WEB_PRODUCT: &str = "webProduct";
 /// Bytes that [`WEB_PRODUCT`] may have: it is the name of a product.
 pub const MAX_WEB_PRODUCT_BYTES: usize = 255;

@@ -177,7 +177,7 @@ pub struct ObjectRecord {
     /// Differs for any two states of any two objects; with `showUniquenessString`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uniqueness_string: Option<String>,
-    /// With `showWebType`; null while the site configuration gives the type none.
+    /// With `showWebType`; always null, for nothing in the site configuration gives an object a web type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web_type: Option<Option<String>>,
 }
