@@ -20,9 +20,13 @@ use tokio::task::AbortHandle;
 use super::stored::{Happening, read};
 use crate::config::EventsConfig;
 
-/// Events that a pump reads and passes on before it lets followers on its own thread take them. Well below the least
+/// Events that a pump reads and passes on before it lets followers on its own thread take them. Well below [`RING`], and the least
 /// `events.queue_events`.
 const CHUNK: usize = 32;
+
+/// Events of a container that its followers are told of one after the other: all these places are made at once, of some 40 bytes each. Who
+/// is further behind reads from the store.
+const RING: usize = 256;
 
 /// Bytes of events that are kept for followers who have not taken them yet, of all containers together. Who comes later reads them
 /// from the store.
@@ -171,7 +175,7 @@ impl Followers {
             return Err(too_many(format!("`{container}` has {here} followers already")));
         }
         let followed = list.followed.entry(container).or_insert_with(|| {
-            let (sender, _) = channel(self.options.queue_events);
+            let (sender, _) = channel(self.options.queue_events.min(RING));
             // Rung once: a commit may have come since `known` was read.
             let bell = Arc::new(Notify::new());
             bell.notify_one();
@@ -334,9 +338,12 @@ async fn pump(
 mod tests {
     use futures_util::FutureExt;
     use stet_actors::id::DatabaseId;
+    use stet_actors::lifecycle::NewObject;
     use stet_actors::store::Event;
+    use tokio::sync::broadcast::error::TryRecvError;
 
     use super::*;
+    use crate::http::testing::House;
 
     fn happening(ids: usize) -> Arc<Happening> {
         let container = Loid::new(DatabaseId::MAIN, 7);
@@ -376,6 +383,20 @@ mod tests {
         let alone = Recent::default();
         alone.keep(&happening(1_000_000));
         assert_eq!(alone.0.lock().0.len(), 1);
+    }
+
+    #[actix_web::test]
+    async fn a_followed_container_has_places_for_so_many_events_however_far_followers_may_be_behind() {
+        let house = House::new().await;
+        let object = house.create(NewObject::document("story.xml", "Story")).await;
+        let followers = Arc::new(Followers::new(EventsConfig { queue_events: 1 << 20, ..EventsConfig::default() }));
+        let mut follower = followers.follow(&house.app.repository, object, 1).expect("there is room");
+        let sender = followers.list.read().followed[&object].sender.clone();
+        for revision in 2..=RING as u64 + 2 {
+            sender.send(Heard { revision, happening: Weak::new() }).expect("somebody listens");
+        }
+        assert!(matches!(follower.receiver.try_recv(), Err(TryRecvError::Lagged(1))));
+        assert!(matches!(follower.receiver.try_recv(), Ok(Heard { revision: 3, .. })));
     }
 
     #[tokio::test]

@@ -4,7 +4,8 @@
 //! commit only rings a bell (`Followers`, an observer of the store): it costs a lock that nobody holds for long, and
 //! nothing more where nobody follows. A task for each container that is followed, its *pump*, then reads what is new, makes the
 //! text of each event once, and passes it to all followers of the container: what was sent last is in memory, in so many bytes for all
-//! containers together. Whoever comes back, is late, or is found to have missed something, reads the same events from the store.
+//! containers together. Whoever comes back, is late, or is found to have missed something, reads the same events from the store; who is
+//! later than `events.queue_events` is let go.
 //!
 //! A stream has no more in memory than a piece of what it sends, or one large event, which counts among the replies that wait
 //! for their clients (`limits.reply_bytes_under_way`). Reading what is stored, and finding out which of many objects a caller

@@ -140,7 +140,7 @@ impl Following {
         let (at, first) = match self.after {
             None => (present, Next::Send(self.plain(HELLO, present), false)),
             Some(after) if after == present => (after, Next::Send(COMMENT, false)),
-            Some(after) if after < present && self.is_kept(after)? => (after, Next::Send(COMMENT, true)),
+            Some(after) if after < present && self.is_kept(&place, after).await? => (after, Next::Send(COMMENT, true)),
             Some(_) => (present, Next::Send(self.plain(RESET, present), false)),
         };
         let rest = Text::default();
@@ -155,9 +155,14 @@ impl Following {
         record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
     }
 
-    /// Whether the events after a revision are all there: the oldest go first.
-    fn is_kept(&self, after: u64) -> Result<bool> {
-        is_kept(self.newsroom.repository.events(), self.container, after + 1).map_err(unreadable)
+    /// Whether the events after a revision are all there: the oldest go first. One is read for it, which may be large or wait for a disk.
+    async fn is_kept(&self, place: &Place, after: u64) -> Result<bool> {
+        let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.turn().await?);
+        let reading = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            is_kept(newsroom.repository.events(), container, after + 1)
+        });
+        reading.await.map_err(|_| Error::internal())?.map_err(unreadable)
     }
 
     fn plain(&self, name: &str, revision: u64) -> Bytes {
@@ -285,8 +290,9 @@ impl Stream {
         // Whoever hears of an event finds it in the container.
         self.following.newsroom.repository.views_agree().await;
         self.next = if more { Next::Stored } else { self.live() };
-        let mut text = BytesMut::new();
+        let (mut text, mut way) = (BytesMut::new(), GiveWay::new());
         for happening in &chunk {
+            way.now_and_then().await;
             if happening.revision() != self.at + 1 {
                 // They have just grown too old.
                 let Ok(present) = self.following.present() else { return Err(Ended::Over) };
@@ -297,7 +303,6 @@ impl Stream {
                 break;
             }
             let mut sifting = Sifting::of(happening);
-            let mut way = GiveWay::new();
             let (event, last) = loop {
                 if let Some(made) = self.look_at(&mut sifting, &way)? {
                     break made;
@@ -356,10 +361,18 @@ impl Stream {
                     Text::default()
                 }))
             }
-            Some(Err(RecvError::Lagged(missed))) => {
-                tracing::info!(container = %self.following.container, missed, "a follower has fallen behind");
-                follower.dropped();
-                Err(Ended::Over)
+            Some(Err(RecvError::Lagged(_))) => {
+                // Each revision has one event.
+                let behind = self.following.present().map_err(|_| Ended::Over)?.saturating_sub(self.at);
+                let most = self.following.newsroom.config.events.queue_events;
+                if behind > most as u64 {
+                    tracing::info!(container = %self.following.container, behind, "a follower has fallen behind");
+                    follower.dropped();
+                    return Err(Ended::Over);
+                }
+                // The store has what followers are not told of any more.
+                self.next = Next::Stored;
+                Ok(Text::default())
             }
             // The server ends. The pump may not have come to all that was done before, but the store has it.
             Some(Err(RecvError::Closed)) => self.last_stored().await,

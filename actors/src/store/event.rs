@@ -214,6 +214,11 @@ impl Room {
         self.taken = true;
         fits
     }
+
+    /// Whether there is none for another thing, of whatever size.
+    pub fn is_used_up(&self) -> bool {
+        self.things == 0
+    }
 }
 
 /// The log of events, as far as they are on disk and not too old.
@@ -284,6 +289,8 @@ mod tests {
         assert_eq!(taken(Room::of(3, 10), &[5, 6, 1]), [true, false, false]);
         assert_eq!(taken(Room::of(3, 10), &[11, 1]), [true, false]);
         assert_eq!(taken(Room::of(0, 10), &[1]), [false]);
+        let mut room = Room::of(2, 10);
+        assert!(room.takes(1) && !room.is_used_up() && room.takes(1) && room.is_used_up());
     }
 
     #[test]

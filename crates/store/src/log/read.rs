@@ -37,6 +37,12 @@ impl Opened {
         self.0.lock().iter().find(|segment| segment.key() == key).cloned()
     }
 
+    /// How many there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.0.lock().len()
+    }
+
     fn keep(&self, segment: &Arc<Segment>) {
         // One of a single large event is not kept: it would be read in one piece anyway.
         if segment.events().iter().map(|event| event.value.len()).sum::<usize>() > SEGMENT_BYTES {
@@ -82,7 +88,7 @@ impl Shared {
         rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
     }
 
-    /// Takes what is wanted out of segments; whether there is no room for all of it.
+    /// Takes what is wanted out of segments; whether there is no room for more. No segment is opened to find out whether there is more.
     fn segments_of(&self, container: Loid, after: u64, wanted: &mut Wanted) -> Result<bool, StoreError> {
         let Some(mut range) = Segment::range_of(container, after) else { return Ok(false) };
         loop {
@@ -94,7 +100,7 @@ impl Shared {
                     if event.id > wanted.up_to {
                         return Ok(false);
                     }
-                    if fits && !wanted.take(event)? {
+                    if fits && (!wanted.take(event)? || wanted.room.is_used_up()) {
                         return Ok(true);
                     }
                 }

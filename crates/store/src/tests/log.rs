@@ -318,6 +318,26 @@ fn what_is_read_at_a_time_has_a_weight() {
     assert_eq!(counts(), (1, true, 1));
 }
 
+#[test]
+fn no_segment_is_opened_beyond_what_there_is_room_for() {
+    let disk = Disk::new();
+    let store = RedbStore::open(packing(&disk, 4)).expect("the store opens");
+    for revision in 0..6 {
+        happen(&store, vec![event(1, 2 * revision + 1, 1), event(1, 2 * revision + 2, 1)]);
+    }
+    checkpoint(&store);
+    forget(&store);
+    assert_eq!(rows_of(&store, Table::EventSegments).len(), 3);
+    let revisions = |after, most| {
+        let (of, more) = store.events_of(&resumed(1, after, most, usize::MAX)).expect("read");
+        (of.iter().map(|event| event.revision).collect::<Vec<_>>(), more)
+    };
+    assert_eq!((revisions(3, 1), store.shared.opened.count()), ((vec![4], true), 1), "the last of a segment");
+    assert_eq!((revisions(0, 4), store.shared.opened.count()), ((vec![1, 2, 3, 4], true), 1));
+    assert_eq!((revisions(0, 5), store.shared.opened.count()), ((vec![1, 2, 3, 4, 5], true), 2));
+    assert_eq!((revisions(8, 9), store.shared.opened.count()), ((vec![9, 10, 11, 12], false), 3));
+}
+
 /// What is left of a log at some time, after so many checkpoints, if events are kept for ten seconds.
 fn left(disk: &Disk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
     let mut options = packing(disk, 1);
