@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
+use stet_actors::receipt::Step;
 
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::auth::{Attempts, Changing, Directory, GroupChange, GroupView, Name, NewKey, Sessions, User};
@@ -146,6 +147,8 @@ pub struct Admin {
     pub attempts: Option<Arc<Attempts>>,
     /// At whose wish, for the audit trail.
     pub who: Who,
+    /// Under which the outcome of a change of a group is kept, for a call that may be sent again.
+    step: Option<Step>,
     /// Whether the last administrator may go: [`Admin::carry_out`] alone sets it, and what comes over HTTP does not get there.
     forced: bool,
 }
@@ -154,12 +157,18 @@ impl Admin {
     /// While a server runs.
     pub fn of(newsroom: &Newsroom, who: Who) -> Admin {
         let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
-        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()), who, forced: false }
+        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()), who, step: None, forced: false }
     }
 
     /// While no server runs.
     pub fn alone(directory: Arc<Directory>, sessions: Arc<Sessions>) -> Admin {
-        Admin { directory, sessions, attempts: None, who: Who::operator(), forced: false }
+        Admin { directory, sessions, attempts: None, who: Who::operator(), step: None, forced: false }
+    }
+
+    /// The same for a call that may be sent again: the group that it makes or changes is made or changed once.
+    #[must_use]
+    pub fn under(self, step: Option<Step>) -> Admin {
+        Admin { step, ..self }
     }
 
     /// Carries out one request of an operator.
@@ -305,7 +314,7 @@ impl Admin {
     }
 
     fn changing(&self) -> Changing<'_> {
-        let changing = self.directory.by(self.who.clone());
+        let changing = self.directory.by(self.who.clone()).under(self.step.clone());
         if self.forced { changing.forced() } else { changing }
     }
 

@@ -1,21 +1,23 @@
-//! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit trail tells of it, and never without
-//! somebody left who may manage users and groups, unless an operator forces it (docs/api/groups-and-users.md, "Administrators").
+//! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit trail tells of it, once if the call may
+//! be sent again, and never without somebody left who may manage users and groups, unless an operator forces it
+//! (docs/api/groups-and-users.md, "Administrators").
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::store::{Change, Event, Key, Row};
-use tokio::sync::OwnedMutexGuard;
+use stet_actors::receipt::Step;
+use stet_actors::repository::Note;
+use stet_actors::runtime::Request;
+use stet_actors::store::{Change, Key, Row};
 
 use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::privilege::Privilege;
 use super::rows::{Group, User, put, remove};
-
-/// Held by whoever is changing the directory.
-pub(super) type Turn = OwnedMutexGuard<()>;
 
 /// Names that one entry of the audit trail lists at most.
 const NAMES: usize = 1000;
@@ -23,7 +25,7 @@ const NAMES: usize = 1000;
 /// The directory in the hands of somebody who changes it.
 pub struct Changing<'d> {
     pub(super) directory: &'d Directory,
-    who: Who,
+    request: Request,
     /// Whether the last administrator may go.
     forced: bool,
 }
@@ -31,7 +33,7 @@ pub struct Changing<'d> {
 impl Directory {
     /// The directory, to be changed at the wish of `who`, whom the audit trail names.
     pub fn by(&self, who: Who) -> Changing<'_> {
-        Changing { directory: self, who, forced: false }
+        Changing { directory: self, request: Request::by(who), forced: false }
     }
 }
 
@@ -40,6 +42,12 @@ impl Changing<'_> {
     #[must_use]
     pub fn forced(self) -> Self {
         Changing { forced: true, ..self }
+    }
+
+    /// The same for a change of a group by a call that may be sent again: it is made once.
+    #[must_use]
+    pub fn under(self, step: Option<Step>) -> Self {
+        Changing { request: Request { step, ..self.request }, ..self }
     }
 }
 
@@ -61,39 +69,46 @@ impl Changing<'_> {
     ///
     /// # Errors
     /// What `make` says; `ObjectNotFound` for a group that the user would come into and that is not there, or not any more; as
-    /// [`Changing::commit`].
+    /// [`Changing::change`].
     pub(super) async fn write(&self, place: Key, make: impl FnOnce(Option<User>, u64) -> Result<User>) -> Result<()> {
-        let turn = self.directory.turn().await;
-        let repository = &self.directory.repository;
-        let old: Option<User> = repository.row(place.table, &place.key)?;
-        let new = make(old.clone(), repository.clock().now_ms())?;
-        let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
-        // Whoever is a member by name alone would have what a later group of that name may do.
-        for group in new.groups.iter().filter(|group| !before.contains(group)) {
-            self.directory.group(group)?.ok_or_else(|| unknown("group", group))?;
-        }
-        self.commit(turn, Edits { users: vec![Edit { old, new: Some(new) }], group: None }).await
+        self.change("user.write", async || {
+            let repository = &self.directory.repository;
+            let old: Option<User> = repository.row(place.table, &place.key)?;
+            let new = make(old.clone(), repository.clock().now_ms())?;
+            let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
+            // Whoever is a member by name alone would have what a later group of that name may do.
+            for group in new.groups.iter().filter(|group| !before.contains(group)) {
+                self.directory.group(group)?.ok_or_else(|| unknown("group", group))?;
+            }
+            Ok(((), Edits { users: vec![Edit { old, new: Some(new) }], group: None }))
+        })
+        .await
     }
 
-    /// Commits what was made in a turn.
+    /// Commits what `make` makes of the rows as they are, when nobody else is changing them, and gives what it says. Under that name
+    /// the outcome is kept, if the call may be sent again: then nothing is made the second time.
     ///
     /// # Errors
-    /// `PermissionDenied` for a change that would leave nobody who may manage users and groups; what the store says.
-    pub(super) async fn commit(&self, turn: Turn, edits: Edits) -> Result<()> {
-        if self.directory.leaves_none(&edits).await? {
-            if !self.forced {
-                return Err(last_administrator());
+    /// What `make` says; `PermissionDenied` for a change that would leave nobody who may manage users and groups; what the store says.
+    pub(super) async fn change<R: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        make: impl AsyncFnOnce() -> Result<(R, Edits)>,
+    ) -> Result<R> {
+        let directory = self.directory;
+        let noted = async || {
+            let turn = directory.turn().await;
+            let (reply, edits) = make().await?;
+            if directory.leaves_none(&edits).await? {
+                if !self.forced {
+                    return Err(last_administrator());
+                }
+                tracing::warn!("a change is forced that leaves no administrator");
             }
-            tracing::warn!("a change is forced that leaves no administrator");
-        }
-        let changes = edits.changes();
-        if changes.is_empty() {
-            return Ok(());
-        }
-        let now_ms = self.directory.repository.clock().now_ms();
-        let deed = |(kind, ids): (&str, Vec<String>)| self.who.deed(kind, ids, now_ms);
-        let events: Vec<Event> = edits.deeds().into_iter().map(deed).collect();
-        self.directory.commit(turn, changes, events).await
+            let on_commit = directory.on_commit(turn);
+            Ok(Note { reply, changes: edits.changes(), deeds: edits.deeds(), on_commit })
+        };
+        directory.repository.note(name, &self.request, noted).await
     }
 }
 

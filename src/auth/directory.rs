@@ -21,10 +21,9 @@ use stet_actors::id::Loid;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Change, Event, Key, Range, Row, Table, View};
-use tokio::sync::Mutex;
+use stet_actors::store::{Key, Range, Row, Table, View};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::change::Turn;
 use super::name::{Name, Older};
 use super::password::Passwords;
 use super::rights::Rights;
@@ -240,25 +239,18 @@ impl Directory {
     }
 
     /// Waits until nobody else is changing anything. The change is based on what is read then.
-    pub(super) async fn turn(&self) -> Turn {
+    pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }
 
-    /// Commits rows that were made in a turn, and what the audit trail tells of them. [`Changing::commit`](super::change::Changing)
-    /// alone calls it.
-    pub(super) async fn commit(&self, turn: Turn, changes: Vec<Change>, events: Vec<Event>) -> Result<()> {
+    /// What is done when a change that was made in a turn is on disk.
+    pub(super) fn on_commit(&self, turn: OwnedMutexGuard<()>) -> Box<dyn FnOnce() + Send> {
         let cache = self.cache.clone();
-        self.repository
-            .commit(|set| {
-                set.changes = changes;
-                set.events = events;
-                set.on_commit = Box::new(move |_| {
-                    cache.clear();
-                    // Kept until here, even if the caller has gone: the next change must find this one on disk.
-                    drop(turn);
-                });
-            })
-            .await
+        Box::new(move || {
+            cache.clear();
+            // Kept until here, even if the caller has gone: the next change must find this one on disk.
+            drop(turn);
+        })
     }
 }
 

@@ -133,16 +133,20 @@ impl Changing<'_> {
     /// # Errors
     /// `ObjectNotFound`; `PermissionDenied` where it would leave no administrator; what the store says.
     pub async fn remove_group(&self, name: &str) -> Result<Name> {
-        let turn = self.directory.turn().await;
-        let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
-        let users = self.directory.with_members(&group.name, |_| false).await?;
-        let name = group.name.clone();
-        self.commit(turn, Edits { users, group: Some(Edit { old: Some(group), new: None }) }).await?;
-        Ok(name)
+        self.change("group.delete", async || {
+            let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
+            let users = self.directory.with_members(&group.name, |_| false).await?;
+            Ok((group.name.clone(), Edits { users, group: Some(Edit { old: Some(group), new: None }) }))
+        })
+        .await
     }
 
     async fn write_group(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<()> {
-        let turn = self.directory.turn().await;
+        self.change("group.write", async || Ok(((), self.edits(name, change, check).await?))).await
+    }
+
+    /// What a change of a group makes of the rows as they are; `check` is given whether the group is there.
+    async fn edits(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<Edits> {
         let old = self.directory.group(name)?;
         check(old.is_some())?;
         let new = || Ok(Group { name: Name::checked(name)?, description: String::new(), privileges: Vec::new() });
@@ -171,7 +175,7 @@ impl Changing<'_> {
             });
             users = changing.await?;
         }
-        self.commit(turn, Edits { users, group: Some(Edit { old, new: Some(group) }) }).await
+        Ok(Edits { users, group: Some(Edit { old, new: Some(group) }) })
     }
 }
 

@@ -273,7 +273,13 @@ impl Call {
 
     /// What the call's only change goes with.
     fn request(&self) -> Result<Request> {
-        self.request_under(self.once().map(|once| once.only()))
+        self.request_under(self.step())
+    }
+
+    /// Under which the outcome of the call's only change is kept, if it may be sent again: for what is no object. Changes of objects have
+    /// it with them.
+    pub fn step(&self) -> Option<ReceiptStep> {
+        self.once().map(|once| once.only())
     }
 
     fn request_under(&self, step: Option<ReceiptStep>) -> Result<Request> {

@@ -39,6 +39,9 @@ pub struct Mail {
     pub attachments: Vec<stet_actors::id::Loid>,
 }
 
+/// What it is called in the audit trail, and where its outcome is kept.
+const SEND: &str = "message.send";
+
 /// What is kept under an `Idempotency-Key`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Sent {
@@ -55,8 +58,7 @@ impl Messages {
     /// too long a text; `Overloaded`; what the store says.
     pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
         let who = request.who.clone();
-        let sent: Sent =
-            self.repository.note("message.send", &request, async || self.rows_of(mail, &who.user).await).await?;
+        let sent: Sent = self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;
         if let Some(relay) = &self.relay {
             relay.wake();
         }
@@ -97,7 +99,7 @@ impl Messages {
         });
         let on_commit = Box::new(move || room.map_or((), |room: Room| room.taken_by(number, sent_ms)));
         let sent = Sent { number, bytes };
-        Ok(Note { reply: sent, changes, concerned: vec![id_of(number).to_string()], on_commit })
+        Ok(Note { reply: sent, changes, deeds: vec![(SEND, vec![id_of(number).to_string()])], on_commit })
     }
 
     /// What the mail relay is to take, if there is one, with addresses to send to and room for it.

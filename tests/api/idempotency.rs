@@ -206,6 +206,31 @@ fn a_reply_is_repeated_only_for_those_who_may_still_see_the_same() {
 }
 
 #[test]
+fn a_group_is_made_and_changed_once_though_the_reply_is_not_kept() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let make = keyed(admin.call("group-create-post", &[]), "make", &json!({ "groupName": "desk", "description": "a" }));
+    let describe = |key: &str, description: &str| {
+        let body = json!({ "groupName": "desk", "description": description });
+        keyed(admin.call("group-update-post", &[]), key, &body)
+    };
+    make.ok();
+    let first = describe("one", "b");
+    assert_eq!(first.ok()["description"], "b");
+    describe("two", "c").ok();
+    // The replies that were kept are for who has other rights.
+    let more = json!({ "groupName": "more", "members": ["admin"], "privileges": [{ "privilege": "read", "folder": "/News" }] });
+    admin.call("group-create-post", &[]).json(&more).ok();
+    for again in [make.send(), first.send()] {
+        assert_eq!(again.header("idempotency-replayed"), None);
+        assert_eq!(again.ok()["description"], "c", "it is shown as it is");
+    }
+    admin.call("group-delete", &[]).query("groupName", "desk").ok();
+    admin.call("group-update-post", &[]).json(&json!({ "groupName": "more", "privileges": [] })).ok();
+    make.send().fails(404, "ObjectNotFound");
+}
+
+#[test]
 fn a_post_that_only_reads_takes_no_key() {
     let (reporter, key) = (Server::shared().user("reporter"), own_key());
     for source in ["/News/City", "/News/Sport"] {

@@ -49,8 +49,8 @@ pub struct Note<R> {
     pub reply: R,
     /// The rows that change.
     pub changes: Vec<Change>,
-    /// What it is about, for the audit trail.
-    pub concerned: Vec<String>,
+    /// What the audit trail tells of it: actions, each with the names of what it is about.
+    pub deeds: Vec<(&'static str, Vec<String>)>,
     /// Called on the writer's thread when it is on disk, before anybody is answered; dropped if it fails. It must not block.
     pub on_commit: Box<dyn FnOnce() + Send>,
 }
@@ -160,7 +160,8 @@ impl Repository {
         self.registry.shared().numbers.next()
     }
 
-    /// Carries out, under a name, a change of what is in no container: once, if the call may be sent again. The audit trail tells of it.
+    /// Carries out, under a name, a change of what is in no container: once, if the call may be sent again. One that changes no row
+    /// leaves nothing.
     ///
     /// # Errors
     /// What `make` says; that an earlier try did something else; what the store says.
@@ -177,15 +178,18 @@ impl Repository {
         if request.expect.is_some() {
             return Err(Expect::met_nothing());
         }
-        let Note { reply, mut changes, concerned, on_commit } = make().await?;
+        let Note { reply, mut changes, deeds, on_commit } = make().await?;
+        if changes.is_empty() {
+            return Ok(reply);
+        }
         let now_ms = self.clock().now_ms();
         let outcome = step.map(|step| step.outcome(name, &reply, now_ms));
         changes.extend(outcome.into_iter().flat_map(Outcome::put));
-        let event = request.who.deed(name, concerned, now_ms);
+        let events = deeds.into_iter().map(|(kind, ids)| request.who.deed(kind, ids, now_ms)).collect();
         let under_way = step.and_then(Step::under_way);
         self.commit(|set| {
             set.changes = changes;
-            set.events = vec![event];
+            set.events = events;
             // The key is not free before it is decided, even if the caller goes away.
             set.on_commit = Box::new(move |_| {
                 on_commit();

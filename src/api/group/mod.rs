@@ -68,13 +68,13 @@ impl GroupRequest {
 /// `POST /v3/group/create`
 pub async fn create(call: Call) -> Result<Json<GroupView>> {
     let (name, change) = call.json::<GroupRequest>().await?.parts()?;
-    Json::of(&admin(&call)?.add_group(&name, change).await?)
+    Json::of(&admin(&call)?.under(call.step()).add_group(&name, change).await?)
 }
 
 /// `POST /v3/group/update`
 pub async fn update(call: Call) -> Result<Json<GroupView>> {
     let (name, change) = call.json::<GroupRequest>().await?.parts()?;
-    Json::of(&admin(&call)?.change_group(&name, change).await?)
+    Json::of(&admin(&call)?.under(call.step()).change_group(&name, change).await?)
 }
 
 /// `DELETE /v3/group/delete`
