@@ -202,19 +202,20 @@ impl Reading<'_> {
 }
 
 /// Whether the change that the mark speaks of is there and in no record such as the mark has noted. The mark's change was the last of
-/// its record; the empty record of a clean close has the number of the one before it.
+/// its record. The empty record of a clean close has the number of the one before it, and holds no change: it says nothing of whose
+/// journal it is, for the mark may still be of before it when the one before has been written over.
 fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Marked]) -> io::Result<bool> {
     let known = marked.iter().find(|marked| marked.sum.is_some());
     let Some(Marked { sure, .. }) = known.copied() else { return Ok(false) };
     let mut others = false;
     for place in claims {
         let Head { previous, last, sum, .. } = place.head;
-        let has_it = last == sure || (previous < sure && sure < last);
-        if has_it && read(lease, salt, place)?.is_some() {
-            if last == sure && marked.iter().any(|marked| marked.sum == Some(sum)) {
+        let (has_it, ends_there) = (previous < sure && sure <= last, last == sure);
+        if (has_it || ends_there) && read(lease, salt, place)?.is_some() {
+            if ends_there && marked.iter().any(|marked| marked.sum == Some(sum)) {
                 return Ok(false);
             }
-            others = true;
+            others |= has_it;
         }
     }
     Ok(others)

@@ -220,6 +220,36 @@ fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
     }
 }
 
+/// The mark was of before the close, whose empty record was taken for a copy's.
+#[test]
+fn a_journal_whose_mark_is_of_before_a_close_that_lost_power_is_not_taken_for_a_copys() {
+    let (_, files_before) = killed();
+    let disk = on_disk(&files_before);
+    let store = open(&disk);
+    let newest = record(&files_before, CHANGES);
+    // The close has written its record, and the mark gets to the disk no more.
+    disk.plan_for(StoreFile::Mark, Plan { at: disk.syncs_of(StoreFile::Mark) + 1, times: 1, fault: DiskFault::Crash });
+    store.close();
+    assert_eq!(disk.boots(), 1);
+    let mark = files_before[&StoreFile::Mark].clone();
+    let mut at_start = files(&disk);
+    at_start.insert(StoreFile::Mark, mark.clone());
+    assert_eq!(record(&at_start, CHANGES), newest, "the record that the mark speaks of is there");
+    let disk = on_disk(&at_start);
+    let store = open(&disk);
+    let mut changes = CHANGES;
+    while disk.bytes(StoreFile::Journal)[newest..newest + PAGE] == at_start[&StoreFile::Journal][newest..newest + PAGE]
+    {
+        changes += 1;
+        assert_eq!(commit(&store, vec![put(Table::Marks, &format!("{changes:03}"), "x")]), changes);
+        assert!(changes < 900, "its place is written over soon");
+    }
+    // Power fails, and none of the marks has got to the disk.
+    let mut left = files(&disk);
+    left.insert(StoreFile::Mark, mark);
+    assert_eq!(there(&open(&on_disk(&left))), changes);
+}
+
 #[test]
 fn a_salvage_that_ends_at_any_sync_can_be_repeated() {
     for (what, damage, kept, _) in DAMAGES {
