@@ -120,7 +120,7 @@ impl Made {
         Made { path: path.into(), ..Made::default() }
     }
 
-    fn json(self, body: Value) -> Made {
+    pub fn json(self, body: Value) -> Made {
         Made { body: Body::Json(body), ..self }
     }
 
