@@ -340,7 +340,9 @@ pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
     let mut object = new_drawer(&call, &name, true, &mut request, database).await?;
     object.mode = CreateMode::Existing;
-    make(call, folder_source(None, Some(&folder))?, object, database).await
+    let folder = folder_source(None, Some(&folder))?;
+    // Large as it is, it is not held beside what came before.
+    Box::pin(make(call, folder, object, database)).await
 }
 
 async fn make(
