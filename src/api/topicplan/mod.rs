@@ -70,7 +70,8 @@ async fn change<C: Command<Family = TopicPlan, Reply = PlannedDone>>(
 ) -> Result<Preferred<ChangedPlan>> {
     let (plan, display) = (plan(&call)?, call.display_of_body().await?);
     let done = call.change(&plan, command).await?;
-    changed(call, &done.view, Some(done.reply.topic), display).await
+    // Large as it is, what it holds is not held beside the change.
+    Box::pin(changed(call, &done.view, Some(done.reply.topic), display)).await
 }
 
 /// `POST /v3/container/topicplan/{topicPlan}/divider`
@@ -178,7 +179,8 @@ async fn from_template(call: Call, template: Source, database: DatabaseId) -> Re
     let head = view.state.head();
     let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
     let lines = dividers.map(|divider| NewLine::Divider(divider.title.clone())).collect();
-    make(call, NewPlan { title: Some(head.title.clone()), description: Some(head.description.clone()), lines }).await
+    let (title, description) = (Some(head.title.clone()), Some(head.description.clone()));
+    Box::pin(make(call, NewPlan { title, description, lines })).await
 }
 
 async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
@@ -195,7 +197,7 @@ async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     let created = call.change_all(create).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {
-        Some(view) => changed(call, &view, None, display).await,
+        Some(view) => Box::pin(changed(call, &view, None, display)).await,
         None => gone(loid),
     }
 }
