@@ -50,25 +50,39 @@ pub struct Calendar {
     pub date_format: Option<Text>,
     /// Days of the week with an issue, Monday first.
     weekdays: [bool; 7],
-    /// Months and days, of every year.
-    holidays: BTreeSet<(i8, i8)>,
+    /// Months and days of every year that are no holidays, in their order.
+    workdays: Vec<(i8, i8)>,
     exceptions: BTreeMap<Date, bool>,
 }
 
 /// How far a usual day may be. The 29th of February falls on each day of the week at least every forty years.
-const YEARS_AHEAD: i32 = 60;
-/// Months and days that there are.
-const DAYS_OF_A_YEAR: usize = 366;
+const YEARS_AHEAD: i16 = 60;
 /// Days in a row that a time zone may leave out: it has been one at a time.
 const MOST_LEFT_OUT: usize = 8;
 /// Calendars of a product: each is looked through for one answer.
 const MOST_CALENDARS: usize = 20;
 
 impl Calendar {
+    /// Whether there are issues on that day of the week.
+    fn is_weekday(&self, day: Date) -> bool {
+        self.weekdays[day.weekday().to_monday_zero_offset() as usize]
+    }
+
+    /// The days after this one that are no holidays, within [`YEARS_AHEAD`]. Holidays are not come by: almost all days may be some.
+    fn workdays_after(&self, day: Date) -> impl Iterator<Item = Date> {
+        let behind = self.workdays.partition_point(|workday| *workday <= (day.month(), day.day()));
+        let years = (0..=YEARS_AHEAD).filter_map(move |years| day.year().checked_add(years));
+        let days = years.flat_map(|year| self.workdays.iter().map(move |(month, day)| (year, *month, *day)));
+        // A year may lack the 29th of February, and the last one is followed by none.
+        let days = days.skip(behind).filter_map(|(year, month, day)| Date::new(year, month, day).ok());
+        let last = day.saturating_add(YEARS_AHEAD.years());
+        days.take_while(move |day| *day <= last)
+    }
+
     /// Whether there is an issue on a day.
     pub fn publishes(&self, day: Date) -> bool {
-        let weekday = self.weekdays[day.weekday().to_monday_zero_offset() as usize];
-        let usual = || weekday && !self.holidays.contains(&(day.month(), day.day()));
+        let weekday = self.is_weekday(day);
+        let usual = || weekday && self.workdays.binary_search(&(day.month(), day.day())).is_ok();
         self.exceptions.get(&day).copied().unwrap_or_else(usual)
     }
 
@@ -77,20 +91,11 @@ impl Calendar {
     pub fn next_after(&self, day: Date) -> Option<Date> {
         let mut behind = self.exceptions.range((Bound::Excluded(day), Bound::Unbounded));
         let named = behind.find(|(_, publishes)| **publishes).map(|(named, _)| *named);
-        // No day is a usual one where none of the week is, or every one of the year is a holiday.
-        if !self.weekdays.contains(&true) || self.holidays.len() >= DAYS_OF_A_YEAR {
+        if !self.weekdays.contains(&true) {
             return named;
         }
-        let last = day.saturating_add(YEARS_AHEAD.years());
-        let until = named.map_or(last, |named| named.min(last));
-        let mut day = day;
-        while day < until {
-            day = day.tomorrow().ok()?;
-            if self.publishes(day) {
-                return Some(day);
-            }
-        }
-        named
+        let mut usual = self.workdays_after(day).take_while(|day| named.is_none_or(|named| *day < named));
+        usual.find(|day| self.is_weekday(*day) && self.exceptions.get(day) != Some(&false)).or(named)
     }
 
     /// The days of the week with an issue, as files name them.
@@ -153,6 +158,14 @@ pub(super) fn inserts(element: Element<'_>) -> Vec<Insert> {
     element.all_in("inserts", "insert").map(insert).collect()
 }
 
+/// The months and days that there are without these.
+fn workdays(holidays: impl Iterator<Item = (i8, i8)>) -> Vec<(i8, i8)> {
+    let holidays: BTreeSet<(i8, i8)> = holidays.collect();
+    // A year that has each of them.
+    let all = successors(Date::new(2024, 1, 1).ok(), |day| day.tomorrow().ok()).take_while(|day| day.year() == 2024);
+    all.map(|day| (day.month(), day.day())).filter(|day| !holidays.contains(day)).collect()
+}
+
 fn calendars(element: Element<'_>) -> Vec<Calendar> {
     let mut known = Once::default();
     if element.all("calendar").nth(MOST_CALENDARS).is_some() {
@@ -168,7 +181,7 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
             time_zone: zone.unwrap_or(TimeZone::UTC),
             date_format: element.attribute("dateFormat").map(Text::from),
             weekdays: [false; 7],
-            holidays: BTreeSet::new(),
+            workdays: workdays(element.all("holiday").filter_map(|day| month_and_day_of(day.required("day")))),
             exceptions: BTreeMap::new(),
         };
         for day in element.all("publishes") {
@@ -177,7 +190,6 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
                 calendar.weekdays[place] = true;
             }
         }
-        calendar.holidays.extend(element.all("holiday").filter_map(|day| month_and_day_of(day.required("day"))));
         for exception in element.all("exception") {
             let date = exception.required("date");
             let Some(day) = day_of(date) else { continue };
@@ -203,7 +215,7 @@ mod tests {
             time_zone: TimeZone::UTC,
             date_format: None,
             weekdays,
-            holidays: holidays.iter().copied().collect(),
+            workdays: workdays(holidays.iter().copied()),
             exceptions: exceptions.iter().copied().collect(),
         }
     }
@@ -249,8 +261,55 @@ mod tests {
         assert_eq!(far.next_after(date(2026, 1, 1)), None);
         let named = calendar([true; 7], &all_days(), &[(date(9998, 12, 31), true)]);
         assert_eq!(named.next_after(date(2026, 1, 1)), Some(date(9998, 12, 31)));
+        // What is named within the years that are looked through, and behind them.
+        let saturdays = |named| calendar([false, false, false, false, false, true, false], &leap, &[(named, true)]);
+        for (from, named, next) in [
+            (date(2020, 2, 29), date(2048, 3, 1), date(2048, 2, 29)),
+            (date(2020, 2, 29), date(2048, 2, 28), date(2048, 2, 28)),
+            (date(9992, 2, 29), date(9999, 12, 31), date(9999, 12, 31)),
+        ] {
+            assert_eq!(saturdays(named).next_after(from), Some(next), "{from}");
+        }
         // The last day that there is.
         assert_eq!(calendar([true; 7], &[], &[]).next_after(Date::MAX), None);
+    }
+
+    #[test]
+    fn no_holiday_is_come_by() {
+        let holidays: Vec<(i8, i8)> = all_days().into_iter().filter(|day| *day != (3, 1)).collect();
+        let one = calendar([true; 7], &holidays, &[]);
+        let days: Vec<Date> = one.workdays_after(date(2026, 3, 1)).collect();
+        let years = YEARS_AHEAD as usize;
+        assert_eq!((days.len(), days[0], days[years - 1]), (years, date(2027, 3, 1), date(2086, 3, 1)));
+        assert_eq!(one.workdays_after(Date::MAX).count(), 0);
+        assert_eq!(calendar([true; 7], &all_days(), &[]).workdays_after(date(2026, 1, 1)).count(), 0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+        /// Day by day over all years that are looked through: with so few days some are decades away, or never come.
+        #[test]
+        fn where_few_days_are_no_holidays_the_next_is_the_first_that_publishes(
+            weekday in 0_usize..7,
+            left in proptest::collection::vec(prop_oneof![Just((2_i8, 29_i8)), (1_i8..=12, 1_i8..=31)], 0..3),
+            exceptions in proptest::collection::vec((0_i64..30_000, any::<bool>()), 0..3),
+            from in 0_i64..3000,
+        ) {
+            let begin = date(1996, 1, 1);
+            let mut weekdays = [false; 7];
+            weekdays[weekday] = true;
+            let holidays: Vec<(i8, i8)> = all_days().into_iter().filter(|day| !left.contains(day)).collect();
+            let exceptions: Vec<(Date, bool)> = exceptions.into_iter().map(|(day, is)| (begin + day.days(), is)).collect();
+            let calendar = calendar(weekdays, &holidays, &exceptions);
+            let from = begin + from.days();
+            let last = from.saturating_add(YEARS_AHEAD.years());
+            let mut days = successors(from.tomorrow().ok(), |day| day.tomorrow().ok()).take_while(|day| *day <= last);
+            // Behind those years only what is named counts.
+            let named = || calendar.exceptions.iter().find(|(day, is)| **day > last && **is).map(|(day, _)| *day);
+            let expected = days.find(|day| calendar.publishes(*day)).or_else(named);
+            prop_assert_eq!(calendar.next_after(from), expected);
+        }
     }
 
     proptest! {
