@@ -63,11 +63,21 @@ pub fn check_again(
     query: &Query,
     sources: &Sources,
 ) -> Result<Arc<Rights>> {
+    let rights = check_caller_again(app, route, session)?;
+    if let Some(session) = session {
+        check_objects(app, Access::of(app, session, &rights), route, query, sources)?;
+    }
+    Ok(rights)
+}
+
+/// The same but for the objects in the path.
+///
+/// # Errors
+/// `InvalidToken`, `PermissionDenied`.
+pub fn check_caller_again(app: &App, route: &Route, session: Option<&Arc<LiveSession>>) -> Result<Arc<Rights>> {
     let Some(session) = session else { return Ok(Arc::default()) };
     app.sessions.check(session)?;
     let rights = session.rights();
-    let access = Access::of(app, session, &rights);
-    check_privilege(access, route)?;
-    check_objects(app, access, route, query, sources)?;
+    check_privilege(Access::of(app, session, &rights), route)?;
     Ok(rights)
 }

@@ -258,6 +258,12 @@ impl Call {
         Ok(Each { call: self })
     }
 
+    /// Whether an earlier same call has made the only change that this one makes, and its reply was not kept: to be asked by who can't
+    /// make the command without what was there before.
+    pub fn was_done(&self) -> bool {
+        self.once().is_some_and(|once| once.is_done())
+    }
+
     /// Sends a message.
     ///
     /// # Errors

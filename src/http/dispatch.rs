@@ -22,7 +22,7 @@ use stet_actors::object::Text;
 use stet_actors::trace::{Asked, RequestId, Trace};
 
 use super::app::{App, Stage, as_header};
-use super::authorise::{check_again, check_objects, check_privilege};
+use super::authorise::{check_caller_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
 use super::compress::Compression;
 use super::connection::Connection;
@@ -37,7 +37,7 @@ use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
 use super::{body, calls, client, cors, etag, minimal, pace};
 use crate::access::Access;
-use crate::auth::LiveSession;
+use crate::auth::{LiveSession, Rights};
 use crate::give_way;
 use crate::limits::{Holder, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
@@ -183,11 +183,7 @@ async fn answer(
         None => Holder::Address(counted_as(client)),
     });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
-    let access = match &session {
-        Some(session) => Access::of(app, session, &rights),
-        None => Access::anonymous(app),
-    };
-    check_privilege(access, route)?;
+    check_privilege(access_of(app, session.as_ref(), &rights), route)?;
     if route.takes_if_match() {
         etag::refuse_none_match(http.headers())?;
     }
@@ -208,8 +204,9 @@ async fn answer(
     if route.is_about_a_database() {
         app.database(query.text("databaseId"))?;
     }
-    let sources = check_params(route, &params)?;
-    check_objects(app, access, route, &query, &sources)?;
+    let mut sources = check_params(route, &params)?;
+    let checked = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
+    let mut checked = Checked::of(checked, known.claim.as_ref())?;
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
@@ -219,7 +216,9 @@ async fn answer(
     let (bytes, incoming) = match (incoming, route.body.most(limits)) {
         (Some(incoming), Some(most)) => {
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
-            rights = check_again(app, route, session.as_ref(), &query, &sources)?;
+            rights = check_caller_again(app, route, session.as_ref())?;
+            let again = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
+            checked = Checked::of(again, known.claim.as_ref())?;
             (body, None)
         }
         (incoming, _) => {
@@ -231,12 +230,21 @@ async fn answer(
     };
     if let Some(claim) = &known.claim
         && incoming.is_none()
+        // Who may do other things since the body began to come is not shown what they might not see any more.
+        && (matches!(checked, Checked::Well) || claim.is_with(&rights))
     {
         let (hashed, body) = (claim.clone(), bytes.clone());
         let fingerprint = give_way::by_size(bytes.len(), move || hashed.fingerprint(&[&body])).await?;
         if let Some(kept) = app.receipts.identify(claim, fingerprint).await? {
             return Ok(Reply::kept(kept));
         }
+        if recall(app, claim, &query, &mut sources)? {
+            check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources)?;
+            checked = Checked::Well;
+        }
+    }
+    if let Checked::NotThere(error) = checked {
+        return Err(error);
     }
     let call = Call {
         app: app.clone(),
@@ -261,6 +269,56 @@ async fn answer(
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
     })
+}
+
+/// What looking at the objects in the path has shown.
+enum Checked {
+    /// The caller may do this to them.
+    Well,
+    /// One is not there for the caller: by the doing of the call itself, perhaps, when it was sent before. That shows once it has been
+    /// identified; else it is the answer.
+    NotThere(Error),
+}
+
+impl Checked {
+    /// # Errors
+    /// Those that a call under a key could not have brought about, and all of one without.
+    fn of(checked: Result<()>, claim: Option<&Arc<Claim>>) -> Result<Checked> {
+        match checked {
+            Ok(()) => Ok(Checked::Well),
+            Err(error) if error.code == Code::ObjectNotFound && claim.is_some() => Ok(Checked::NotThere(error)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn access_of<'a>(app: &'a App, session: Option<&'a Arc<LiveSession>>, rights: &'a Rights) -> Access<'a> {
+    match session {
+        Some(session) => Access::of(app, session, rights),
+        None => Access::anonymous(app),
+    }
+}
+
+/// Has the paths among the sources of a call mean what they meant when it was carried out before; whether it was. If it was not, what
+/// they mean now goes along with what it does.
+fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Result<bool> {
+    let Some(once) = claim.once() else { return Ok(false) };
+    let before = once.names();
+    for ((_, source), named) in sources.iter_mut().zip(before.unwrap_or_default()) {
+        if let Some(loid) = named {
+            *source = Source::Loid(*loid);
+        }
+    }
+    if sources.iter().any(|(_, source)| matches!(source, Source::Path(_))) {
+        let database = app.database(query.text("databaseId"))?;
+        // What is not there the handler tells of.
+        let named = |source: &Source| match source {
+            Source::Path(_) => app.resolve(source, database).ok().map(|record| record.loid),
+            Source::Loid(_) | Source::Uuid(_) => None,
+        };
+        once.means(sources.iter().map(|(_, source)| named(source)).collect());
+    }
+    Ok(before.is_some())
 }
 
 /// Counts a call against the limit on calls, if there is one, and notes how its budget stands.

@@ -177,6 +177,11 @@ impl Claim {
         hasher.finalize().into()
     }
 
+    /// Whether the caller's rights are those that they had when the key was taken.
+    pub fn is_with(&self, rights: &Rights) -> bool {
+        self.rights == rights.digest()
+    }
+
     /// What the call's commands go with, once it has been identified.
     pub fn once(&self) -> Option<Arc<Once>> {
         self.once.get().cloned()

@@ -206,6 +206,70 @@ fn a_reply_is_repeated_only_for_those_who_may_still_see_the_same() {
 }
 
 #[test]
+fn what_a_call_has_renamed_or_moved_is_found_again_and_shown_to_those_who_may_see_it() {
+    let server = Server::start();
+    let (admin, reporter) = (server.user("admin"), server.user("reporter"));
+    let group = |name: &str, members: Value, privileges: &[&str], folder: &str| {
+        let privileges: Vec<Value> = privileges.iter().map(|it| json!({ "privilege": it, "folder": folder })).collect();
+        let body = json!({ "groupName": name, "members": members, "privileges": privileges });
+        let made = admin.call("group-create-post", &[]).json(&body).send();
+        if made.status == 409 {
+            admin.call("group-update-post", &[]).json(&body).ok();
+        }
+    };
+    admin.call("group-update-post", &[]).json(&json!({ "groupName": "reporters", "members": [] })).ok();
+    let needed = ["read", "write", "create"];
+    group("desk", json!(["reporter"]), &needed, "/News/Sport");
+    let story = admin.story("/News/Sport", "a.xml");
+    admin.call("folder-post", &[]).json(&json!({ "path": "/News/Sport/later" })).ok();
+    let rename =
+        keyed(reporter.call("stet-object-rename-post", &[&"/News/Sport/a.xml"]), "rename", &json!({ "name": "b.xml" }));
+    let body = json!({ "folderPath": "/News/Sport/later" });
+    let relocate = keyed(reporter.call("stet-object-move-post", &[&"/News/Sport/b.xml"]), "move", &body);
+    for call in [&rename, &relocate] {
+        let first = call.send();
+        assert_eq!(first.ok()["id"], story.as_str(), "{first:?}");
+        repeats(&call.send(), &first);
+    }
+    // Under another key it is another call, which has done nothing.
+    let other =
+        keyed(reporter.call("stet-object-rename-post", &[&"/News/Sport/a.xml"]), "other", &json!({ "name": "b.xml" }));
+    other.send().fails(404, "ObjectNotFound");
+    // With other rights both are made anew, of the same object.
+    group("desk", json!(["reporter"]), &[&needed[..], &["delete"]].concat(), "/News/Sport");
+    for call in [&rename, &relocate] {
+        let again = call.send();
+        assert_eq!(again.header("idempotency-replayed"), None);
+        includes(&again.ok(), &json!({ "id": story, "path": "/News/Sport/later/b.xml" }));
+    }
+    // Who may not see it any more hears nothing.
+    group("desk", json!(["reporter"]), &needed, "/News/City");
+    for call in [&rename, &relocate] {
+        call.send().fails(404, "ObjectNotFound");
+    }
+}
+
+#[test]
+fn what_an_xpath_has_changed_need_not_be_found_by_it_again() {
+    let server = Server::start();
+    let editor = server.user("editor");
+    let options = json!({ "name": "a.xml", "type": "Story", "folderPath": "/News/City" });
+    let story = upload(&editor, "make", &options, "<s><a>old</a></s>", "b").ok()["id"].clone();
+    let story = story.as_str().expect("an object has an id");
+    let body = json!({ "xpath": "/s/a[.='old']", "target": "new" });
+    let set = keyed(editor.call("crossreference-set-post", &[&story]), "set", &body);
+    set.ok();
+    let more = json!({ "groupName": "more", "members": ["editor"], "privileges": [{ "privilege": "read", "folder": "/News" }] });
+    server.user("admin").call("group-create-post", &[]).json(&more).ok();
+    let versions = || editor.call("object-get", &[&story]).ok()["revision"].clone();
+    let before = versions();
+    let again = set.send();
+    assert_eq!(again.header("idempotency-replayed"), None);
+    includes(&again.ok(), &json!({ "info": { "id": story }, "before": [], "after": [] }));
+    assert_eq!(versions(), before);
+}
+
+#[test]
 fn a_group_is_made_and_changed_once_though_the_reply_is_not_kept() {
     let server = Server::start();
     let admin = server.user("admin");

@@ -266,6 +266,19 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
     let (source, target) = (call.source("source")?, Arc::<str>::from(request.target));
     check_whole(&source)?;
     let display = call.display_of_body().await?;
+    if call.was_done() {
+        let record = call.find_for(Privilege::Write, &source, call.database()?)?;
+        // What was there before is gone, and the XPath may find nothing in what the call has made of it.
+        let mut budget = BUDGET;
+        let find =
+            move |text: &str, limits: &Limits| Ready::of(&shown(xpath.find(text, limits, &mut budget).ok()?)).ok();
+        let found = with_text(&call, &source, &record, find).await.ok().and_then(|(found, _)| found);
+        let none = Ready::of(&Vec::new())?;
+        let (before, after) = (none.clone(), found.unwrap_or(none));
+        let bytes = after.text().len();
+        let reply = move |info| SetReply { info, before, after };
+        return reply_after(&call, record.loid, None, &display, bytes, reply).await;
+    }
     for _ in 0..ATTEMPTS {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
         let (xpath, target, mut budget) = (xpath.clone(), target.clone(), BUDGET);

@@ -26,7 +26,7 @@ pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedLiveblog
 
 /// `POST /v3/container/liveblog/from/template/{source}`
 pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedLiveblog>> {
-    let template = Source::parse("source", call.param("source"))?;
+    let template = call.source("source")?;
     create(&call, &template, call.database()?).await
 }
 

@@ -265,7 +265,7 @@ pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedTopic>> 
 
 /// `POST /v3/container/topic/from/template/{source}`
 pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedTopic>> {
-    let template = Source::parse("source", call.param("source"))?;
+    let template = call.source("source")?;
     from_template(&call, &template, call.database()?).await
 }
 

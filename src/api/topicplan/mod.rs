@@ -167,8 +167,7 @@ pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedPlan>> {
 
 /// `POST /v3/container/topicplan/from/template/{source}`
 pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedPlan>> {
-    let template = Source::parse("source", call.param("source"))?;
-    let database = call.database()?;
+    let (template, database) = (call.source("source")?, call.database()?);
     from_template(call, template, database).await
 }
 
