@@ -113,7 +113,7 @@ pub struct Place {
 
 /// A turn for work that takes time and memory; given back when dropped.
 pub struct Turn {
-    _own: OwnedSemaphorePermit,
+    _own: Option<OwnedSemaphorePermit>,
     _all: OwnedSemaphorePermit,
 }
 
@@ -237,7 +237,16 @@ impl Place {
         // Neither is ever closed. The user's own first: nobody waits for the others with more than one.
         let own = self.turn.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
-        Ok(Turn { _own: own, _all: all })
+        Ok(Turn { _own: Some(own), _all: all })
+    }
+
+    /// Waits for a turn beside the user's own, for what takes a moment: a stream begins though others of the user are being read.
+    ///
+    /// # Errors
+    /// As [`Place::turn`].
+    pub async fn short_turn(&self) -> Result<Turn> {
+        let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
+        Ok(Turn { _own: None, _all: all })
     }
 }
 

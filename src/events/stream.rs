@@ -157,7 +157,7 @@ impl Following {
 
     /// Whether the events after a revision are all there: the oldest go first. One is read for it, which may be large or wait for a disk.
     async fn is_kept(&self, place: &Place, after: u64) -> Result<bool> {
-        let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.turn().await?);
+        let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.short_turn().await?);
         let reading = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             is_kept(newsroom.repository.events(), container, after + 1)
