@@ -97,7 +97,8 @@ fn pages_that_cannot_be_read(panics: bool) {
     assert!(matches!(drawer.status, 200 | 500), "{drawer:?}");
     house.disk.mend();
     wait_until("the server is well again, by itself", || house.readiness() == (200, String::new()));
-    client.get(&path).ok();
+    // What could not be read is tried again after a moment.
+    wait_until("it can be read again", || client.get(&path).status == 200);
     house.lose_power(1);
     house.start();
     house.client().get(&path).ok();

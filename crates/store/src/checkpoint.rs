@@ -146,11 +146,14 @@ pub(super) struct Checkpointer {
     trim: Trim,
     /// When events that are past their time were last removed, or looked for, in epoch milliseconds.
     looked_ms: Option<u64>,
+    /// Before that the tables are not opened anew because readers ask for it.
+    reopens_at: Instant,
 }
 
 impl Checkpointer {
     pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
-        Checkpointer { shared, state, frozen: None, trim: Trim::default(), looked_ms: None }
+        let (trim, reopens_at) = (Trim::default(), Instant::now());
+        Checkpointer { shared, state, frozen: None, trim, looked_ms: None, reopens_at }
     }
 
     /// Runs until the store is closed.
@@ -163,10 +166,8 @@ impl Checkpointer {
             // redb panics on some pages that are damaged. The thread must outlive that: without checkpoints memory fills up,
             // and nobody would be told why.
             let work = || {
-                if broken || panicked {
-                    self.reopen();
-                }
-                self.checkpoint(last)
+                let opens = broken || panicked || self.state.db.is_none();
+                (!opens || self.reopen()) && self.checkpoint(last)
             };
             let outcome = catch_unwind(AssertUnwindSafe(work));
             panicked = outcome.is_err();
@@ -188,27 +189,27 @@ impl Checkpointer {
         }
     }
 
-    /// Waits for the next checkpoint's time: `pause` after a failure. Returns whether the tables are unreadable, and
+    /// Waits for the next checkpoint's time: `pause` after a failure. Returns whether the tables are to be opened anew for readers, and
     /// whether this is the last.
     fn wait(&self, pause: Option<Duration>) -> (bool, bool) {
         let until = Instant::now() + pause.unwrap_or(self.shared.options.checkpoint.interval);
         let mut signal = self.shared.signal.lock();
         // After a failure a passed threshold says nothing new.
-        while !signal.broken && !signal.last && (pause.is_some() || !signal.due) {
+        while !signal.last && (pause.is_some() || !signal.due) {
+            let until = if signal.broken { until.min(self.reopens_at) } else { until };
             if self.shared.signalled.wait_until(&mut signal, until).timed_out() {
                 break;
             }
         }
+        let broken = signal.broken && Instant::now() >= self.reopens_at;
+        signal.broken &= !broken;
         signal.due = false;
         self.shared.due.store(false, Ordering::Release);
-        (std::mem::take(&mut signal.broken), signal.last)
+        (broken, signal.last)
     }
 
     /// One checkpoint, if there is anything to fold; false if it failed.
     fn checkpoint(&mut self, last: bool) -> bool {
-        if self.state.db.is_none() && !self.reopen() {
-            return false;
-        }
         let idle = match self.is_past() {
             Ok(past) => past,
             Err(error) => {
@@ -307,9 +308,7 @@ impl Checkpointer {
     fn reopen(&mut self) -> bool {
         let (snapshot, outcome) = self.state.reopen();
         self.shared.fault(|faults| faults.unreadable = snapshot.is_none());
-        if let Some(snapshot) = snapshot {
-            self.shared.set_snapshot(snapshot);
-        }
+        self.reopens_at = self.shared.end_reopening(snapshot, outcome.is_ok());
         match outcome {
             Ok(()) => {
                 // While a checkpoint is outstanding, only its success shows that the disk works.

@@ -155,13 +155,18 @@ impl Lease {
         self.0.ended.store(true, Ordering::Release);
     }
 
+    /// Whether it refuses everything.
+    pub fn is_ended(&self) -> bool {
+        self.0.ended.load(Ordering::Acquire)
+    }
+
     /// The first failure under this lease: redb itself only says that there was an earlier one.
     pub fn fault(&self) -> Option<DiskError> {
         self.0.fault.lock().clone()
     }
 
     fn run<T>(&self, work: impl FnOnce(&Inner) -> io::Result<T>) -> io::Result<T> {
-        if self.0.ended.load(Ordering::Acquire) {
+        if self.is_ended() {
             return Err(io::Error::other("the file has been opened anew"));
         }
         work(&self.0).inspect_err(|error| self.note(error))

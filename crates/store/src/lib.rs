@@ -32,6 +32,7 @@ mod overlay;
 mod reader;
 mod record;
 mod recover;
+mod reopening;
 mod salvage;
 mod shared;
 mod submit;

@@ -12,21 +12,17 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use redb::{Database, ReadOnlyTable, ReadableDatabase};
 use stet_actors::store::{Range, StoreError, Table, View};
 
 use super::lease::Lease;
+use super::reopening::number_of;
 use super::shared::Shared;
 use super::tables::{self, RedbError, failure, place};
 
-/// How long a reader whose snapshot has failed waits for the file to be opened anew.
-const REOPENED_WITHIN: Duration = Duration::from_secs(2);
-
-/// How often one read is tried: a read that fails again each time the file is opened anew is the disk's own fault, and nobody
-/// should wait for ever. More than twice, for others' failures end a snapshot, too.
+/// How often one read is tried, as others' failures end a snapshot, too: nobody should wait for ever.
 const MOST_ATTEMPTS: usize = 4;
 
 type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -64,6 +60,15 @@ impl Snapshot {
         let mut snapshot = Snapshot::take(&db, lease)?;
         snapshot._kept = Some(db);
         Ok(snapshot)
+    }
+
+    /// Whether a read has failed by itself, and not because an earlier one had.
+    fn is_own(&self, error: &redb::StorageError) -> bool {
+        let others = matches!(
+            error,
+            redb::StorageError::PreviousIo | redb::StorageError::LockPoisoned(_) | redb::StorageError::DatabaseClosed
+        );
+        !others && !self.lease.as_ref().is_some_and(Lease::is_ended)
     }
 
     fn table(&self, table: Table) -> Result<&TableReader, Broken> {
@@ -136,12 +141,14 @@ impl Shared {
             // One row is of one state, whichever of those that there are during the call. So this takes the snapshot only where it is
             // needed: most of what is asked for is in memory, or in the tables for long.
             let shelf = self.overlay.shelf(table);
-            match shelf.get(key, self.limit_of(view)) {
-                Some(value) => ControlFlow::Break(value.clone()),
-                None => ControlFlow::Continue((self.snapshot(), ())),
+            if let Some(value) = shelf.get(key, self.limit_of(view)) {
+                return ControlFlow::Break(value.clone());
             }
+            #[cfg(test)]
+            self.hooks.amid_look.call();
+            ControlFlow::Continue((self.snapshot(), ()))
         };
-        self.read(look, |snapshot, ()| snapshot.get(table, key))
+        self.read(|| number_of((table, key)), look, |snapshot, ()| snapshot.get(table, key))
     }
 
     /// [`stet_actors::store::Look::scan`].
@@ -163,13 +170,17 @@ impl Shared {
             self.hooks.amid_look.call();
             ControlFlow::Continue((snapshot, shelf.collect(range, self.limit_of(view), limit, backwards)))
         };
-        self.read(look, |snapshot, memory| snapshot.scan(table, range, limit, backwards, memory))
+        let number = || number_of((table, &range.from, &range.to, limit, backwards));
+        self.read(number, look, |snapshot, memory| snapshot.scan(table, range, limit, backwards, memory))
     }
 
     /// Looks into memory, which may have the answer or goes with a snapshot, and reads from that; and does both again if the file had to
     /// be opened anew meanwhile: what was taken from memory goes with no other snapshot.
+    ///
+    /// `number` is what the read is known by if it fails.
     fn read<M, T>(
         &self,
+        number: impl Fn() -> u64,
         look: impl Fn() -> ControlFlow<T, (Arc<Snapshot>, M)>,
         work: impl Fn(&Snapshot, &M) -> Result<T, Broken>,
     ) -> Result<T, StoreError> {
@@ -180,6 +191,9 @@ impl Shared {
                 ControlFlow::Continue(looked) => looked,
                 ControlFlow::Break(found) => return Ok(found),
             };
+            if let Some(why) = self.reopening.failure_of(&number) {
+                return Err(why);
+            }
             // redb panics on some pages that are damaged, and leaves locks behind that only a new opening is rid of.
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &memory)));
             let damaged = || Broken::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
@@ -190,14 +204,20 @@ impl Shared {
             };
             #[cfg(test)]
             self.hooks.read_failed.call();
-            if attempt >= MOST_ATTEMPTS || !self.is_reopened(&snapshot, REOPENED_WITHIN) {
-                let fault = snapshot.lease.as_ref().and_then(Lease::fault);
-                let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
-                return Err(match error {
-                    redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
-                    _ => StoreError::Failed(format!("the tables can't be read: {why}")),
-                });
+            let own = snapshot.is_own(&error);
+            if attempt < MOST_ATTEMPTS && self.is_reopened(&snapshot, own) {
+                continue;
             }
+            let fault = snapshot.lease.as_ref().and_then(Lease::fault);
+            let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
+            let why = match error {
+                redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
+                _ => StoreError::Failed(format!("the tables can't be read: {why}")),
+            };
+            if own {
+                self.reopening.has_failed(number(), &why);
+            }
+            return Err(why);
         }
     }
 }
@@ -206,7 +226,7 @@ impl Shared {
 #[cfg(test)]
 #[derive(Default)]
 pub(super) struct Hooks {
-    /// A scan has its snapshot, and is to look into memory.
+    /// A scan has its snapshot, and is to look into memory; or what is sought alone is not in memory, and is to be read.
     pub amid_look: Hook,
     /// A snapshot could not be read.
     pub read_failed: Hook,

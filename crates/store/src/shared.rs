@@ -1,12 +1,11 @@
 //! What submitters, readers, the writer and the checkpointer share, and who may hold which lock.
 //!
 //! Locks, in the order in which they may be taken: the gate, the bounds of the frozen generation, one table's rows in memory, the events in
-//! memory, the snapshot, the checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
+//! memory, the openings, the snapshot, the checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use stet_actors::store::{Backlog, Change, Epoch, Health, Logged, Seq, StoreError, View};
@@ -18,6 +17,7 @@ use super::log::Opened;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
 use super::reader::Snapshot;
+use super::reopening::Reopening;
 
 /// A change set in the queue.
 pub(super) struct Waiting {
@@ -112,8 +112,7 @@ pub(super) struct Shared {
     published: AtomicU64,
     epoch: AtomicU64,
     snapshot: RwLock<Arc<Snapshot>>,
-    snapshot_lock: Mutex<()>,
-    snapshot_changed: Condvar,
+    pub reopening: Reopening,
     pub signal: Mutex<Signal>,
     pub signalled: Condvar,
     /// `Signal::due` is up; spares submitters the lock.
@@ -150,8 +149,7 @@ impl Shared {
             published: AtomicU64::new(committed),
             epoch: AtomicU64::new(0),
             snapshot: RwLock::new(Arc::new(snapshot)),
-            snapshot_lock: Mutex::new(()),
-            snapshot_changed: Condvar::new(),
+            reopening: Reopening::default(),
             signal: Mutex::default(),
             signalled: Condvar::new(),
             due: AtomicBool::new(false),
@@ -209,33 +207,9 @@ impl Shared {
         self.snapshot.read().clone()
     }
 
-    /// Lets readers see the tables as of `snapshot`.
-    pub fn set_snapshot(&self, snapshot: Snapshot) {
-        let before = std::mem::replace(&mut *self.snapshot.write(), Arc::new(snapshot));
-        drop(before);
-        // Taken so that nobody is between finding the old one and waiting.
-        drop(self.snapshot_lock.lock());
-        self.snapshot_changed.notify_all();
-    }
-
-    /// Whether `broken` has been replaced by another snapshot, which is asked for; false if it is not in time.
-    pub fn is_reopened(&self, broken: &Arc<Snapshot>, within: Duration) -> bool {
-        let until = Instant::now() + within;
-        let mut asked = false;
-        let mut guard = self.snapshot_lock.lock();
-        loop {
-            if !Arc::ptr_eq(&self.snapshot(), broken) {
-                return true;
-            }
-            if !asked {
-                self.signal.lock().broken = true;
-                self.signalled.notify_one();
-                asked = true;
-            }
-            if self.snapshot_changed.wait_until(&mut guard, until).timed_out() {
-                return false;
-            }
-        }
+    /// Puts another in its place; gives the one before.
+    pub fn replace_snapshot(&self, snapshot: Snapshot) -> Arc<Snapshot> {
+        std::mem::replace(&mut *self.snapshot.write(), Arc::new(snapshot))
     }
 
     /// Bytes of the journal that a start would have to read.

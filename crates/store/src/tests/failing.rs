@@ -341,6 +341,65 @@ fn a_table_that_could_not_be_read_once_is_read_again() {
     assert_eq!(all_marks(&store), 2);
 }
 
+/// Each read waited for two seconds, on a thread that others needed, for an opening that had failed at once.
+#[test]
+fn nobody_waits_for_tables_that_can_not_be_opened() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.cache_bytes = 0;
+    let store = open(&disk);
+    // More than one page.
+    let rows = (0..200).map(|number| put(Table::Bodies, &format!("{number:03}"), &"row ".repeat(200)));
+    commit(&store, rows.collect());
+    store.close();
+    let store = two_rows(&disk, options);
+    let read = |number: u64| store.get(View::Committed, Table::Bodies, format!("{number:03}").as_bytes());
+    disk.fail_reads(StoreFile::State, u64::MAX);
+    for number in 0..20 {
+        let found = read(number);
+        assert!(matches!(found, Err(StoreError::Failed(_))), "{found:?}");
+    }
+    let (_, waits) = store.shared.reopening.counts();
+    assert!(waits <= 3, "of 20 reads {waits} have waited");
+    assert_eq!(get(&store, View::Committed, Table::Marks, "new").as_deref(), Some("1"), "what is in memory is told");
+    disk.fail_reads(StoreFile::State, 0);
+    until("the tables can be read again", || read(1).is_ok());
+    until("the store is well again", || store.health() == Health::Ok);
+    assert_eq!(all_marks(&store), 2);
+}
+
+/// Each read of it had the file opened anew three times, which ended the snapshots of all others.
+#[test]
+fn a_page_that_can_not_be_read_is_not_tried_all_the_time_and_keeps_nobody_from_the_others() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.cache_bytes = 0;
+    let store = RedbStore::open(options).expect("the store opens");
+    let rows = (0..200).map(|number| put(Table::Bodies, &format!("{number:03}"), &"row ".repeat(200)));
+    let seq = commit(&store, rows.collect());
+    store.shared.checkpoint_due();
+    until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == seq);
+    let read = |number: u64| store.get(View::Committed, Table::Bodies, format!("{number:03}").as_bytes());
+    // As of a bad page: reading it fails, and does again once the file has been opened anew, which goes well. (Without optimisation redb
+    // reads every page when it opens a file, so that no page can be bad for good.)
+    let (shared, on) = (store.shared.clone(), disk.clone());
+    let spoils = move || {
+        let on = on.clone();
+        shared.hooks.amid_look.set(move || on.fail_reads(StoreFile::State, 1));
+    };
+    spoils();
+    store.shared.hooks.read_failed.set(spoils);
+    for other in 0..20 {
+        let spoilt = read(100);
+        assert!(matches!(spoilt, Err(StoreError::Failed(_))), "{spoilt:?}");
+        let found = read(other);
+        assert!(found.is_ok(), "{other}: {found:?}");
+    }
+    let (ended, waits) = store.shared.reopening.counts();
+    assert!(ended <= 3 && waits <= 3, "the file was opened {ended} times, and {waits} reads have waited");
+    until("it is tried again", || read(100).is_ok());
+}
+
 #[test]
 fn a_fault_that_was_got_over_is_not_told_in_place_of_a_newer_one() {
     let disk = Disk::new();
