@@ -172,6 +172,12 @@ impl Backends for Files {
     }
 }
 
+/// Whether this place of a file can't be read, and others perhaps can: a sector that has gone bad. The kinds are those that Linux has for
+/// it (EIO, ENODATA).
+pub(super) fn is_bad_place(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(5 | 61))
+}
+
 /// Why the disk did not do what it was asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiskError {

@@ -100,6 +100,8 @@ struct Bad {
     sectors: HashSet<usize>,
     /// Reading them panics, as redb does on some pages that are damaged.
     panics: bool,
+    /// They can be read once they have been written.
+    mends: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -204,8 +206,15 @@ impl Disk {
         let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
         let sectors: HashSet<usize> = places.map(|(at, _)| at / SECTOR).collect();
         let count = sectors.len();
-        self.0.0.lock().bad = Some(Bad { file, sectors, panics });
+        self.0.0.lock().bad = Some(Bad { file, sectors, panics, mends: false });
         count
+    }
+
+    /// The page of `file` at `offset` can't be read any more, until it is written.
+    pub fn lose_page(&self, file: StoreFile, offset: usize) {
+        let mut inner = self.0.0.lock();
+        let sectors = (offset / SECTOR..(offset + 4096) / SECTOR).collect();
+        inner.bad = Some(Bad { file, sectors, panics: false, mends: true });
     }
 
     /// All sectors can be read again.
@@ -413,6 +422,10 @@ impl StorageBackend for Handle {
                 }
                 Some(fault) => return Err(error(fault)),
                 None => {}
+            }
+            // What is written over gets another place.
+            if let Some(bad) = inner.bad.as_mut().filter(|bad| bad.file == self.file && bad.mends) {
+                bad.sectors.retain(|sector| !sectors.contains(sector));
             }
             let op = Op::Write(offset as usize, data.to_vec());
             let content = self.content(inner);

@@ -14,7 +14,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::backend::{Backends, DiskError, StoreFile};
+use super::backend::{Backends, DiskError, StoreFile, is_bad_place};
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
 use super::record::{MARK, Marked, PAGE, Salt};
@@ -98,8 +98,14 @@ fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Marked>; 2]> {
     for (at, found) in HALVES.into_iter().zip(&mut found) {
         let mut half = [0; MARK];
         if at + MARK as u64 <= len {
-            lease.read(at, &mut half)?;
-            *found = salt.marked(&half);
+            match lease.read(at, &mut half) {
+                Ok(()) => *found = salt.marked(&half),
+                // As if it were damaged.
+                Err(error) if is_bad_place(&error) => {
+                    tracing::warn!(%error, at, "a half of journal.mark can't be read")
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(found)

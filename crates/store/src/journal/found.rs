@@ -9,7 +9,7 @@ use redb::StorageBackend;
 use stet_actors::store::Seq;
 
 use super::{FORMAT, GROWTH, StoredRecord, corrupt, unreadable};
-use crate::backend::{Backends, StoreFile};
+use crate::backend::{Backends, StoreFile, is_bad_place};
 use crate::blob::{self, Set};
 use crate::lease::{Kept, Lease};
 use crate::mark::Mark;
@@ -121,7 +121,11 @@ fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
     let lease = kept.lease();
     let len = lease.len()?;
     let mut first = vec![0; PAGE.min(len as usize)];
-    lease.read(0, &mut first)?;
+    match lease.read(0, &mut first) {
+        // Damaged, and not one that was never written.
+        Err(error) if is_bad_place(&error) => first.fill(u8::MAX),
+        read => read?,
+    }
     let unfinished = len <= 2 * PAGE as u64 && first.iter().all(|byte| *byte == 0);
     Ok((!unfinished).then_some(first))
 }
@@ -141,7 +145,7 @@ impl Reading<'_> {
         let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= self.folded));
         for place in new {
             // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
-            match read(&self.lease, self.salt, place).map_err(unreadable)? {
+            match read_if_it_can(&self.lease, self.salt, place).map_err(unreadable)? {
                 Some(record) => self.take(place, record)?,
                 None => self.found.torn = Some(place.head.last),
             }
@@ -150,7 +154,7 @@ impl Reading<'_> {
         while self.found.needed.is_empty()
             && let Some(place) = old.next()
         {
-            if read(&self.lease, self.salt, place).map_err(unreadable)?.is_some() {
+            if read_if_it_can(&self.lease, self.salt, place).map_err(unreadable)?.is_some() {
                 self.found.needed.push_back(*place);
             }
         }
@@ -211,7 +215,7 @@ fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Mark
     for place in claims {
         let Head { previous, last, sum, .. } = place.head;
         let (has_it, ends_there) = (previous < sure && sure <= last, last == sure);
-        if (has_it || ends_there) && read(lease, salt, place)?.is_some() {
+        if (has_it || ends_there) && read_if_it_can(lease, salt, place)?.is_some() {
             if ends_there && marked.iter().any(|marked| marked.sum == Some(sum)) {
                 return Ok(false);
             }
@@ -221,7 +225,7 @@ fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Mark
     Ok(others)
 }
 
-/// Whatever begins like a record, by number.
+/// Whatever begins like a record, by number. A page that can't be read does not.
 fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
     let len = lease.len()?;
     let mut claims = Vec::new();
@@ -229,7 +233,9 @@ fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
     let mut start = PAGE as u64;
     while start < len {
         bytes.resize(GROWTH.min(len - start) as usize, 0);
-        lease.read(start, &mut bytes)?;
+        for at in read_what_can_be(lease, start, &mut bytes)? {
+            tracing::warn!(at, "a page of journal.wal can't be read");
+        }
         for (number, page) in bytes.chunks(PAGE).enumerate() {
             let at = start + (number * PAGE) as u64;
             claims.extend(salt.claim(page).map(|head| StoredRecord { at, head }));
@@ -238,6 +244,31 @@ fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
     }
     claims.sort_by_key(|place| (place.head.last, place.head.previous));
     Ok(claims)
+}
+
+/// Reads a stretch of the file that begins with a page; pages in it that can't be read are zeros. Gives where those are.
+pub(super) fn read_what_can_be(lease: &Lease, start: u64, bytes: &mut [u8]) -> io::Result<Vec<u64>> {
+    match lease.read(start, bytes) {
+        Err(error) if is_bad_place(&error) => {}
+        read => return read.map(|()| Vec::new()),
+    }
+    let mut bad = Vec::new();
+    for (number, page) in bytes.chunks_mut(PAGE).enumerate() {
+        let at = start + (number * PAGE) as u64;
+        match lease.read(at, page) {
+            Err(error) if is_bad_place(&error) => {
+                page.fill(0);
+                bad.push(at);
+            }
+            read => read?,
+        }
+    }
+    Ok(bad)
+}
+
+/// The bytes of a record, if it can be read and is sound.
+fn read_if_it_can(lease: &Lease, salt: Salt, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
+    read(lease, salt, place).or_else(|error| if is_bad_place(&error) { Ok(None) } else { Err(error) })
 }
 
 /// The bytes of a record, if it is sound.

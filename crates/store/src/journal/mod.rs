@@ -23,8 +23,8 @@ use std::sync::Arc;
 use redb::StorageBackend;
 use stet_actors::store::Seq;
 
-use self::found::read;
 pub(super) use self::found::{Found, Known};
+use self::found::{read, read_what_can_be};
 use super::backend::{Backends, DiskError, StoreFile};
 use super::blob::{self, Parts, Set};
 use super::lease::{Kept, Lease};
@@ -194,12 +194,20 @@ impl Journal {
 
     /// Writes the whole file again, as it reads. An earlier process may have ended after a sync that failed, or before one:
     /// then reads show what the disk does not have. That goes for what was removed, too, whose place reads as zeros.
+    ///
+    /// A page that can't be read is written as zeros, for which a disk mostly finds another place, if nothing that is needed is in it.
     fn make_sure(&self) -> io::Result<()> {
         let mut bytes = Vec::new();
         let mut start = 0;
         while start < self.len {
             bytes.resize(GROWTH.min(self.len - start) as usize, 0);
-            self.lease.read(start, &mut bytes)?;
+            for at in read_what_can_be(&self.lease, start, &mut bytes)? {
+                let page = at..at + PAGE as u64;
+                let is_needed = |place: &StoredRecord| place.at < page.end && page.start < place.end();
+                if at == 0 || self.needed.iter().any(is_needed) {
+                    return Err(io::Error::other(format!("the page at {at} was there, and can't be read any more")));
+                }
+            }
             self.lease.write(start, &bytes)?;
             start += bytes.len() as u64;
         }

@@ -15,7 +15,7 @@ use crate::migrate::{MIGRATIONS, present};
 use crate::old_journal::{DROPPED, RECORDS};
 use crate::record::{FileHead, Marked, PAGE, Salt};
 use crate::tables::{FOLDED, META};
-use crate::{Loss, StoreFile};
+use crate::{Backends, Loss, StoreFile};
 
 type Bytes3 = BTreeMap<StoreFile, Vec<u8>>;
 
@@ -217,6 +217,48 @@ fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
             // With its mark it can't be told, as the documents say; nothing is assumed of it here.
             drop(try_open(&on_disk(&mixed)));
         }
+    }
+}
+
+/// A start and a salvage refused, whatever was in the sector.
+#[test]
+fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
+    let (_, sound) = killed();
+    let without = |file, at: usize| {
+        let disk = on_disk(&sound);
+        disk.lose_page(file, at);
+        disk
+    };
+    let journal = |at| without(StoreFile::Journal, at);
+    let needed: Vec<usize> = (FOLDED_CHANGES + 1..=CHANGES).map(|number| record(&sound, number)).collect();
+    let len = sound[&StoreFile::Journal].len();
+    // Free space, and the record of what is in the tables.
+    let others: Vec<usize> =
+        (PAGE..len).step_by(PAGE).filter(|at| !needed.contains(at)).take(2).chain([len - PAGE]).collect();
+    for at in others {
+        let disk = journal(at);
+        assert_eq!(RedbStore::salvage(options(&disk), false).expect("it can be looked at").loss, None, "{at}");
+        let store = open(&disk);
+        assert_eq!(there(&store), CHANGES, "{at}");
+        disk.open(StoreFile::Journal).and_then(|file| file.read(at as u64, &mut [0; PAGE])).expect("it was written");
+        commit(&store, vec![put(Table::Marks, "after", "x")]);
+        drop(store);
+        assert_eq!(there(&open(&disk)), CHANGES, "{at}");
+    }
+    // Records that are needed, with the newest; and what a journal begins with.
+    let losses = (FOLDED_CHANGES..).zip(&needed).map(|(kept, at)| (kept, *at)).chain([(FOLDED_CHANGES, 0)]);
+    for (kept, at) in losses {
+        let disk = journal(at);
+        let Err(OpenError::Lost(loss)) = try_open(&disk) else { panic!("{kept}: it opens") };
+        assert_eq!((loss.kept, loss.last), (kept, Some(CHANGES)), "{loss}");
+        let done = RedbStore::salvage(options(&disk), true).expect("it can be given up");
+        assert_eq!(done.loss, Some(loss));
+        disk.mend();
+        assert_eq!(there(&open(&disk)), kept);
+    }
+    // One half of the mark is enough.
+    for at in [0, PAGE] {
+        assert_eq!(there(&open(&without(StoreFile::Mark, at))), CHANGES, "{at}");
     }
 }
 
