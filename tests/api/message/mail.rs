@@ -295,7 +295,7 @@ fn mails_that_are_too_many_or_wait_for_too_long_are_given_up_and_told() {
     // One of a sender is let in, and then none.
     wait_for(&server, "dropped", 4);
     for number in 0..2 {
-        send(&[&bob, &eve][number], &json!({ "subject": number.to_string(), "recipients": ["ada"] })).ok();
+        send([&bob, &eve][number], &json!({ "subject": number.to_string(), "recipients": ["ada"] })).ok();
     }
     wait_for(&server, "dropped", 5);
     assert_eq!(inbox(&bob)["total"], 5, "they are received all the same");
