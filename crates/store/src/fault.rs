@@ -403,6 +403,7 @@ impl StorageBackend for Handle {
         self.with(|inner| {
             let op = Op::Len(len as usize);
             let content = self.content(inner);
+            content.given.retain(|sector| sector * SECTOR < len as usize);
             apply(&mut content.now, &op);
             content.unsynced.push(op);
             Ok(())

@@ -292,13 +292,26 @@ impl Journal {
     fn grown(&mut self, size: u64) -> io::Result<Range<u64>> {
         let begin = self.needed.iter().map(StoredRecord::end).max().unwrap_or(PAGE as u64);
         let end = begin + size.max(GROWTH);
+        let before = self.len;
+        if let Err(error) = self.lengthen(end) {
+            // What there was of room goes back to the disk: others need it, and a change that is too large would keep it for ever.
+            if self.lease.set_len(before).is_ok() {
+                self.len = before;
+            }
+            return Err(error);
+        }
+        Ok(begin..self.len)
+    }
+
+    /// Writes zeros up to there.
+    fn lengthen(&mut self, end: u64) -> io::Result<()> {
         let zeros = vec![0; GROWTH as usize];
         while self.len < end {
             let step = GROWTH.min(end - self.len);
             self.lease.write(self.len, &zeros[..step as usize])?;
             self.len += step;
         }
-        Ok(begin..self.len)
+        Ok(())
     }
 
     /// Opens the file anew after a failed append and settles what the failure left open: whether the record is there. It is

@@ -134,6 +134,28 @@ fn a_full_disk_leaves_the_room_that_there_is() {
     append(&mut journal, &[set(seq + 1, 50_000)], seq - 1).expect("what is folded makes room");
 }
 
+/// It took what was left of the disk, was refused, and kept it.
+#[test]
+fn a_record_for_which_the_disk_has_no_room_leaves_it_as_it_was() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
+    append(&mut journal, &[set(1, 10)], 0).expect("there is room");
+    let before = disk.bytes(StoreFile::Journal).len();
+    // There is for some of it.
+    disk.plan_at_write(Plan { at: disk.writes() + 3, times: u64::MAX, fault: DiskFault::NoRoom });
+    append(&mut journal, &[set(2, 5 << 20)], 0).expect_err("there is no room");
+    assert!(disk.struck() > 0);
+    assert_eq!(disk.bytes(StoreFile::Journal).len(), before);
+    assert!(!journal.reopen(Some(2)).expect("nothing need be written"));
+    append(&mut journal, &[set(3, 10)], 0).expect("there is room for a small one");
+    disk.heal();
+    append(&mut journal, &[set(4, 5 << 20)], 0).expect("there is room again");
+    disk.crash(1);
+    drop(journal);
+    let (_, sets) = open_journal(&disk, 0).expect("it opens");
+    assert_eq!(sets.iter().map(|set| set.seq).collect::<Vec<_>>(), [1, 3, 4]);
+}
+
 #[test]
 fn a_record_lost_from_among_the_others_is_noticed() {
     let disk = Disk::new();
