@@ -94,12 +94,14 @@ pub(super) const OLD_JOURNAL: &str = "journal.redb";
 #[derive(Debug)]
 pub struct Files {
     data: PathBuf,
+    /// Makes the names in it durable.
+    sync_names: fn(&Path) -> io::Result<()>,
 }
 
 impl Files {
     /// Files in the directory `data`, which is made when the first is opened.
     pub fn new(data: &Path) -> Files {
-        Files { data: data.to_owned() }
+        Files { data: data.to_owned(), sync_names: |data| File::open(data)?.sync_all() }
     }
 }
 
@@ -108,11 +110,11 @@ impl Backends for Files {
         // Passwords and tokens are in there as hashes, and the newsroom's unpublished work as it is: for the owner's eyes only.
         DirBuilder::new().recursive(true).mode(0o700).create(&self.data)?;
         let path = self.data.join(file.name());
-        let new = !path.exists();
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-        if new {
-            // The name must survive a crash too, or what is synced into the file is not there under it.
-            File::open(&self.data)?.sync_all()?;
+        if opened.metadata()?.len() == 0 {
+            // The name must survive a crash too, or what is synced into the file is not there under it. One that is empty was just made,
+            // or by somebody who could not make sure of its name.
+            (self.sync_names)(&self.data)?;
         }
         backend(opened)
     }
@@ -196,5 +198,41 @@ impl DiskError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
         ) || matches!(error.raw_os_error(), Some(27 | 28 | 122));
         DiskError { full, text: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    thread_local! {
+        /// How syncs of the directory end that are to come.
+        static SYNCS: RefCell<VecDeque<bool>> = const { RefCell::new(VecDeque::new()) };
+    }
+
+    /// The name was made sure of once, by whoever made the file; where that had failed a crash could take the file with all that was in it.
+    #[test]
+    fn the_name_of_a_file_is_made_sure_of_again_if_that_has_failed() {
+        let data = tempfile::tempdir().expect("a directory");
+        let files = Files {
+            sync_names: |_| match SYNCS.with_borrow_mut(VecDeque::pop_front) {
+                Some(true) => Ok(()),
+                Some(false) => Err(io::Error::from_raw_os_error(5)),
+                None => panic!("the name is sure"),
+            },
+            ..Files::new(data.path())
+        };
+        SYNCS.set([false, false, true].into());
+        for _ in 0..2 {
+            files.open(StoreFile::Journal).expect_err("its name is not sure");
+        }
+        let file = files.open(StoreFile::Journal).expect("it is");
+        assert!(SYNCS.with_borrow(VecDeque::is_empty));
+        file.set_len(1).expect("the disk works");
+        drop(file);
+        files.open(StoreFile::Journal).expect("it was there before");
     }
 }
