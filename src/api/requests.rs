@@ -161,8 +161,8 @@ enum ObjectListSchema {
     Bare(Vec<String>),
 }
 
-/// The schema of an object list that may name items of a drawer by the ids of their shortcuts, as numbers, too. It is read as
-/// [`ObjectListRequest`].
+// It is read as an `ObjectListRequest`, which takes numbers for texts.
+/// An object list that may name items of a drawer as well, by the ids of their shortcuts: texts, or numbers.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]

@@ -18,8 +18,8 @@ from stet_client.models import (
     CreateDrawer,
     CreateObject,
     Failure,
+    ItemListRequestType0,
     LoginRequest,
-    ObjectListRequestType0,
     StetObjectCreatePostBody,
     UpdateRequest,
 )
@@ -80,7 +80,7 @@ def main(base):
     drawer = result(
         drawer_post.sync_detailed(client=client, body=CreateDrawer(name="desk", folder_path=folder, capacity=5))
     ).info
-    sources = ObjectListRequestType0(sources=[story.id for story in stories])
+    sources = ItemListRequestType0(sources=[story.id for story in stories])
     added = result(drawer_items_post.sync_detailed(drawer.id, client=client, body=sources))
     assert [item.source for item in added.items] == [story.id for story in stories]
 
