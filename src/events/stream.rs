@@ -82,6 +82,8 @@ struct Stream {
     sent: Instant,
     /// Whether something more was sent since. To one that has gone the first write succeeds, and only the next one shows it.
     asked: bool,
+    /// Whether it could not take what happened as it did, and has not come up since.
+    late: bool,
 }
 
 /// What a stream does next.
@@ -145,7 +147,18 @@ impl Following {
         };
         let rest = Text::default();
         let sent = Instant::now();
-        let stream = Stream { following: self, place, follower, at, next: first, rest, room: None, sent, asked: false };
+        let stream = Stream {
+            following: self,
+            place,
+            follower,
+            at,
+            next: first,
+            rest,
+            room: None,
+            sent,
+            asked: false,
+            late: false,
+        };
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
 
@@ -289,6 +302,8 @@ impl Stream {
         };
         // Whoever hears of an event finds it in the container.
         self.following.newsroom.repository.views_agree().await;
+        self.late &= more;
+        self.check_late()?;
         self.next = if more { Next::Stored } else { self.live() };
         let (mut text, mut way) = (BytesMut::new(), GiveWay::new());
         for happening in &chunk {
@@ -336,6 +351,20 @@ impl Stream {
         if text.bytes.is_empty() && !matches!(self.next, Next::Room(_)) { Err(Ended::Over) } else { Ok(text) }
     }
 
+    /// Lets go of a follower who could not take what happened, and is too far behind by now.
+    fn check_late(&self) -> Result<(), Ended> {
+        let Some(follower) = self.follower.as_ref().filter(|_| self.late) else { return Ok(()) };
+        // Each revision has one event. What becomes of a container in the recycle bin, or of one that is gone, is found elsewhere.
+        let Ok(present) = self.following.present() else { return Ok(()) };
+        let behind = present.saturating_sub(self.at);
+        if behind > self.following.newsroom.config.events.queue_events as u64 {
+            tracing::info!(container = %self.following.container, behind, "a follower has fallen behind");
+            follower.dropped();
+            return Err(Ended::Over);
+        }
+        Ok(())
+    }
+
     /// Waits for the next event, or for the time to send a comment.
     async fn happens(&mut self) -> Result<Text, Ended> {
         let keep_alive = self.sent + Duration::from_secs(self.following.newsroom.config.events.keep_alive_seconds);
@@ -362,16 +391,9 @@ impl Stream {
                 }))
             }
             Some(Err(RecvError::Lagged(_))) => {
-                // Each revision has one event.
-                let behind = self.following.present().map_err(|_| Ended::Over)?.saturating_sub(self.at);
-                let most = self.following.newsroom.config.events.queue_events;
-                if behind > most as u64 {
-                    tracing::info!(container = %self.following.container, behind, "a follower has fallen behind");
-                    follower.dropped();
-                    return Err(Ended::Over);
-                }
                 // The store has what followers are not told of any more.
-                self.next = Next::Stored;
+                (self.next, self.late) = (Next::Stored, true);
+                self.check_late()?;
                 Ok(Text::default())
             }
             // The server ends. The pump may not have come to all that was done before, but the store has it.

@@ -114,25 +114,32 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
 fn a_follower_who_is_behind_what_is_passed_on_live_reads_the_rest_and_stays() {
     let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "0")]);
-    let (client, drawer, stories) = filled(&server, 400);
-    let mut slow = client.follow_with_little_room(&drawer);
-    let begun = slow.must().id;
-    let (mut last, mut stuck) = (begun, (0, begun));
-    // More than are passed on live, and fewer than he may be behind.
-    while last - stuck.1 < 400 {
-        client.post(&item(&drawer), &json!({ "sources": stories })).ok();
-        client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
-        last += 2;
-        let sent = server.client().count("stet_events_sent_total");
-        if sent != stuck.0 {
-            stuck = (sent, last);
+    for is_discarded in [false, true] {
+        let (client, drawer, stories) = filled(&server, 400);
+        let mut slow = client.follow_with_little_room(&drawer);
+        let begun = slow.must().id;
+        let (mut last, mut stuck) = (begun, (0, begun));
+        // More than are passed on live, and fewer than he may be behind.
+        while last - stuck.1 < 400 {
+            client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+            client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
+            last += 2;
+            let sent = server.client().count("stet_events_sent_total");
+            if sent != stuck.0 {
+                stuck = (sent, last);
+            }
         }
+        if is_discarded {
+            client.call("object-discard", &[&drawer]).ok();
+        }
+        for id in begun + 1..=last {
+            assert_eq!(slow.must().id, id);
+        }
+        if !is_discarded {
+            client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+        }
+        assert_eq!(slow.must().id, last + 1, "he is told of what comes next, and of the end");
     }
-    for id in begun + 1..=last {
-        assert_eq!(slow.must().id, id);
-    }
-    client.post(&item(&drawer), &json!({ "sources": stories })).ok();
-    assert_eq!(slow.must().id, last + 1, "he is told of what comes next");
     assert_eq!(server.client().count("stet_event_followers_dropped_total"), 0);
 }
 

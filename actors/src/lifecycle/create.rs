@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NewParts;
 use super::imported::{Imported, TURN};
-use crate::checkout::{check_lock, lock_of, spread};
+use crate::checkout::{check_lock, drop_draft, lock_of, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
 use crate::error::{Code, Error, Result};
@@ -355,6 +355,10 @@ impl NewObject {
         given(&self.suid, &mut record.suid);
         if let Some(lasts_s) = self.checked_out_s {
             record.lock = Some(lock_of(record.lock_at(context.now_s()), lasts_s, context));
+            if self.content.is_some() {
+                // Who has it checked out goes on from what was given here, and from no draft of before.
+                drop_draft(loid, context)?;
+            }
         }
         if let Some(new) = &self.content {
             let replaced = match mode {

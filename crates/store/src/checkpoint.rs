@@ -262,8 +262,9 @@ impl Checkpointer {
         if self.frozen.is_some() || self.shared.overlay.active().0 > 0 || !is_time {
             return Ok(false);
         }
-        let past = log::is_past(self.state.db()?, options)?;
+        // A look that fails has been one: it would be repeated, and the tables opened anew, for as long as nothing changes.
         self.looked_ms = Some(now_ms);
+        let past = log::is_past(self.state.db()?, options)?;
         if past {
             // One from the future, which was passed over, may be old by now.
             self.trim = Trim::default();

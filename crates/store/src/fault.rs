@@ -11,6 +11,7 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex};
 use redb::{BackendError, StorageBackend};
 
+use crate::record::PAGE;
 use crate::{Backends, StoreFile};
 
 const SECTOR: usize = 512;
@@ -424,9 +425,16 @@ impl StorageBackend for Handle {
                 Some(fault) => return Err(error(fault)),
                 None => {}
             }
-            // What is written over gets another place.
+            // What is written over gets another place, by whole pages: of a part the system reads the rest first.
             if let Some(bad) = inner.bad.as_mut().filter(|bad| bad.file == self.file && bad.mends) {
-                bad.sectors.retain(|sector| !sectors.contains(sector));
+                let (first, behind) = (offset as usize / PAGE, (offset as usize + data.len()).div_ceil(PAGE));
+                let whole = (offset as usize).div_ceil(PAGE)..(offset as usize + data.len()) / PAGE;
+                let page = |sector: usize| sector * SECTOR / PAGE;
+                let touched = |sector: &usize| (first..behind).contains(&page(*sector));
+                if bad.sectors.iter().any(|sector| touched(sector) && !whole.contains(&page(*sector))) {
+                    return Err(error(DiskFault::Write));
+                }
+                bad.sectors.retain(|sector| !whole.contains(&page(*sector)));
             }
             let op = Op::Write(offset as usize, data.to_vec());
             let content = self.content(inner);

@@ -83,8 +83,11 @@ impl Mark {
         self.lease.sync_data()
     }
 
+    /// Writes a half, as a whole page: of a part the system would read the rest first, and for ever fail where that can't be read.
     fn write(&mut self, marked: Marked) -> io::Result<()> {
-        self.lease.write(HALVES[self.next], &self.salt.mark(marked))?;
+        let (mut page, half) = ([0; PAGE], self.salt.mark(marked));
+        page[..half.len()].copy_from_slice(&half);
+        self.lease.write(HALVES[self.next], &page)?;
         self.next = 1 - self.next;
         Ok(())
     }

@@ -226,6 +226,14 @@ fn a_creation_says_whether_the_object_stays_checked_out() {
     make("kept.xml", json!({ "options": { "createMode": "REPLACE", "checkIn": false } }))
         .gives(&json!({ "id": loid, "version": 2, "locker": { "id": "editor" } }));
 
+    // What was saved before belongs to the text before it.
+    let loid = id(&make("draft.xml", json!({})).ok());
+    write(&twin, &loid, "checkIn=false", b"of before").ok();
+    assert_eq!(locker(&twin, &loid), Value::Null);
+    make("draft.xml", json!({ "createMode": "NEW_VERSION", "keepCheckedOut": true })).ok();
+    assert_eq!(content(&desk, &loid).send().body, b"one");
+    unlock(&desk, &loid, false).ok();
+
     for field in ["checkIn", "unlock", "keepCheckedOut"] {
         let refused = make("wrong.xml", json!({ "options": { field: "maybe" } })).fails(400, "InvalidBody");
         assert_eq!(refused["details"]["path"], format!("$.options.{field}"));

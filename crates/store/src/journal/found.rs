@@ -123,7 +123,10 @@ fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
     let mut first = vec![0; PAGE.min(len as usize)];
     match lease.read(0, &mut first) {
         // Damaged, and not one that was never written.
-        Err(error) if is_bad_place(&error) => first.fill(u8::MAX),
+        Err(error) if is_bad_place(&error) => {
+            tracing::warn!(%error, "the first page of journal.wal can't be read");
+            first.fill(u8::MAX);
+        }
         read => read?,
     }
     let unfinished = len <= 2 * PAGE as u64 && first.iter().all(|byte| *byte == 0);
@@ -143,12 +146,20 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn run(mut self, claims: &[StoredRecord]) -> Result<(), OpenError> {
         let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= self.folded));
+        let mut hidden = None;
         for place in new {
-            // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
-            match read_if_it_can(&self.lease, self.salt, place).map_err(unreadable)? {
-                Some(record) => self.take(place, record)?,
-                None => self.found.torn = Some(place.head.last),
+            match read(&self.lease, self.salt, place) {
+                Ok(Some(record)) => self.take(place, record)?,
+                // The rest of the last one, torn by a crash, or one that has been written over in part.
+                Ok(None) => self.found.torn = Some(place.head.last),
+                // It may have been acknowledged: the mark can be of before it.
+                Err(error) if is_bad_place(&error) => hidden = Some(place.head.last),
+                Err(error) => return Err(unreadable(error)),
             }
+        }
+        if let Some(last) = hidden.filter(|last| *last > self.found.reach) {
+            self.newest = self.newest.max(last);
+            self.miss(format!("the record of change {last} in journal.wal can't be read"));
         }
         let mut old = old.iter().rev();
         while self.found.needed.is_empty()

@@ -256,10 +256,36 @@ fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
         disk.mend();
         assert_eq!(there(&open(&disk)), kept);
     }
-    // One half of the mark is enough.
+    // One half of the mark is enough, and the other is written again.
     for at in [0, PAGE] {
-        assert_eq!(there(&open(&without(StoreFile::Mark, at))), CHANGES, "{at}");
+        let disk = without(StoreFile::Mark, at);
+        let store = open(&disk);
+        assert_eq!(there(&store), CHANGES, "{at}");
+        commit(&store, vec![put(Table::Marks, "after", "x")]);
+        disk.open(StoreFile::Mark).and_then(|file| file.read(at as u64, &mut [0; PAGE])).expect("it was written");
     }
+    // The newest record, of which a mark of before it says nothing: it may have been acknowledged.
+    let disk = on_disk(&sound);
+    // Nothing that can be packed into a page.
+    let mut state = 1u64;
+    let letters = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'a' + (state >> 60) as u8)
+    });
+    let large: String = letters.take(6 * PAGE).collect();
+    let store = open(&disk);
+    commit(&store, vec![put(Table::Marks, &format!("{:03}", CHANGES + 1), &large)]);
+    let mut files = files(&disk);
+    drop(store);
+    files.insert(StoreFile::Mark, sound[&StoreFile::Mark].clone());
+    assert_eq!(there(&open(&on_disk(&files))), CHANGES + 1, "the mark is of before");
+    let disk = on_disk(&files);
+    let [old, new] = [&sound, &files].map(|files| files[&StoreFile::Journal].chunks(PAGE).collect::<Vec<_>>());
+    let changed: Vec<usize> = (0..new.len()).filter(|page| old.get(*page) != Some(&new[*page])).collect();
+    assert!(changed.len() > 1, "{changed:?}");
+    disk.lose_page(StoreFile::Journal, changed[1] * PAGE);
+    let Err(OpenError::Lost(loss)) = try_open(&disk) else { panic!("it opens") };
+    assert_eq!((loss.kept, loss.last), (CHANGES, Some(CHANGES + 1)), "{loss}");
 }
 
 /// The mark was of before the close, whose empty record was taken for a copy's.
