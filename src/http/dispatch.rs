@@ -275,8 +275,8 @@ async fn answer(
 enum Checked {
     /// The caller may do this to them.
     Well,
-    /// One is not there for the caller: by the doing of the call itself, perhaps, when it was sent before. That shows once it has been
-    /// identified; else it is the answer.
+    /// One is not there for the caller, or not theirs to change: by the doing of the call itself, perhaps, which may have moved it when
+    /// it was sent before. That shows once it has been identified; else it is the answer.
     NotThere(Error),
 }
 
@@ -286,7 +286,9 @@ impl Checked {
     fn of(checked: Result<()>, claim: Option<&Arc<Claim>>) -> Result<Checked> {
         match checked {
             Ok(()) => Ok(Checked::Well),
-            Err(error) if error.code == Code::ObjectNotFound && claim.is_some() => Ok(Checked::NotThere(error)),
+            Err(error) if claim.is_some() && matches!(error.code, Code::ObjectNotFound | Code::PermissionDenied) => {
+                Ok(Checked::NotThere(error))
+            }
             Err(error) => Err(error),
         }
     }

@@ -249,6 +249,30 @@ fn what_a_call_has_renamed_or_moved_is_found_again_and_shown_to_those_who_may_se
     }
 }
 
+/// Who may only create where it goes may not change it there: that was the answer when the call was sent again.
+#[test]
+fn what_a_call_has_moved_out_of_the_callers_hands_is_told_again() {
+    let server = Server::start();
+    let (admin, reporter) = (server.user("admin"), server.user("reporter"));
+    admin.call("group-update-post", &[]).json(&json!({ "groupName": "reporters", "members": [] })).ok();
+    let grant = |privilege: &str, folder: &str| json!({ "privilege": privilege, "folder": folder });
+    let privileges = [
+        grant("read", "/News"),
+        grant("write", "/News/Sport"),
+        grant("create", "/News/Sport"),
+        grant("create", "/News/City"),
+    ];
+    let group = json!({ "groupName": "desk", "members": ["reporter"], "privileges": privileges });
+    admin.call("group-create-post", &[]).json(&group).ok();
+    let story = admin.story("/News/Sport", "a.xml");
+    let body = json!({ "folderPath": "/News/City" });
+    let relocate = |key: &str| keyed(reporter.call("stet-object-move-post", &[&story]), key, &body);
+    let first = relocate("move").send();
+    first.ok();
+    repeats(&relocate("move").send(), &first);
+    relocate("other").send().fails(403, "PermissionDenied");
+}
+
 #[test]
 fn what_an_xpath_has_changed_need_not_be_found_by_it_again() {
     let server = Server::start();
