@@ -71,6 +71,8 @@ struct Own {
     places: usize,
     /// One of the turns at a time, so that nobody takes them all.
     turn: Arc<Semaphore>,
+    /// One more, for what takes a moment.
+    short_turn: Arc<Semaphore>,
 }
 
 /// What was sent last, of all containers: so long it is in memory. A follower who has not taken it holds no more than its number.
@@ -109,11 +111,12 @@ pub struct Place {
     user: Text,
     waits: bool,
     turn: Arc<Semaphore>,
+    short_turn: Arc<Semaphore>,
 }
 
 /// A turn for work that takes time and memory; given back when dropped.
 pub struct Turn {
-    _own: Option<OwnedSemaphorePermit>,
+    _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
@@ -152,12 +155,13 @@ impl Followers {
             return Err(too_many(format!("`{user}` follows {own} times already")));
         }
         places.all += 1;
-        let new = || Own { places: 0, turn: Arc::new(Semaphore::new(1)) };
+        let one = || Arc::new(Semaphore::new(1));
+        let new = || Own { places: 0, turn: one(), short_turn: one() };
         let own = places.by_user.entry(user.clone()).or_insert_with(new);
         own.places += 1;
-        let turn = own.turn.clone();
+        let (turn, short_turn) = (own.turn.clone(), own.short_turn.clone());
         self.meters.followers.set(list.waiting.all as f64);
-        Ok(Place { followers: self.clone(), user: user.clone(), waits, turn })
+        Ok(Place { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
     }
 
     /// Enters a follower of a container that has had the revision `known`, or a later one. Must be called within a runtime of
@@ -234,19 +238,22 @@ impl Place {
     /// # Errors
     /// None: turns are there as long as their list is.
     pub async fn turn(&self) -> Result<Turn> {
-        // Neither is ever closed. The user's own first: nobody waits for the others with more than one.
-        let own = self.turn.clone().acquire_owned().await.map_err(|_| Error::internal())?;
-        let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
-        Ok(Turn { _own: Some(own), _all: all })
+        self.turn_of(&self.turn).await
     }
 
-    /// Waits for a turn beside the user's own, for what takes a moment: a stream begins though others of the user are being read.
+    /// Waits for a turn beside that, for what takes a moment: a stream begins though another of the user is being read.
     ///
     /// # Errors
     /// As [`Place::turn`].
     pub async fn short_turn(&self) -> Result<Turn> {
+        self.turn_of(&self.short_turn).await
+    }
+
+    async fn turn_of(&self, own: &Arc<Semaphore>) -> Result<Turn> {
+        // Neither is ever closed. The user's own first: nobody waits for the others with more than one of each.
+        let own = own.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
-        Ok(Turn { _own: None, _all: all })
+        Ok(Turn { _own: own, _all: all })
     }
 }
 
@@ -423,6 +430,10 @@ mod tests {
             assert!(followers.place(&zoe, waits).is_err(), "there is none for anybody");
             drop((turn, second, third));
             assert!(first.turn().now_or_never().is_some());
+            let second = followers.place(&mia, waits).expect("there is room");
+            let turn = first.short_turn().await.expect("nobody has it");
+            assert!(second.short_turn().now_or_never().is_none(), "and one short turn");
+            drop((turn, second));
             assert!(followers.place(&mia, waits).is_ok());
         }
         assert_eq!(followers.turns.available_permits(), available_parallelism().map_or(1, usize::from));
