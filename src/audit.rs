@@ -265,18 +265,7 @@ mod tests {
         let store = MemoryStore::new();
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
         for (container, object, user, at_ms) in events {
-            set.events.push(Event {
-                container: Some(loid(container)),
-                revision: 1,
-                kind: "object.create".to_owned(),
-                ids: vec![loid(object).to_string(), "77".to_owned()],
-                user: user.to_owned(),
-                at_ms,
-                session: "s".to_owned(),
-                address: "::1".to_owned(),
-                withdrawn: None,
-                unseen: None,
-            });
+            set.events.push(event(container, vec![loid(object).to_string(), "77".to_owned()], user, at_ms));
         }
         store.submit(set).expect("it is taken");
         store
@@ -322,22 +311,27 @@ mod tests {
         assert_eq!(times(&page(&store, &filter, Some(next), 1).unwrap()), [3]);
     }
 
-    /// A store with as many events, each of which names so many objects.
-    fn naming(events: u64, objects: usize) -> MemoryStore {
-        let store = MemoryStore::new();
-        let mut set = ChangeSet::fence(store.epoch(), |_| ());
-        set.events.extend((0..events).map(|at_ms| Event {
-            container: Some(loid(1)),
-            revision: at_ms + 1,
-            kind: "drawer.items.delete".to_owned(),
-            ids: vec![loid(123_456).to_string(); objects],
-            user: "editor".to_owned(),
+    fn event(container: u64, ids: Vec<String>, user: &str, at_ms: u64) -> Event {
+        Event {
+            container: Some(loid(container)),
+            revision: 1,
+            kind: "object.create".to_owned(),
+            ids,
+            user: user.to_owned(),
             at_ms,
             session: "s".to_owned(),
             address: "::1".to_owned(),
             withdrawn: None,
             unseen: None,
-        }));
+        }
+    }
+
+    /// A store with as many events, each of which names so many objects.
+    fn naming(events: u64, objects: usize) -> MemoryStore {
+        let store = MemoryStore::new();
+        let mut set = ChangeSet::fence(store.epoch(), |_| ());
+        let ids = || vec![loid(123_456).to_string(); objects];
+        set.events.extend((0..events).map(|at_ms| event(1, ids(), "editor", at_ms)));
         store.submit(set).expect("it is taken");
         store
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stet_actors::bundle::{Bundle, Copied, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
+use stet_actors::bundle::{Bundle, Copied, CopiedBundle, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
 use stet_actors::clock::ManualClock;
 use stet_actors::command::{Context, Fault, Who};
 use stet_actors::error::{Code, Error};
@@ -87,7 +87,7 @@ impl World {
     }
 
     /// Copies all bundles for a channel. Gives in how many rounds, too.
-    async fn copy(&self, channel: &str, inherit: Option<&str>) -> (Result<Vec<Copied>, Error>, usize) {
+    async fn copy(&self, channel: &str, inherit: Option<&str>) -> (Result<Vec<CopiedBundle>, Error>, usize) {
         let copy = |bundle: &Loid| CopyToChannel {
             bundle: *bundle,
             channel: channel.into(),
@@ -105,8 +105,8 @@ impl World {
     }
 }
 
-fn made(done: Result<Vec<Copied>, Error>) -> Vec<Loid> {
-    let new = |copied| match copied {
+fn made(done: Result<Vec<CopiedBundle>, Error>) -> Vec<Loid> {
+    let new = |one: CopiedBundle| match one.copied {
         Copied::New(loid) => loid,
         Copied::There(loid) => panic!("{loid} was there"),
     };
@@ -135,7 +135,7 @@ fn what_copies_are_inherited_from_is_asked_for_at_once() {
         // Those that are there need no turn.
         let (again, rounds) = world.copy("Print", Some("Web")).await;
         let again = again.expect("nothing is to be done");
-        assert!(again.iter().all(|copied| matches!(copied, Copied::There(_))));
+        assert!(again.iter().all(|copied| matches!(copied.copied, Copied::There(_))));
         assert_eq!((again.len(), rounds), (MAX_COPIES, 1));
     });
 }

@@ -78,6 +78,16 @@ pub enum Copied {
     There(#[serde(with = "loid_key")] Loid),
 }
 
+/// What became of the copy of one of several bundles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopiedBundle {
+    /// The bundle.
+    #[serde(with = "loid_key")]
+    pub bundle: Loid,
+    /// What became of its copy.
+    pub copied: Copied,
+}
+
 /// How many bundles are copied at once: all copies are made in one step, and others wait meanwhile.
 pub const MAX_COPIES: usize = 200;
 
@@ -99,7 +109,7 @@ enum Plan {
 }
 
 impl Joint for CopyLinked {
-    type Reply = Vec<Copied>;
+    type Reply = Vec<CopiedBundle>;
     const NAME: &'static str = "web.channelcopy";
 
     fn wants(&self) -> Vec<Loid> {
@@ -107,7 +117,7 @@ impl Joint for CopyLinked {
         std::iter::once(self.container).chain(self.copies.iter().take(MAX_COPIES).map(|copy| copy.bundle)).collect()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<Copied>, Fault> {
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<CopiedBundle>, Fault> {
         let container = turns.any(self.container)?.record.clone();
         context.expects(&container);
         if container.is_discarded() {
@@ -129,9 +139,9 @@ impl Joint for CopyLinked {
             if let Copied::New(made) = one {
                 context.concerns(self.container, made);
             }
-            copied.push(one);
+            copied.push(CopiedBundle { bundle: copy.bundle, copied: one });
         }
-        if copied.iter().any(|copied| matches!(copied, Copied::New(_))) {
+        if copied.iter().any(|one| matches!(one.copied, Copied::New(_))) {
             turns.touch(self.container)?;
         }
         Ok(copied)

@@ -5,7 +5,7 @@
 
 mod copy;
 
-pub use self::copy::{Copied, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
+pub use self::copy::{Copied, CopiedBundle, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
 use crate::family::plain_family;
 
 plain_family! {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::bundle::{Copied, CopyLinked};
+use stet_actors::bundle::{Copied, CopiedBundle, CopyLinked};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::FamilyKind;
@@ -54,7 +54,8 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     let copies = bundles.values().map(|bundle| wanted.copy(&call, bundle)).collect();
     let done = call.change_all(CopyLinked { container: container.loid, copies }).await?;
     let mut items = Vec::new();
-    for (bundle, copied) in bundles.keys().zip(done.reply) {
+    // The reply to a call that is sent again is that of what there was to be copied then.
+    for CopiedBundle { bundle, copied } in done.reply.into_iter().filter(|one| bundles.contains_key(&one.bundle)) {
         match copied {
             Copied::New(copy) => items.push(CopiedStory { source: bundle.to_string(), id: copy.to_string() }),
             Copied::There(copy) => {

@@ -67,6 +67,36 @@ fn what_the_caller_may_not_read_is_not_copied() {
     assert_eq!(names(&admin.call("bundle-items-get", &[&hidden]).ok()), Vec::<&str>::new());
 }
 
+/// The copies that were made were told as those of the bundles that are named now, one after the other.
+#[test]
+fn copies_that_a_call_sent_again_tells_of_are_those_of_their_bundles() {
+    let (server, admin) = (Server::shared(), Desk::of("admin"));
+    let (first, second) = (admin.bundle("1.xml"), admin.bundle("2.xml"));
+    let page = |bundles: &[&String]| {
+        let links: String = bundles.iter().map(|bundle| format!("<link href='{bundle}'/>")).collect();
+        format!("<p>{links}</p>")
+    };
+    let container = admin.make("WebContainer", "page.xml", page(&[&first, &second]));
+    let name = own_folder().trim_start_matches('/').replace('/', "-");
+    let group = |id: &str, privileges: &[&str]| {
+        let grants: Vec<_> = privileges.iter().map(|it| json!({ "privilege": it, "folder": admin.folder })).collect();
+        admin.call(id, &[]).json(&json!({ "groupName": name, "privileges": grants })).ok();
+    };
+    group("group-create-post", &["read", "create"]);
+    let user = json!({ "name": name, "password": "correct horse", "groups": [name] });
+    admin.call("stet-user-create-post", &[]).json(&user).ok();
+    let client = server.client_with(&server.log_in(&name, "correct horse").ok()["token"]["value"]);
+    let call = copies(&client, &container, &json!({ "channel": "Web" })).header("idempotency-key", &name);
+    let made = call.ok();
+    assert_eq!(made["items"].as_array().map(Vec::len), Some(2), "{made}");
+    // The page names one of them, and with other rights the reply is made anew.
+    admin.call("stet-object-content-put", &[&container]).bytes("text/xml", page(&[&second])).ok();
+    group("group-update-post", &["read", "create", "delete"]);
+    let told = call.ok();
+    let of_second = made["items"].as_array().unwrap().iter().find(|item| item["source"] == second.as_str());
+    assert_eq!(told["items"], json!([of_second]));
+}
+
 #[test]
 fn the_sample_has_a_page_that_names_stories() {
     let server = Server::start();
