@@ -80,8 +80,14 @@ fn wait_until_closed(server: &Server, files: usize) {
 
 /// A connection that gives up some time.
 fn connect(server: &Server) -> TcpStream {
-    let address = server.base.strip_prefix("http://").expect("the address is known");
-    let stream = TcpStream::connect(address).expect("the server takes connections");
+    patient(TcpStream::connect(address(server)).expect("the server takes connections"))
+}
+
+fn address(server: &Server) -> &str {
+    server.base.strip_prefix("http://").expect("the address is known")
+}
+
+fn patient(stream: TcpStream) -> TcpStream {
     stream.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
     stream.set_write_timeout(Some(PATIENCE)).expect("a time can be set");
     stream

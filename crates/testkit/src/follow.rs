@@ -29,6 +29,18 @@ pub struct Follow {
     pub whole: bool,
 }
 
+/// A connection that soon has no room for what is not read. That of others takes some megabytes, on a loopback and in good time.
+pub fn connect_with_little_room(address: &str) -> TcpStream {
+    let address: SocketAddr = address.parse().expect("it is an address");
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
+    // Before it connects: the window is agreed on then.
+    socket.set_recv_buffer_size(4 << 10).expect("a size can be set");
+    // With the large segments of the loopback the other side's buffers take some megabytes more.
+    socket.set_tcp_mss(1460).expect("a size can be set");
+    socket.connect(&address.into()).expect("the server listens");
+    socket.into()
+}
+
 impl Client {
     /// Follows a container, from behind an event or from now on.
     pub fn follow(&self, container: &str, after: Option<u64>) -> Follow {
@@ -38,15 +50,8 @@ impl Client {
 
     /// Follows a container from now on, over a connection that soon has no room for what is not read.
     pub fn follow_with_little_room(&self, container: &str) -> Follow {
-        let address: SocketAddr = self.address().parse().expect("it is an address");
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
-        // Before it connects: the window is agreed on then.
-        socket.set_recv_buffer_size(4 << 10).expect("a size can be set");
-        // With the large segments of the loopback the other side's buffers take some megabytes more.
-        socket.set_tcp_mss(1460).expect("a size can be set");
-        socket.connect(&address.into()).expect("the server listens");
         let path = format!("/v3/container/{}/events", encoded(container));
-        self.follow_on(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))
+        self.follow_on(connect_with_little_room(self.address()), &path, None).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Follows at a path; the refusal if it can't.

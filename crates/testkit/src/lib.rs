@@ -22,7 +22,7 @@ pub use self::client::{Answer, Client, encoded};
 pub use self::dice::{Dice, seed, setting};
 pub use self::endpoint::{Endpoint, parameter};
 pub use self::filled::Filled;
-pub use self::follow::{Follow, FollowedEvent};
+pub use self::follow::{Follow, FollowedEvent, connect_with_little_room};
 pub use self::includes::{includes, says};
 pub use self::login::{credentials, with};
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
