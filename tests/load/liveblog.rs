@@ -44,7 +44,7 @@ fn a_closed_loop_is_replayed_and_every_follower_has_heard_everything() {
     }
     assert_eq!(delivery["dropped"], json!({}));
     assert_eq!(delivery["threads"].as_array().map(Vec::len), Some(1));
-    assert!(report["saturation"]["remarks"].to_string().contains("processors"), "{}", report["saturation"]);
+    assert!(report["saturation"]["remarks"].to_string().contains(" processor"), "{}", report["saturation"]);
     let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
     is_well_formed(&page);
     for part in ["Followers", "Delivery by percentile", "Delivery to the last follower", "a rule of the liveblog"] {
