@@ -536,6 +536,11 @@ impl<'a> Context<'a> {
         self.newest.as_ref().filter(|object| object.record.loid == loid)
     }
 
+    /// Whether the command has made the object.
+    pub(crate) fn has_made(&self, loid: Loid) -> bool {
+        self.made.contains_key(&loid)
+    }
+
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows
     /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
     pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> bool {

@@ -15,7 +15,7 @@ use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::{Family, Fate, State};
 use crate::id::Loid;
-use crate::object::Object;
+use crate::object::{Object, Record};
 
 /// A change of several containers.
 pub trait Joint: Send + Sync + 'static {
@@ -148,8 +148,8 @@ impl Turns {
         Ok(self.state(loid)?.object_mut())
     }
 
-    /// A container changes though neither its record nor its parts do, so its revision goes up: what lies in a folder whose names
-    /// follow from changed records, or what is linked with it.
+    /// A container changes though neither its record, nor its parts, nor the names in it do, so its revision goes up: what is linked
+    /// with it.
     ///
     /// # Errors
     /// As [`Turns::any`].
@@ -199,6 +199,11 @@ impl Turns {
         let more: Vec<Loid> =
             loids.into_iter().filter(|loid| !self.taken.contains_key(loid) && !self.missing.contains(loid)).collect();
         if more.is_empty() { Ok(()) } else { Err(Fault::NeedsTurns(more)) }
+    }
+
+    /// The record of a container whose turn has been taken, as the command has made it; `None` once it has ceased to be.
+    pub(crate) fn record(&self, loid: Loid) -> Option<&Record> {
+        self.taken.get(&loid).filter(|taken| !taken.gone).map(|taken| &*taken.state.object().record)
     }
 
     /// The container ceases to be; its rows are removed by the command.

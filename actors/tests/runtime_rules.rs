@@ -669,6 +669,55 @@ impl Joint for Forgetful {
     }
 }
 
+/// A joint command that changes what lies in a folder, and has not thought of the folder.
+struct Renames(Loid);
+
+impl Joint for Renames {
+    type Reply = ();
+    const NAME: &'static str = "test.renames";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.0]
+    }
+
+    fn apply(&self, turns: &mut Turns, _: &mut Context<'_>) -> Result<(), Fault> {
+        Arc::make_mut(&mut turns.any(self.0)?.record).name = "another".into();
+        Ok(())
+    }
+}
+
+/// Who keeps what was shown of a folder, such as how much lies in it, goes by its revision.
+#[test]
+fn a_folder_whose_names_change_has_another_revision_whatever_turns_the_command_has_asked_for() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (folder, other) = (world.folder("f").await, world.folder("g").await);
+        let story = world.create_in(folder, NewObject::document("story", "Story")).await;
+        let revision = |loid| world.repository.record(loid).unwrap().unwrap().revision;
+        let (before, of_other) = (revision(folder), revision(other));
+        world.repository.joint(Renames(story), request()).await.unwrap();
+        assert_eq!((revision(folder), revision(other)), (before + 1, of_other));
+    });
+}
+
+#[test]
+fn each_step_of_a_restore_changes_the_folders_whose_names_come_back() {
+    const STEP: usize = 2;
+    run(RuntimeOptions { objects_per_step: STEP, ..RuntimeOptions::default() }, |world| async move {
+        let top = world.folder("top").await;
+        let below = world.create_in(top, NewObject::folder("below")).await;
+        for n in 0..7 {
+            world.create_in(below, NewObject::document(&format!("{n}"), "Story")).await;
+        }
+        world.repository.joint(Discard { object: top }, request()).await.unwrap();
+        let revision = || world.repository.any_record(below).unwrap().unwrap().revision;
+        let before = revision();
+        let restore = Restore { object: top, folder: None, mode: CreateMode::Exception };
+        world.repository.joint(restore, request()).await.unwrap();
+        // The folder itself in the first step; its stories, as many as one step takes, in others.
+        assert!(revision() >= before + 1 + 7_u64.div_ceil(STEP as u64), "{} to {}", before, revision());
+    });
+}
+
 #[test]
 fn a_precondition_that_a_command_does_not_ask_about_refuses_it() {
     run(RuntimeOptions::default(), |world| async move {

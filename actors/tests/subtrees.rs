@@ -32,8 +32,8 @@ use crate::common::assert_sound;
 /// Objects that a step may change.
 const STEP: usize = 3;
 
-/// Beyond that: drawers that hold the last object, and the folder that the first one lies in.
-const BESIDE: usize = 3;
+/// Beyond that: drawers that hold the last object, and the folders that the objects lie in.
+const BESIDE: usize = 2 + STEP;
 
 type Call<'r> = Pin<Box<dyn Future<Output = Result<Option<Loid>, Error>> + 'r>>;
 

@@ -79,9 +79,6 @@ pub(super) fn begin(
     turns: &mut Turns,
     context: &mut Context<'_>,
 ) -> Result<(), Fault> {
-    if let Some(folder) = record.folder() {
-        turns.touch(folder)?;
-    }
     context.is_about(record.loid);
     let bin = Bin {
         at: context.now_s(),

@@ -74,8 +74,6 @@ impl Joint for MoveObject {
                 context.check_no_deeper(self.folder, depth)?
             }
         };
-        turns.touch(from)?;
-        turns.touch(self.folder)?;
         context.is_about(self.object);
         let record = Arc::make_mut(&mut turns.any(self.object)?.record);
         record.name = name.as_str().into();

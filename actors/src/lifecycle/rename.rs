@@ -52,7 +52,6 @@ impl Joint for Rename {
         turns.need([folder])?;
         let name = name_in(folder, &name, self.object, self.mode, context)?;
         Arc::make_mut(&mut turns.any(self.object)?.record).name = name.as_str().into();
-        turns.touch(folder)?;
         context.is_about(self.object);
         Ok(())
     }

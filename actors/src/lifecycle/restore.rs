@@ -86,7 +86,6 @@ impl Joint for Restore {
             // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
             Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
         };
-        turns.touch(folder)?;
         context.is_about(self.object);
         let record = Arc::make_mut(&mut turns.any(self.object)?.record);
         record.name = name.as_str().into();

@@ -225,6 +225,11 @@ impl Record {
     pub fn is_discarded(&self) -> bool {
         self.bin.is_some()
     }
+
+    /// The folder in which it is found, and by which name; in the recycle bin it is found in none.
+    pub fn stands(&self) -> Option<(Loid, &str)> {
+        Some((self.folder().filter(|_| !self.is_discarded())?, &self.name))
+    }
 }
 
 impl Row for Record {
@@ -242,8 +247,8 @@ impl Row for Record {
         }
         match &self.bin {
             None => {
-                if let Some(folder) = self.folder() {
-                    add(Table::Names, name_key(folder, &self.name), Bytes::copy_from_slice(&loid));
+                if let Some((folder, name)) = self.stands() {
+                    add(Table::Names, name_key(folder, name), Bytes::copy_from_slice(&loid));
                 }
                 if let Some(suid) = &self.suid {
                     add(Table::Suids, key_of(&[suid.as_bytes(), &[0], &loid]), Bytes::new());

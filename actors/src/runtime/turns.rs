@@ -358,7 +358,13 @@ fn attempt(
             return Attempt::Unchanged(Err(Error::internal()));
         }
     };
-    let touched = touched(context.changes());
+    let touched = touched(context.changes(), held, &turns);
+    let lacks = |loid: &Loid| !held.0.contains_key(loid) && !missing.contains(loid) && !context.has_made(*loid);
+    let lacking: Vec<Loid> = touched.iter().copied().filter(lacks).collect();
+    if !lacking.is_empty() {
+        // It would have changed without another revision, and nobody who keeps what was shown of it would hear of that.
+        return Attempt::Again(lacking);
+    }
     let mut revised = Vec::new();
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
@@ -439,11 +445,13 @@ fn regard_subtrees(
     Ok(None)
 }
 
-/// The containers whose parts, or names in them, have changed.
-fn touched(changes: &[Change]) -> HashSet<Loid> {
-    changes
-        .iter()
-        .filter(|change| matches!(change.table, Table::Parts | Table::Names))
-        .filter_map(|change| Loid::from_key(&change.key))
-        .collect()
+/// The containers whose parts, or names in them, change: by rows that the command has noted, or that follow from what it has made of
+/// records.
+fn touched(changes: &[Change], held: &Held, turns: &Turns) -> HashSet<Loid> {
+    let rows = changes.iter().filter(|change| matches!(change.table, Table::Parts | Table::Names));
+    let names = held.0.iter().flat_map(|(loid, turn)| {
+        let (before, after) = (turn.record().and_then(Record::stands), turns.record(*loid).and_then(Record::stands));
+        [before, after].into_iter().filter(move |_| before != after).flatten().map(|(folder, _)| folder)
+    });
+    rows.filter_map(|change| Loid::from_key(&change.key)).chain(names).collect()
 }

@@ -68,6 +68,31 @@ fn a_folder_with_1100_folders_that_are_not_empty_goes_comes_back_and_ceases_to_b
     assert!(client.items(&drawer).is_empty());
 }
 
+/// Of a folder that came back in steps, whoever looked meanwhile left a number of objects behind that was told from then on.
+#[test]
+fn a_folder_that_has_come_back_in_steps_tells_how_much_is_in_it_whoever_looked_meanwhile() {
+    const STORIES: usize = 200;
+    let server = small_steps(2);
+    let (client, other) = (server.login("editor"), server.login("reporter"));
+    let top = own_folder();
+    (0..STORIES).for_each(|n| drop(client.story(&top, &format!("{n}.xml"))));
+    let folder = id(&read(&client, &top));
+    for _ in 0..3 {
+        discard(&client, &folder).ok();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::SeqCst) {
+                    other.call("object-get", &[&folder]).send();
+                }
+            });
+            restore(&client, &folder, json!({})).ok();
+            done.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(read(&other, &folder)["virtualAttributes"]["childCount"], STORIES);
+    }
+}
+
 #[test]
 fn what_others_have_locked_far_below_is_not_removed_and_a_lock_of_ones_own_ends() {
     let server = small_steps(4);
