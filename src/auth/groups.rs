@@ -197,7 +197,8 @@ impl Directory {
         Ok(edits)
     }
 
-    /// Grants as people read them: with the folders' paths, where they have any.
+    /// Grants as people read them: with the folders' paths, where those lead to them. What is shown can be given again and means the
+    /// same ([`Directory::anchored`]), so a folder of another database than the main one keeps its loid.
     ///
     /// # Errors
     /// What the store says.
@@ -205,6 +206,7 @@ impl Directory {
         let with_path = |grant: &Grant| {
             let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
             let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
+            let record = record.filter(|record| record.loid.database == DatabaseId::MAIN);
             let path = record.map(|record| self.repository.path_of(&record)).transpose()?.flatten();
             Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
         };

@@ -215,7 +215,8 @@ fn who_may_only_create_changes_and_discards_what_they_created_and_nothing_else()
     for mode in ["REPLACE", "NEW_VERSION"] {
         assert_eq!(version("mine.xml", mode).ok()["id"], json!(own));
         let before = editor.call("object-get", &[&others]).ok();
-        version("theirs.xml", mode).fails(403, "PermissionDenied");
+        let refused = version("theirs.xml", mode).fails(403, "PermissionDenied");
+        assert_eq!(refused["details"]["privilege"], "write", "{refused}");
         assert_eq!(editor.call("object-get", &[&others]).ok(), before);
     }
     contributor.call("object-discard", &[&others]).fails(403, "PermissionDenied");
@@ -330,6 +331,32 @@ fn homes_are_in_the_main_database_and_in_no_other() {
     let home = newcomer.call("folder-home-get", &[]).ok();
     assert_eq!(names(&home), ["notes"]);
     newcomer.call("folder-post", &[]).json(&there).fails(403, "PermissionDenied");
+}
+
+/// Saved as it was read, a group's grant for a folder of the archive became one for the folder of that path in the main database.
+#[test]
+fn a_grant_can_be_sent_back_as_it_is_shown_whatever_database_its_folder_is_of() {
+    let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
+    let admin = server.user("admin");
+    let folder = |database: u64| {
+        let body = json!({ "path": "/News/Archived", "databaseId": database });
+        admin.call("folder-post", &[]).json(&body).ok()["info"]["id"].as_str().expect("it has an id").to_owned()
+    };
+    let (here, there) = (folder(1), folder(2));
+    let read = |folder: &str| json!([{ "privilege": "read", "folder": folder }]);
+    let group = json!({ "groupName": "archivists", "members": [], "privileges": read(&there) });
+    let shown = admin.call("group-create-post", &[]).json(&group).ok();
+    assert_eq!(shown["privileges"], read(&there));
+    let again = admin.call("group-update-post", &[]).json(&shown).ok();
+    assert_eq!(again["privileges"], read(&there));
+    let key = json!({ "name": "feed", "user": "admin", "privileges": read(&there) });
+    assert_eq!(admin.call("stet-key-create-post", &[]).json(&key).ok()["key"]["privileges"], read(&there));
+    // What a path leads to is shown by it.
+    let main = json!({ "groupName": "archivists", "privileges": read(&here) });
+    assert_eq!(admin.call("group-update-post", &[]).json(&main).ok()["privileges"], read("/News/Archived"));
+    // The empty field of a form gives nobody everything.
+    let empty = json!({ "groupName": "archivists", "privileges": read("") });
+    admin.call("group-update-post", &[]).json(&empty).fails(400, "InvalidParameter");
 }
 
 /// Calls whose replies are too large to be kept, and so are made anew from what is there when they are sent again.

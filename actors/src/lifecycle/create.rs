@@ -260,7 +260,8 @@ impl Create {
                 Reach::Nothing => format!("A key that lacks the privilege `write` may not change `{existing}`."),
                 _ => format!("`{}` may not change `{existing}`, which somebody else created.", context.who.user),
             };
-            return Err(Error::new(Code::PermissionDenied, message).with_source(existing).into());
+            let error = Error::new(Code::PermissionDenied, message).with_source(existing);
+            return Err(error.with_detail("privilege", "write").into());
         }
         check_lock(&object.record, context)?;
         self.object.write_into(object, mode, context)?;

@@ -53,10 +53,7 @@ impl GroupRequest {
     fn parts(self) -> Result<(String, GroupChange)> {
         let name = self.group_name.or(self.name).filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::new(Code::InvalidName, "The group needs a `groupName`."))?;
-        let grant = |Object(grant): Object<GrantRequest>| Grant {
-            privilege: grant.privilege,
-            folder: grant.folder.filter(|folder| !folder.is_empty()),
-        };
+        let grant = |Object(grant): Object<GrantRequest>| Grant { privilege: grant.privilege, folder: grant.folder };
         let privileges = self.privileges.map(|grants| grants.into_iter().map(grant).collect());
         Ok((
             name,

@@ -11,7 +11,7 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::object::Text;
 
 use super::records::{readable, record_of};
-use super::requests::SourceList;
+use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
@@ -38,6 +38,8 @@ pub struct MailRequest {
     /// Loids, uuids or paths of objects that the sender may read.
     #[schemars(with = "Option<Vec<String>>")]
     attachments: Option<SourceList>,
+    /// Where their paths are looked up; the main one without it.
+    database_id: Option<DatabaseRef>,
 }
 
 /// A priority as a client names it.
@@ -147,7 +149,8 @@ pub async fn outbox(call: Call) -> Result<Json<MessageList>> {
 pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     owner(&call, Privilege::Create)?;
     let request: MailRequest = call.json().await?;
-    let (database, display) = (call.database()?, call.display_of_body().await?);
+    let database = database_named(&call, request.database_id.as_ref())?;
+    let display = call.display_of_body().await?;
     let mut attachments = Vec::new();
     let mut way = GiveWay::new();
     for source in request.attachments.unwrap_or_default().read_field(&call.app, "attachments")? {

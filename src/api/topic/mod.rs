@@ -112,10 +112,11 @@ async fn said(
         attributes: app.attribute_text("attributes", body.attributes.take()).await?,
         system_attributes: app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?,
     };
+    let database = database_named(call, body.database_id.as_ref())?;
     let attachment = match &body.attachment {
         None => None,
         Some(None) => Some(None),
-        Some(Some(source)) => Some(Some(call.find(&Source::parse("attachment", source)?, call.database()?)?.loid)),
+        Some(Some(source)) => Some(Some(call.find(&Source::parse("attachment", source)?, database)?.loid)),
     };
     Ok((fields, attachment))
 }

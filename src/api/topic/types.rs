@@ -355,6 +355,8 @@ pub struct ItemBody {
     /// Loid, uuid or path of the object that hangs on it; null takes it away.
     #[serde(deserialize_with = "said")]
     pub attachment: Option<Option<String>>,
+    /// Where the path of the attachment is looked up; the main one without it.
+    pub database_id: Option<DatabaseRef>,
     /// Counted from 0 among items and dividers; −1 is the end, and so is nothing of a new item.
     pub position: Option<i64>,
     pub options: Option<Object<ReplyOptions>>,

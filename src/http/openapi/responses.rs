@@ -40,10 +40,11 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     codes
 }
 
-/// Whether anything in a call may name an object that does not exist.
+/// Whether anything in a call may name an object or a database that does not exist.
 fn names_something(route: &Route) -> bool {
-    let database = |param: &QueryParam| matches!(param, QueryParam::One { name: "databaseId" | "loid", .. });
-    !route.path_params.is_empty() || route.query.iter().any(database) || !route.is_read()
+    let named = |param: &QueryParam| matches!(param, QueryParam::One { name: "databaseId" | "loid", .. });
+    let something = route.query.iter().any(named) || route.is_about_a_database();
+    !route.path_params.is_empty() || something || !route.is_read()
 }
 
 /// The responses of an operation.

@@ -199,6 +199,36 @@ fn something_new_goes_into_the_database_that_the_query_names_or_the_body() {
     }
 }
 
+/// A mail had the main database's file of that path attached, and a topic's item too, though the body named another database.
+#[test]
+fn what_a_body_names_is_looked_up_in_the_database_that_it_names() {
+    let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
+    let editor = server.user("admin");
+    let made = |database: u64| {
+        let options = json!({ "name": "memo.txt", "type": "Story", "folderPath": "/Both", "databaseId": database });
+        editor.call("stet-object-create-post", &[]).form(&options, &[]).ok()["id"].clone()
+    };
+    let (here, there) = (made(1), made(2));
+    let topic = editor.call("topic-post", &[]).json(&json!({ "folderPath": "/Both" })).ok()["info"]["id"].clone();
+    let topic = topic.as_str().expect("it has an id");
+    let mail = |with: Value| {
+        let mut body = json!({ "recipients": ["editor"], "attachments": ["/Both/memo.txt"] });
+        body.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        editor.call("message-sendmail-post", &[]).json(&body)
+    };
+    let item = |with: Value| {
+        let mut body = json!({ "name": "x", "attachment": "/Both/memo.txt" });
+        body.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        editor.call("topicitem-post", &[&topic]).json(&body)
+    };
+    for (with, expected) in [(json!({}), &here), (json!({ "databaseId": "archive" }), &there)] {
+        assert_eq!(mail(with.clone()).ok()["attachments"][0]["id"], *expected);
+        assert_eq!(item(with).ok()["attachment"]["id"], *expected);
+    }
+    mail(json!({ "databaseId": 9 })).fails(404, "DatabaseNotFound");
+    item(json!({ "databaseId": 9 })).fails(404, "DatabaseNotFound");
+}
+
 #[test]
 fn what_belongs_to_the_server_as_a_whole_takes_no_notice_of_a_database() {
     let session = Server::shared().login("editor");

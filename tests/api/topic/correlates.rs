@@ -66,6 +66,10 @@ fn the_same_link_again_from_either_side_changes_nothing() {
     let read = desk.call("stet-object-correlates-get", &[&a]);
     let known = tag(read.send());
     assert_eq!(read.header("if-none-match", &known).send().status, 304);
+    // A version is a source of what is read; links are those of the object.
+    let version = a.replacen(".0.", ".1.", 1);
+    assert_eq!(desk.links(&version), ["x b.xml", "y b.xml"]);
+    desk.correlate(&version, ["x", "z"], &b).fails(400, "InvalidType");
 }
 
 #[test]
