@@ -16,6 +16,7 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
 use crate::give_way;
+use crate::http::arriving::Arriving;
 use crate::http::body::{Incoming, Reading, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
@@ -91,29 +92,36 @@ impl<T> Form<T> {
 /// A form that came with a call.
 pub(crate) enum Submitted<T, R> {
     /// It is to be carried out.
-    New(Form<T>),
+    New(Box<Call>, Form<T>),
     /// The same call has been answered before, with this reply.
     Answered(Json<R>),
 }
 
-/// Reads the form of a call, checks the caller again, and finds out whether the same call has been answered before.
+/// Reads the form of a call, checks the caller again, and finds out whether the same call has been answered before. `may` is asked
+/// as a target of [`Arriving::received`] is.
 ///
 /// # Errors
-/// As [`read_parts`] and [`Call::received`]; `IdempotencyMismatch`.
+/// As [`read_parts`] and [`Arriving::received`]; `IdempotencyMismatch`.
 pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
-    call: &mut Call,
+    arriving: Arriving,
+    may: fn(&Call) -> Result<()>,
     rules: &[FileRule],
 ) -> Result<Submitted<T, R>> {
-    let form: Form<T> = call
-        .received(async |call, Incoming { payload, room }| {
+    let (call, (), form): (_, _, Form<T>) = arriving
+        .received(may, async |call, Incoming { payload, room }, ()| {
             let into = Into { contents: &call.app.content, room: &room };
             read_parts(call.headers(), payload, &call.app.config.limits, into, rules).await
         })
         .await?;
     Ok(match call.answered_before(&form.sent()).await? {
         Some(reply) => Submitted::Answered(reply),
-        None => Submitted::New(form),
+        None => Submitted::New(call, form),
     })
+}
+
+/// For who may do what the dispatcher has asked for, and need not be asked for more.
+pub(crate) fn whoever(_: &Call) -> Result<()> {
+    Ok(())
 }
 
 fn broken(error: MultipartError) -> Error {

@@ -1,9 +1,7 @@
 //! A call on its way to a handler: everything that was checked already, in named types.
 
 use std::net::IpAddr;
-use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderMap;
@@ -20,7 +18,6 @@ use stet_actors::receipt::Once;
 use stet_actors::trace::Trace;
 
 use super::app::App;
-use super::authorise::check_again;
 use super::body::{Incoming, Reading};
 use super::identify::{check_origin, token_of};
 use super::query::Query;
@@ -35,9 +32,6 @@ use crate::receipts::Claim;
 use crate::records::Cached;
 use crate::records::Display;
 use crate::traces;
-
-/// The time after which a caller whose body is still coming is looked at again: less than a session may idle for.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
 pub type Sources = SmallVec<[(&'static str, Source); 2]>;
@@ -136,35 +130,6 @@ impl Call {
         }
     }
 
-    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again (see [`check_again`]) now and then,
-    /// when the session counts as used, and afterwards: no handler gets such a body in another way.
-    ///
-    /// # Errors
-    /// What `read` says; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
-    pub async fn received<T>(&mut self, read: impl AsyncFnOnce(&Call, Incoming) -> Result<T>) -> Result<T> {
-        // The dispatcher gives one to every route whose body comes so; it is read once.
-        let incoming = self.incoming.take().ok_or_else(Error::internal)?;
-        let received = {
-            let call = &*self;
-            let mut reading = pin!(read(call, incoming));
-            let idle = Duration::from_secs(call.app.sessions.options().idle_seconds);
-            let pause = LOOK_AGAIN.min(idle / 2);
-            loop {
-                tokio::select! {
-                    received = &mut reading => break received?,
-                    () = tokio::time::sleep(pause) => {
-                        check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
-                        if let Some(session) = &call.session {
-                            call.app.sessions.used_still(session);
-                        }
-                    }
-                }
-            }
-        };
-        self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
-        Ok(received)
-    }
-
     /// Whether the caller may go on reading an object, asked as often as it is called: for answers that take as long as the client
     /// likes. The session counts as used each time. Of an object that is not there any more, they may have the rest.
     pub fn may_go_on_reading(&self, object: Loid) -> impl Fn() -> Result<()> + use<> {
@@ -193,12 +158,17 @@ impl Call {
         }
     }
 
-    /// The record of the object that a path parameter names.
+    /// The record of the object that a path parameter names, if what the endpoint needs there holds for it: a path may lead elsewhere
+    /// than when the call was let in.
     ///
     /// # Errors
-    /// `InvalidParameter`, `ObjectNotFound`.
+    /// `InvalidParameter`, `ObjectNotFound`, `PermissionDenied`.
     pub fn resolve(&self, name: &str) -> Result<Arc<Cached>> {
-        self.find(&self.source(name)?, self.database()?)
+        self.find_for(self.needed_for(name), &self.source(name)?, self.database()?)
+    }
+
+    fn needed_for(&self, name: &str) -> Privilege {
+        self.route.needs().find(|(known, _)| *known == name).map_or(Privilege::Read, |(_, needed)| needed)
     }
 
     /// The record of the object that a source names, if the caller may see it.

@@ -1,6 +1,7 @@
 //! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
 
 pub mod app;
+pub(crate) mod arriving;
 pub(crate) mod authorise;
 pub(crate) mod body;
 pub(crate) mod call;

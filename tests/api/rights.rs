@@ -411,6 +411,45 @@ fn what_a_session_may_do_is_decided_when_its_body_has_come() {
     assert_eq!(names(&list(&admin, "/Top/Desk")), Vec::<String>::new());
 }
 
+/// A path may come to lead to another object while a body is held back: what has been there is not written, whatever lies there now.
+#[test]
+fn what_is_written_is_what_the_caller_may_write_when_the_body_has_come() {
+    let (_server, admin, reporter) = desk();
+    let make = || {
+        let body = json!({ "name": "night", "folderPath": "/Top/Desk" });
+        let made = admin.call("liveblog-from-default-template-post", &[]).json(&body).ok();
+        made["info"]["id"].as_str().expect("a liveblog has an id").to_owned()
+    };
+    let story = || admin.story("/Top/Desk", "late.xml");
+    let by_path: [(&dyn Fn() -> String, &str); 2] = [
+        (&make, "/v3/container/liveblog/%2FTop%2FDesk%2Fnight"),
+        (&story, "/v3/object/%2FTop%2FDesk%2Flate.xml/content"),
+    ];
+    for (make, path) in by_path {
+        let old = make();
+        let contents = |object: &String| admin.call("stet-object-content-get", &[object]).send().body;
+        let before = contents(&old);
+        let body = "<liveblog><p>written by the reporter</p></liveblog>";
+        let head = format!(
+            "PUT {path}?checkOut=true&checkIn=true HTTP/1.1\r\nhost: stet\r\ntoken: {}\r\ncontent-type: text/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            reporter.token(),
+            body.len(),
+        );
+        let mut stream = std::net::TcpStream::connect(reporter.base.trim_start_matches("http://")).expect("it listens");
+        stream.write_all(format!("{head}{}", &body[..10]).as_bytes()).expect("it reads");
+        reporter.call("object-get", &[&old]).ok();
+        admin.call("stet-object-move-post", &[&old]).json(&json!({ "folderPath": "/Top/Other" })).ok();
+        reporter.call("object-get", &[&old]).fails(404, "ObjectNotFound");
+        let new = make();
+        stream.write_all(&body.as_bytes()[10..]).expect("it reads on");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(&new), "{answer}");
+        assert_eq!(contents(&old), before);
+        assert_eq!(contents(&new), body.as_bytes());
+    }
+}
+
 #[test]
 fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     let (_server, admin, reporter) = desk();

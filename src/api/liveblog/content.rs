@@ -10,6 +10,7 @@ use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
+use stet_actors::id::Loid;
 use stet_actors::liveblog::Liveblog;
 use stet_actors::object::NewContent;
 use stet_xml::{Frame, Limits};
@@ -26,6 +27,7 @@ use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
 use crate::give_way::{self, Place};
 use crate::http::app::App;
+use crate::http::arriving::Arriving;
 use crate::http::body::Incoming;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -89,13 +91,17 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
 /// post could be written into it.
-pub async fn write_content(mut call: Call) -> Result<Preferred<ChangedLiveblog>> {
-    let source = call.source("source")?;
-    let object = call.container::<Liveblog>("source")?.loid();
-    check_whole(&source)?;
-    let present = call.app.repository.record(object)?.and_then(|record| record.content);
-    let present = present.map(|content| content.content_type.to_string());
-    let body = call.received(async |call, incoming| receive(call, incoming, present).await).await?;
+pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLiveblog>> {
+    let target = |call: &Call| {
+        check_whole(&call.source("source")?)?;
+        let object = call.container::<Liveblog>("source")?.loid();
+        let present = call.app.repository.record(object)?.and_then(|record| record.content);
+        Ok((object, present.map(|content| content.content_type.to_string())))
+    };
+    let receive = async |call: &Call, incoming, (_, present): &(Loid, Option<String>)| {
+        receive(call, incoming, present.clone()).await
+    };
+    let (call, (object, _), body) = arriving.received(target, receive).await?;
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };

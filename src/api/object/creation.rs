@@ -23,6 +23,7 @@ use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_s
 use crate::api::template::Template;
 use crate::give_way;
 use crate::http::app::App;
+use crate::http::arriving::Arriving;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
@@ -100,9 +101,9 @@ impl CreateObject {
 }
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
-pub async fn create(mut call: Call) -> Result<Preferred<ChangedRecord>> {
-    let mut form: Form = match form::read(&mut call, FILES).await? {
-        Submitted::New(form) => form,
+pub async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+    let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
+        Submitted::New(call, form) => (call, form),
         Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let mut options = form.options;
@@ -144,9 +145,9 @@ pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>
 }
 
 /// `POST /object/story`, of the older surface: a form as that of [`create`]. Without content it begins as the configured template.
-pub async fn create_story(mut call: Call) -> Result<Preferred<ChangedRecord>> {
-    let mut form: Form = match form::read(&mut call, FILES).await? {
-        Submitted::New(form) => form,
+pub async fn create_story(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+    let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
+        Submitted::New(call, form) => (call, form),
         Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let mut options = form.options;

@@ -15,6 +15,7 @@ use crate::api::attributes::Given;
 use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::auth::Privilege;
+use crate::http::arriving::Arriving;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
@@ -103,15 +104,13 @@ pub struct Imported {
 }
 
 /// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
-pub async fn import(mut call: Call) -> Result<Preferred<Imported>> {
+pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
     // It says who made what, and that is for few to say.
-    call.access().check_everywhere(Privilege::Configure)?;
-    let mut form: form::Form<ImportObject> = match form::read(&mut call, FILES).await? {
-        Submitted::New(form) => form,
+    let may = |call: &Call| call.access().check_everywhere(Privilege::Configure);
+    let (call, mut form): (_, form::Form<ImportObject>) = match form::read(arriving, may, FILES).await? {
+        Submitted::New(call, form) => (call, form),
         Submitted::Answered(reply) => return Ok(reply.into()),
     };
-    // It may have taken long to come.
-    call.access().check_everywhere(Privilege::Configure)?;
     let content = form.take("content").map(|file| file.content);
     let options = form.options;
     let database = database_named(&call, options.database_id.as_ref())?;

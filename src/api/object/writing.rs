@@ -9,6 +9,7 @@ use stet_actors::object::{NewContent, Record};
 use super::content::loid_in_query;
 use super::{ChangedRecord, check_whole, reply_after};
 use crate::auth::Privilege;
+use crate::http::arriving::Arriving;
 use crate::http::body::{Incoming, too_large};
 use crate::http::call::Call;
 use crate::http::media_type::content_type;
@@ -21,23 +22,25 @@ use crate::http::wording::of_payload;
 const ANY_BYTES: &str = "application/octet-stream";
 
 /// `PUT /v3/object/{source}/content`
-pub async fn write_content(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let source = call.source("source")?;
-    write_to(call, source).await
+pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+    write_to(arriving, |call| call.source("source")).await
 }
 
 /// `PUT /v3/object/loid/content?loid=`
-pub async fn write_content_by_loid(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let source = loid_in_query(&call)?;
-    write_to(call, source).await
+pub async fn write_content_by_loid(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+    write_to(arriving, loid_in_query).await
 }
 
-async fn write_to(mut call: Call, source: Source) -> Result<Preferred<ChangedRecord>> {
-    // Checked before anything is received: a caller who may not write need not send it all.
-    let record = call.find_for(Privilege::Write, &source, call.database()?)?;
-    check_whole(&source)?;
-    let body = call.received(async |call, incoming| receive(call, incoming, &record).await).await?;
-    let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
+async fn write_to(arriving: Arriving, source: fn(&Call) -> Result<Source>) -> Result<Preferred<ChangedRecord>> {
+    let target = |call: &Call| {
+        let source = source(call)?;
+        let record = call.find_for(Privilege::Write, &source, call.database()?)?;
+        check_whole(&source)?;
+        Ok(record)
+    };
+    let (call, record, body) =
+        arriving.received(target, async |call, incoming, record| receive(call, incoming, record).await).await?;
+    let object = record.loid;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_all(write).await?;

@@ -30,14 +30,27 @@ pub struct Handler {
     pub may_be_minimal: bool,
 }
 
-/// Makes a [`Route::handler`] of an `async fn(Call) -> Result<A, Error>`, where `A` is an [`Answer`]: the type that the handler
-/// answers is the one in the document.
+/// What a handler takes a call as.
+pub trait Taken {
+    /// The call as that.
+    fn of(call: Call) -> Self;
+}
+
+impl Taken for Call {
+    fn of(call: Call) -> Call {
+        call
+    }
+}
+
+/// Makes a [`Route::handler`] of an `async fn(T) -> Result<A, Error>`, where `T` is [`Taken`] and `A` an [`Answer`]: the type that the
+/// handler answers is the one in the document.
 macro_rules! handler {
     ($function:path) => {
         Some($crate::http::route::Handler {
             answer: |call| {
                 // Not in an `async` block, which would have two places for the handler's state.
-                Box::pin(::futures_util::TryFutureExt::map_ok($function(call), $crate::http::reply::Answer::into_reply))
+                let answering = $function($crate::http::route::Taken::of(call));
+                Box::pin(::futures_util::TryFutureExt::map_ok(answering, $crate::http::reply::Answer::into_reply))
             },
             reply: $crate::http::route::schema_of(&$function),
             may_be_minimal: $crate::http::route::may_be_minimal(&$function),
@@ -47,9 +60,10 @@ macro_rules! handler {
 pub(crate) use handler;
 
 /// What the document says of a handler's answers.
-pub(crate) const fn schema_of<F, R, A>(_: &F) -> Option<TypeOf>
+pub(crate) const fn schema_of<F, T, R, A>(_: &F) -> Option<TypeOf>
 where
-    F: Fn(Call) -> R,
+    F: Fn(T) -> R,
+    T: Taken,
     R: Future<Output = Result<A, Error>>,
     A: Answer,
 {
@@ -57,9 +71,10 @@ where
 }
 
 /// Whether a handler's answers may be short.
-pub(crate) const fn may_be_minimal<F, R, A>(_: &F) -> bool
+pub(crate) const fn may_be_minimal<F, T, R, A>(_: &F) -> bool
 where
-    F: Fn(Call) -> R,
+    F: Fn(T) -> R,
+    T: Taken,
     R: Future<Output = Result<A, Error>>,
     A: Answer,
 {

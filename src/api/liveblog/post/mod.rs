@@ -21,6 +21,7 @@ use crate::api::requests::CreateOptions;
 use crate::api::settled::{Unsettled, settled};
 use crate::content::words;
 use crate::http::app::App;
+use crate::http::arriving::Arriving;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::prefer::Preferred;
@@ -34,9 +35,9 @@ const FILES: &[FileRule] = &[
 ];
 
 /// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.
-pub async fn create_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
-    let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
-        Submitted::New(form) => form,
+pub async fn create_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
+    let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
+        Submitted::New(call, form) => (call, form),
         Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let open = open(&call).await?;
@@ -60,9 +61,9 @@ pub async fn create_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
 }
 
 /// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have stay as they are.
-pub async fn update_post(mut call: Call) -> Result<Preferred<ChangedPost>> {
-    let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
-        Submitted::New(form) => form,
+pub async fn update_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
+    let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
+        Submitted::New(call, form) => (call, form),
         Submitted::Answered(reply) => return Ok(reply.into()),
     };
     let open = open(&call).await?;
