@@ -163,32 +163,27 @@ impl<'a> Access<'a> {
                 || self.holds(caller, Privilege::Create, &around)?))
     }
 
-    /// Refuses an object for which the privilege does not hold. Gives how much is seen of it: to read a folder that is on the way to
-    /// something is not refused.
+    /// Refuses an object for which the privilege does not hold: a folder that is only on the way to something may not be read.
     ///
     /// # Errors
     /// `ObjectNotFound` for an object that the caller does not see, as for a missing one; `PermissionDenied`.
-    pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<Seen> {
-        if self.may(privilege, record)? {
-            return Ok(Seen::Whole);
-        }
-        match (self.seen(record)?, privilege) {
-            (Seen::Nothing, _) => Err(Error::not_found(source)),
-            (seen, Privilege::Read) => Ok(seen),
-            (_, _) => Err(self.denied(privilege)),
+    pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
+        match self.may(privilege, record)? {
+            true => Ok(()),
+            false if self.sees(record)? => Err(self.denied(privilege)),
+            false => Err(Error::not_found(source)),
         }
     }
 
-    /// Refuses an object that may not be read. Other than [`Access::check`], it lets nobody through to a folder that is only on the
-    /// way to something: of that, they see that it is there and what of theirs is in it, but not what others do with it.
+    /// Refuses calls about an object, before it is known what they do there. Other than [`Access::check`] it lets those that read come
+    /// to a folder that is only on the way: some tell its outline.
     ///
     /// # Errors
-    /// `ObjectNotFound` for an object that the caller does not see; `PermissionDenied`.
-    pub fn check_own(&self, record: &Record, source: &impl Display) -> Result<()> {
-        match (self.may(Privilege::Read, record)?, self.sees(record)?) {
-            (true, _) => Ok(()),
-            (false, true) => Err(self.denied(Privilege::Read)),
-            (false, false) => Err(Error::not_found(source)),
+    /// As [`Access::check`].
+    pub fn admit(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
+        match self.check(privilege, record, source) {
+            Err(error) if error.code == Code::PermissionDenied && privilege == Privilege::Read => Ok(()),
+            checked => checked,
         }
     }
 

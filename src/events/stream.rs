@@ -24,6 +24,7 @@ use super::stored::{Happening, Notice, Written, is_kept, named, read};
 use super::{Follower, Followers, Place};
 use crate::access::Access;
 use crate::auth::LiveSession;
+use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::limits::{PIECE, Pool, Taken};
 use crate::newsroom::Newsroom;
@@ -193,7 +194,7 @@ impl Following {
         let rights = self.session.rights();
         let access = Access::of(&self.newsroom, &self.session, &rights);
         let checked = |record: &Record| {
-            let well = access.check_own(record, &self.container);
+            let well = access.check(Privilege::Read, record, &self.container);
             let last = record.is_discarded().then_some(record.revision);
             well.and_then(|()| Ok((read(access, record)?, last)))
         };

@@ -37,13 +37,13 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
         let database = app.database(query.text("databaseId"))?;
         match app.resolve(source, database) {
             Ok(cached) => {
-                access.check(needed, &cached, source)?;
+                access.admit(needed, &cached, source)?;
             }
             Err(error) if error.code == Code::ObjectNotFound && route.takes_recycled => {
-                access.check(needed, &app.repository.resolve_any(source, database)?, source)?;
+                access.admit(needed, &app.repository.resolve_any(source, database)?, source)?;
             }
             Err(error) if error.code == Code::ObjectNotFound && route.takes_items => {
-                access.check(needed, &app.item(source)?.0, source)?;
+                access.admit(needed, &app.item(source)?.0, source)?;
             }
             Err(error) => return Err(error),
         }

@@ -154,7 +154,7 @@ impl Call {
                 Some(record) => Some(record),
                 None => app.repository.any_record(object)?,
             };
-            record.map_or(Ok(()), |record| access.check_own(&record, &object))
+            record.map_or(Ok(()), |record| access.check(Privilege::Read, &record, &object))
         }
     }
 
@@ -171,23 +171,40 @@ impl Call {
         self.route.needs().find(|(known, _)| *known == name).map_or(Privilege::Read, |(_, needed)| needed)
     }
 
-    /// The record of the object that a source names, if the caller may see it.
+    /// The same for an endpoint that tells of a folder on the way to what the caller may read: its outline, as [`Call::find_seen`].
     ///
     /// # Errors
-    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    /// `InvalidParameter`, `ObjectNotFound`.
+    pub fn resolve_seen(&self, name: &str) -> Result<Arc<Cached>> {
+        self.find_seen(&self.source(name)?, self.database()?)
+    }
+
+    /// The record of the object that a source names, if the caller may read it.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `PermissionDenied`, `InvalidPath`, what the store says.
     pub fn find(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         self.find_for(Privilege::Read, source, database)
     }
 
-    /// The record of the object that a source names, if the privilege holds for it; of a folder on the way to what the caller may read,
-    /// its outline.
+    /// The record of the object that a source names, if the privilege holds for it.
     ///
     /// # Errors
-    /// As [`Call::find`]; `PermissionDenied`.
+    /// As [`Call::find`].
     pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve(source, database)?;
-        let seen = self.access().check(privilege, &record, source)?;
-        as_seen(record, seen).ok_or_else(|| Error::not_found(source))
+        self.access().check(privilege, &record, source)?;
+        Ok(record)
+    }
+
+    /// The record of the object that a source names; of a folder that is only on the way to what the caller may read, its outline: for
+    /// who shows no more than what is in the record. All else that there is of an object is found by its loid, which the outline has.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    pub fn find_seen(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        let record = self.app.resolve(source, database)?;
+        self.as_seen(record)?.ok_or_else(|| Error::not_found(source))
     }
 
     /// A record as the caller sees it: of a folder on the way to what they may read, its outline; `None` for what is not there for
@@ -196,8 +213,11 @@ impl Call {
     /// # Errors
     /// What the store says.
     pub fn as_seen(&self, record: Arc<Cached>) -> Result<Option<Arc<Cached>>> {
-        let seen = self.access().seen(&record)?;
-        Ok(as_seen(record, seen))
+        Ok(match self.access().seen(&record)? {
+            Seen::Whole => Some(record),
+            Seen::OnTheWay => Some(Arc::new(record.outline())),
+            Seen::Nothing => None,
+        })
     }
 
     /// Who calls.
@@ -330,14 +350,6 @@ impl Call {
         let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
         let read = move || display.with(Reading::of(&app.config.limits, required, &Room::of_nobody()).some(&body)?);
         give_way::by_size(self.body.len(), read).await?
-    }
-}
-
-fn as_seen(record: Arc<Cached>, seen: Seen) -> Option<Arc<Cached>> {
-    match seen {
-        Seen::Whole => Some(record),
-        Seen::OnTheWay => Some(Arc::new(record.outline())),
-        Seen::Nothing => None,
     }
 }
 

@@ -123,6 +123,20 @@ fn folders_on_the_way_are_seen_and_nothing_else_in_them() {
     reporter.call("object-discard", &[&"/Top"]).fails(403, "PermissionDenied");
 }
 
+/// What it is linked with is found by its loid, and is nobody's who may not read it.
+#[test]
+fn links_of_a_folder_on_the_way_are_not_told() {
+    let (_server, admin, reporter) = desk();
+    let story = admin.story("/Top/Desk", "a.xml");
+    let link = json!({ "sourceLinkName": "investigation", "targetLinkName": "leak", "targetSource": story });
+    admin.call("stet-object-correlate-post", &[&"/Top"]).json(&link).ok();
+    reporter.call("stet-object-correlates-get", &[&"/Top"]).fails(403, "PermissionDenied");
+    let older = |client: &Client| client.call("stet-old-object-linked-get", &[]).query("id", "/Top").send();
+    assert_eq!(older(&admin).bare()["count"], 1);
+    assert_eq!(older(&reporter).status, 401);
+    assert!(!String::from_utf8_lossy(&older(&reporter).body).contains("leak"));
+}
+
 #[test]
 fn of_a_folder_on_the_way_no_change_shows() {
     let (_server, admin, reporter) = desk();

@@ -131,7 +131,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
 /// # Errors
 /// As [`Call::resolve`]; `InvalidType`.
 fn named(call: &Call) -> Result<Arc<Cached>> {
-    let folder = call.resolve("source")?;
+    let folder = call.resolve_seen("source")?;
     check_folder(&folder, call.param("source"))?;
     Ok(folder)
 }
@@ -141,7 +141,7 @@ fn named(call: &Call) -> Result<Arc<Cached>> {
 /// # Errors
 /// `DatabaseNotFound`.
 fn root(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
-    call.find(&Source::Path("/".to_owned()), database)
+    call.find_seen(&Source::Path("/".to_owned()), database)
 }
 
 /// The caller's home.
@@ -161,7 +161,7 @@ fn work_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
 }
 
 fn own_folder(call: &Call, path: String, database: DatabaseId) -> Result<Arc<Cached>> {
-    let folder = call.find(&Source::Path(path.clone()), database)?;
+    let folder = call.find_seen(&Source::Path(path.clone()), database)?;
     check_folder(&folder, &path)?;
     Ok(folder)
 }

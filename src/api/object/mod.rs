@@ -85,7 +85,7 @@ pub struct Removed {
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
-    let record = call.find(&source, call.database()?)?;
+    let record = call.find_seen(&source, call.database()?)?;
     let shown = shown(&call, &source, &record, &call.display()).await?;
     Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&record)))
 }
@@ -181,7 +181,7 @@ impl Items for Records {
         let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
         let made = async {
             let source = Source::parse("sources", text)?;
-            let record = call.find(&source, self.database)?;
+            let record = call.find_seen(&source, self.database)?;
             let loid = match &source {
                 Source::Loid(loid) => record.loid.at_version(loid.version),
                 _ => record.loid,
@@ -205,7 +205,7 @@ impl Items for Records {
 
 /// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no version.
 pub async fn last_version_loid(call: Call) -> Result<Reply> {
-    let record = call.resolve("source")?;
+    let record = call.resolve_seen("source")?;
     Ok(Reply::text(record.loid.at_version(record.version).to_string()))
 }
 

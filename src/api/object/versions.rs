@@ -72,7 +72,7 @@ impl VersionItem {
 
 /// `GET /v3/object/{source}/versions`
 pub async fn versions(call: Call) -> Result<Json<VersionList>> {
-    let record = call.resolve("source")?;
+    let record = call.resolve_seen("source")?;
     let page = call.query.page();
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));

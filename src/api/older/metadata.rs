@@ -143,7 +143,7 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
 /// Paths of the objects below a folder that the caller may read and whose names match: of a folder with what is in it.
 async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) -> Result<Vec<String>> {
     let top = folder;
-    let found = match call.find(&Source::Path(folder.to_owned()), database) {
+    let found = match call.find_seen(&Source::Path(folder.to_owned()), database) {
         Ok(found) => found,
         // There are no values then.
         Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),

@@ -97,7 +97,7 @@ pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
 
 /// Makes the folder of a path, with its parents, if it is not there.
 async fn made(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
-    match call.find(&Source::Path(path.to_owned()), database) {
+    match call.find_seen(&Source::Path(path.to_owned()), database) {
         Ok(folder) => return check_place(&folder, path),
         Err(error) if error.code == Code::ObjectNotFound => {}
         Err(error) => return Err(error),

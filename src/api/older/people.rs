@@ -157,7 +157,7 @@ pub async fn user_data(call: Call) -> Result<Json<UserData>> {
     let workfolder = own_work_folder(&call, &site, team)?;
     if call.query.boolean("checkWorkfolder") {
         let dir = site.work_folder(&workfolder).map_or(&*workfolder, |(known, _)| &*known.dir);
-        call.find(&Source::Path(dir.to_owned()), DatabaseId::MAIN)?;
+        call.find_seen(&Source::Path(dir.to_owned()), DatabaseId::MAIN)?;
     }
     let user = call.app.directory.user(call.caller()?.user())?;
     Json::of(&UserData {

@@ -22,6 +22,7 @@ use super::topic::{
     ChangedDivider, CreateTopic, MoveRevision, Moved, MovedLine, MovedReply, described, divider_of, divider_said,
     template_of,
 };
+use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
@@ -206,7 +207,7 @@ fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;
     }
-    let topic = call.app.item(source).and_then(|(topic, _)| call.access().check_own(&topic, source));
+    let topic = call.app.item(source).and_then(|(topic, _)| call.access().check(Privilege::Read, &topic, source));
     if topic.is_err() {
         return error;
     }
