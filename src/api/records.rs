@@ -78,7 +78,7 @@ pub struct BulkParts<T> {
 
 /// A bulk reply in the making. However its sources are dealt with, both lists have the order of the request.
 pub struct Bulk<'c, T> {
-    app: &'c App,
+    app: Arc<App>,
     sources: &'c [String],
     items: Vec<(usize, T)>,
     errors: Vec<(usize, BulkError)>,
@@ -88,8 +88,8 @@ pub struct Bulk<'c, T> {
 
 impl<'c, T> Bulk<'c, T> {
     /// Of a call that names these sources.
-    pub fn of(call: &'c Call, sources: &'c [String]) -> Bulk<'c, T> {
-        Bulk { app: &call.app, sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
+    pub fn of(call: &Call, sources: &'c [String]) -> Bulk<'c, T> {
+        Bulk { app: call.app.clone(), sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
     }
 
     /// Notes what came of the source at that place of the request.
@@ -99,7 +99,7 @@ impl<'c, T> Bulk<'c, T> {
                 self.bytes += 64 + self.sources[place].len();
                 return self.items.push((place, item));
             }
-            Err(error) => BulkError::of(self.app, &self.sources[place], error),
+            Err(error) => BulkError::of(&self.app, &self.sources[place], error),
         };
         self.bytes += error.bytes();
         self.errors.push((place, error));

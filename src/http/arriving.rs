@@ -52,14 +52,12 @@ impl Arriving {
                     received = &mut reading => break received?,
                     () = tokio::time::sleep(pause) => {
                         check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
-                        if let Some(session) = &call.session {
-                            call.app.sessions.used_still(session);
-                        }
+                        call.still_in_use();
                     }
                 }
             }
         };
-        call.rights = check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
+        call.look_again()?;
         let target = target(&call)?;
         Ok((call, target, received))
     }

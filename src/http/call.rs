@@ -18,6 +18,7 @@ use stet_actors::receipt::Once;
 use stet_actors::trace::Trace;
 
 use super::app::App;
+use super::authorise::check_again;
 use super::body::{Incoming, Reading};
 use super::identify::{check_origin, token_of};
 use super::query::Query;
@@ -127,6 +128,24 @@ impl Call {
         match &self.session {
             Some(session) => Access::of(&self.app, session, &self.rights),
             None => Access::anonymous(&self.app),
+        }
+    }
+
+    /// Looks at the caller again, who may have lost the session or rights since the call came: see [`check_again`]. Who is refused may do
+    /// nothing from then on.
+    ///
+    /// # Errors
+    /// As [`check_again`].
+    pub(super) fn look_again(&mut self) -> Result<()> {
+        let rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources);
+        self.rights = rights.as_ref().map(Arc::clone).unwrap_or_default();
+        rights.map(drop)
+    }
+
+    /// Notes that the session, which has just been checked, is in use by a call that takes long.
+    pub(super) fn still_in_use(&self) {
+        if let Some(session) = &self.session {
+            self.app.sessions.used_still(session);
         }
     }
 

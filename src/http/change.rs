@@ -102,13 +102,19 @@ pub struct Left<R, F: Family> {
 
 /// The objects that the body of a bulk call lists.
 pub struct Each<'c> {
-    call: &'c Call,
+    call: &'c mut Call,
 }
 
-impl<'c> Each<'c> {
-    /// That at a place of the list, as the client has sent it: what was done there is known by it when the call is sent again.
-    pub fn at(&self, place: usize) -> OneOfMany<'c> {
-        OneOfMany { call: self.call, place }
+impl Each<'_> {
+    /// That at a place of the list, as the client has sent it: what was done there is known by it when the call is sent again. A long
+    /// list takes its time, so the caller is looked at again before each: what a call may do is what they may do by now.
+    ///
+    /// # Errors
+    /// `InvalidToken`, `PermissionDenied`: of this one, and the call goes on to the next.
+    pub fn at(&mut self, place: usize) -> Result<OneOfMany<'_>> {
+        self.call.look_again()?;
+        self.call.still_in_use();
+        Ok(OneOfMany { call: self.call, place })
     }
 }
 
@@ -118,7 +124,12 @@ pub struct OneOfMany<'c> {
     place: usize,
 }
 
-impl OneOfMany<'_> {
+impl<'c> OneOfMany<'c> {
+    /// The call, with what the caller may do by now.
+    pub fn call(&self) -> &'c Call {
+        self.call
+    }
+
     /// The object that an earlier same call has changed here, and whose change is not made again; to be asked before a name is looked
     /// up, for the object may be gone or be called otherwise by now.
     pub fn done_before(&self) -> Option<Loid> {
@@ -251,7 +262,7 @@ impl Call {
     ///
     /// # Errors
     /// That the call can't be carried out under its `Idempotency-Key`: see [`Once::check_places`](stet_actors::receipt::Once).
-    pub fn each_of(&self, many: usize) -> Result<Each<'_>> {
+    pub fn each_of(&mut self, many: usize) -> Result<Each<'_>> {
         if let Some(once) = self.once() {
             once.check_places(many)?;
         }
@@ -314,5 +325,49 @@ impl Call {
         let groups = self.app.records.groups(&cached, display).await.ok()?;
         let record = render(&self.app, &cached.record, groups, display).ok()?;
         serde_json::to_value(record).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::command::Who;
+    use stet_actors::lifecycle::NewObject;
+
+    use super::*;
+    use crate::auth::{Grant, Group, User};
+    use crate::http::testing::House;
+
+    /// A list of thousands takes longer than it takes to disable its sender.
+    #[actix_web::test]
+    async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
+        let house = House::new().await;
+        let directory = &house.app.directory;
+        let grant = async |privileges: &[Privilege]| {
+            let privileges = privileges.iter().map(|privilege| Grant { privilege: *privilege, folder: None }).collect();
+            let group = Group { name: "desk".into(), description: String::new(), privileges };
+            directory.by(Who::operator()).put_group(group).await.expect("the store is well");
+        };
+        grant(&[Privilege::Read, Privilege::Delete]).await;
+        let mut ada = User::new("ada");
+        ada.groups.push("desk".into());
+        directory.by(Who::operator()).put_user(ada.clone()).await.expect("the store is well");
+        let known = directory.user("ada").expect("the store is well").expect("they are there");
+        let begun = house.app.sessions.log_in_as("web", "test", &known, "192.0.2.7").await.expect("the store is well");
+        let mut call = house.call_of("objects-discard");
+        (call.session, call.rights) = (Some(begun.session.clone()), begun.session.rights());
+        let story = house.create(NewObject::document("a.xml", "Story")).await;
+        let find = |one: OneOfMany<'_>| one.call().find_for(Privilege::Delete, &story.into(), story.database).map(drop);
+        let mut each = call.each_of(9).expect("it has no key");
+        assert_eq!(each.at(0).and_then(find), Ok(()));
+        grant(&[Privilege::Read]).await;
+        assert_eq!(each.at(1).and_then(find).map_err(|error| error.code), Err(Code::PermissionDenied));
+        grant(&[Privilege::Read, Privilege::Delete]).await;
+        assert_eq!(each.at(2).and_then(find), Ok(()));
+        ada.disabled = true;
+        directory.by(Who::operator()).put_user(ada).await.expect("the store is well");
+        assert_eq!(each.at(3).and_then(find).map_err(|error| error.code), Err(Code::InvalidToken));
+        // What is said of the others afterwards shows nothing that they may not read any more.
+        let found = call.find(&story.into(), story.database).map(drop);
+        assert_eq!(found.map_err(|error| error.code), Err(Code::ObjectNotFound));
     }
 }

@@ -17,7 +17,6 @@ use futures_util::FutureExt;
 use futures_util::stream::unfold;
 use stet_actors::error::Error;
 
-use super::authorise::check_again;
 use super::call::Call;
 use super::pieces::no_room;
 use super::reply::{BodyStream, Reply};
@@ -152,7 +151,7 @@ impl<S: Steps> Rest<S> {
             // Nothing of it is there any more.
             *ready = Bytes::new();
             self.taken.shrink_to((self.steps.bytes() + 2 * PIECE) as u64);
-            call.rights = check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
+            call.look_again()?;
             self.fill(call, PIECE, true).await?;
             // As behind every handler: the client may look at what it reads of here.
             call.app.repository.views_agree().await;

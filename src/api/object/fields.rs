@@ -126,7 +126,7 @@ pub struct PullField {
 }
 
 /// `POST /v3/object/metadata/change/fields`
-pub async fn change_fields(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
+pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> {
     let request: ChangeFieldsRequest = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let (mut sources, mut changes, mut way) = (Vec::new(), Vec::new(), GiveWay::new());
@@ -142,35 +142,30 @@ pub async fn change_fields(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
         }
     }
-    let (mut bulk, each) = (Bulk::of(&call, &sources), call.each_of(sources.len())?);
+    let (mut bulk, mut each) = (Bulk::of(&call, &sources), call.each_of(sources.len())?);
     for (place, (source, fields)) in sources.iter().zip(changes).enumerate() {
         way.now_and_then().await;
-        bulk.note(place, change_one(&call, &each.at(place), source, database, fields).await);
+        let outcome = async { change_one(&each.at(place)?, source, database, fields).await };
+        bulk.note(place, outcome.await);
     }
     bulk.answer().await
 }
 
-async fn change_one(
-    call: &Call,
-    one: &OneOfMany<'_>,
-    text: &str,
-    database: DatabaseId,
-    fields: Arc<Fields>,
-) -> Result<BulkItem> {
+async fn change_one(one: &OneOfMany<'_>, text: &str, database: DatabaseId, fields: Arc<Fields>) -> Result<BulkItem> {
     if let Some(object) = one.done_before() {
         return Ok(BulkItem { source: text.to_owned(), id: object.to_string() });
     }
     let source = Source::parse("sourceIds", text)?;
-    let record = call.find_for(Privilege::Write, &source, database)?;
+    let record = one.call().find_for(Privilege::Write, &source, database)?;
     check_whole(&source)?;
     let object = record.loid;
-    amend(call, one, record, fields).await?;
+    amend(one, record, fields).await?;
     Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
 }
 
 /// Amends an object's texts: in the command if that is quick, else ahead of it, and again if they have changed meanwhile.
-async fn amend(call: &Call, one: &OneOfMany<'_>, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
-    let object = record.loid;
+async fn amend(one: &OneOfMany<'_>, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
+    let (object, call) = (record.loid, one.call());
     let mut ahead = None;
     for attempt in 1..=ATTEMPTS {
         let change = ChangeFields { object, amend: fields.clone(), here: attempt == ATTEMPTS, ahead: ahead.take() };

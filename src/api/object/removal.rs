@@ -55,32 +55,32 @@ pub async fn destroy(call: Call) -> Result<Json<Removed>> {
 
 /// `DELETE /v3/object/discard`
 pub async fn discard_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
-    bulk(&call, false).await
+    bulk(call, false).await
 }
 
 /// `DELETE /v3/object/destroy`
 pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
-    bulk(&call, true).await
+    bulk(call, true).await
 }
 
-async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
-    let Sources { given, database } = ObjectListRequest::of(call).await?;
-    let (mut bulk, each) = (Bulk::of(call, &given), call.each_of(given.len())?);
+async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
+    let (mut bulk, mut each) = (Bulk::of(&call, &given), call.each_of(given.len())?);
     let mut way = GiveWay::new();
     for (place, source) in given.iter().enumerate() {
         way.now_and_then().await;
-        let one = each.at(place);
         let outcome = async {
+            let one = each.at(place)?;
             if let Some(object) = one.done_before() {
                 return Ok(BulkItem { source: source.clone(), id: object.to_string() });
             }
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
-                let object = any_target(call, Privilege::Destroy, &parsed, database)?;
+                let object = any_target(one.call(), Privilege::Destroy, &parsed, database)?;
                 one.change(object, Destroy { object }).await?;
                 object
             } else {
-                let object = target(call, Privilege::Delete, &parsed, database)?;
+                let object = target(one.call(), Privilege::Delete, &parsed, database)?;
                 one.change(object, Discard { object }).await?;
                 object
             };

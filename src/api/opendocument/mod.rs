@@ -85,13 +85,8 @@ impl OpenRequest {
 }
 
 /// A container that can be opened, checked out if that is asked for.
-async fn prepared(
-    call: &Call,
-    one: &OneOfMany<'_>,
-    source: &Source,
-    database: DatabaseId,
-    check_out: bool,
-) -> Result<Loid> {
+async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, check_out: bool) -> Result<Loid> {
+    let call = one.call();
     let needed = if check_out { Privilege::Write } else { Privilege::Read };
     let record = call.find_for(needed, source, database)?;
     if !matches!(record.family, FamilyKind::Bundle | FamilyKind::WebContainer) {
@@ -225,31 +220,32 @@ pub async fn open_one(call: Call) -> Result<Json<OpenDocument>> {
     open(call, request, source).await
 }
 
-async fn open(call: Call, request: OpenRequest, source: Source) -> Result<Json<OpenDocument>> {
+async fn open(mut call: Call, request: OpenRequest, source: Source) -> Result<Json<OpenDocument>> {
     let (check_out, display) = (request.checks_out()?, call.display_of_body().await?);
     let database = database_named(&call, request.database_id.as_ref())?;
-    let container = prepared(&call, &call.each_of(1)?.at(0), &source, database, check_out).await?;
+    let container = prepared(&call.each_of(1)?.at(0)?, &source, database, check_out).await?;
     let Opened { info, content, checked_out, members, tag } = Opened::of(&call, container, &display).await?;
     let document = |members, _| OpenDocument { info, content, checked_out, members };
     Ok(Listing::of(&call, members, document).await?.answer(call).with_etag(ETag::new(tag, "open")))
 }
 
 /// `POST /v3/container/opendocuments`: what can't be opened is told by its source; others are opened all the same.
-pub async fn open_several(call: Call) -> Result<Json<BulkReply<OpenDocument>>> {
+pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>>> {
     let request: OpenRequest = call.json().await?;
     let (check_out, display) = (request.checks_out()?, call.display_of_body().await?);
     let database = database_named(&call, request.database_id.as_ref())?;
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
     let (mut outcomes, mut way) = (Vec::with_capacity(sources.len()), GiveWay::new());
-    let each = call.each_of(sources.len())?;
+    let app = call.app.clone();
+    let mut each = call.each_of(sources.len())?;
     for (place, text) in sources.into_iter().enumerate() {
         way.now_and_then().await;
         let outcome = async {
             let source = Source::parse("sources", &text)?;
-            prepared(&call, &each.at(place), &source, database, check_out).await
+            prepared(&each.at(place)?, &source, database, check_out).await
         };
-        let outcome = outcome.await.map_err(|error| Box::new(BulkError::of(&call.app, &text, error)));
+        let outcome = outcome.await.map_err(|error| Box::new(BulkError::of(&app, &text, error)));
         outcomes.push((text, outcome));
     }
     let documents = Documents { outcomes, next: 0, open: None, opened: false, display };
