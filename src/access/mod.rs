@@ -268,14 +268,26 @@ impl<'a> Access<'a> {
     /// # Errors
     /// What the store says.
     pub fn may_make_home(&self, folder: Loid, missing: &[String]) -> Result<bool> {
-        let Some(caller) = self.caller.filter(|caller| caller.person) else { return Ok(false) };
-        let anywhere = caller.rights.anywhere();
-        if !anywhere.contains(Privilege::Create) || !anywhere.contains(Privilege::Read) {
-            return Ok(false);
-        }
+        let Some(caller) = self.creator() else { return Ok(false) };
         let Some(home) = self.rows.home_path(caller.user)? else { return Ok(false) };
         let (last, of_home) = self.rows.follow(&home)?;
         Ok(last == folder && !of_home.is_empty() && missing.starts_with(&of_home))
+    }
+
+    /// Whether the object is the caller's home, and they may create there: to make it again changes nothing.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn is_home(&self, object: Loid) -> Result<bool> {
+        let Some(caller) = self.creator() else { return Ok(false) };
+        Ok(self.home(caller)? == Some(object))
+    }
+
+    /// The caller, if they have a home and may create there.
+    fn creator(&self) -> Option<Caller<'a>> {
+        let needed = [Privilege::Create, Privilege::Read];
+        self.caller
+            .filter(|caller| caller.person && needed.iter().all(|needed| caller.rights.anywhere().contains(*needed)))
     }
 
     fn denied(&self, needed: Privilege) -> Error {

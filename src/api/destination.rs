@@ -4,7 +4,8 @@ use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::{FamilyKind, Reach, check_path};
+use stet_actors::object::{CreateMode, FamilyKind, Reach, check_path};
+use stet_actors::runtime::store_failure;
 use stet_actors::store::View;
 
 use super::folder::check_place;
@@ -21,17 +22,22 @@ pub struct Destination {
     below: Vec<String>,
     /// Which existing object the command may change.
     reach: Reach,
+    /// Whether what is made there is the caller's home, which may have no other name.
+    is_home: bool,
 }
 
 impl Destination {
     fn at(call: &Call, folder: Loid, below: Vec<String>) -> Result<Destination> {
         let reach = call.access().check_place(folder)?;
-        Ok(Destination { folder, below, reach })
+        Ok(Destination { folder, below, reach, is_home: false })
     }
 
     /// The command that makes an object there.
     pub fn create(self, mut object: NewObject) -> Create {
         object.reach = self.reach;
+        if self.is_home && object.mode == CreateMode::AutoRename {
+            object.mode = CreateMode::Exception;
+        }
         Create { folder: self.folder, below: self.below, object }
     }
 }
@@ -53,6 +59,31 @@ impl App {
             return Destination::at(call, record.loid, Vec::new());
         };
         self.destination_of_path(call, path, database)
+    }
+
+    /// Where a new folder of that name goes, with those above it: as [`App::destination`], but that it may be the caller's home itself.
+    ///
+    /// # Errors
+    /// As [`App::destination`].
+    pub(in crate::api) fn destination_of_folder(
+        &self,
+        call: &Call,
+        above: Option<Source>,
+        name: &str,
+        database: DatabaseId,
+    ) -> Result<Destination> {
+        let Some(Source::Path(path)) = &above else { return self.destination(call, above, database) };
+        let place = self.destination_of_path(call, path, database);
+        if place.is_ok() {
+            return place;
+        }
+        let (at, below) = self.follow(call, path, database)?;
+        let there = if below.is_empty() { child(self.repository.look(), View::Committed, at, name) } else { Ok(None) };
+        let is_home = match there.map_err(|error| store_failure(&error))? {
+            Some(there) => call.access().is_home(there)?,
+            None => call.access().may_make_home(at, &[&below[..], &[name.to_owned()]].concat())?,
+        };
+        if is_home { Ok(Destination { folder: at, below, reach: Reach::Own, is_home }) } else { place }
     }
 
     /// The database in which something new will be: that of the folder that it goes to, or the given one.
@@ -93,21 +124,22 @@ impl App {
         self.destination(call, folder.or_else(of_site), database)
     }
 
-    /// The folders of a path that exist, and the names of those that do not.
     fn destination_of_path(&self, call: &Call, path: &str, database: DatabaseId) -> Result<Destination> {
+        let (at, below) = self.follow(call, path, database)?;
+        if call.access().may_make_home(at, &below)? {
+            return Ok(Destination { folder: at, below, reach: Reach::Own, is_home: false });
+        }
+        Destination::at(call, at, below)
+    }
+
+    /// The last folder on a path that there is, and the names below it that are missing.
+    fn follow(&self, call: &Call, path: &str, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
         let mut names = check_path(path, self.repository.path_limits())?;
         let mut at = root(database);
         while let Some(name) = names.next() {
-            let found = child(self.repository.look(), View::Committed, at, name).map_err(|error| {
-                tracing::error!(%error, "a path can't be followed");
-                Error::internal()
-            })?;
-            let Some(next) = found else {
-                let below: Vec<String> = std::iter::once(name).chain(names).map(str::to_owned).collect();
-                if call.access().may_make_home(at, &below)? {
-                    return Ok(Destination { folder: at, below, reach: Reach::Own });
-                }
-                return Destination::at(call, at, below);
+            let found = child(self.repository.look(), View::Committed, at, name);
+            let Some(next) = found.map_err(|error| store_failure(&error))? else {
+                return Ok((at, std::iter::once(name).chain(names).map(str::to_owned).collect()));
             };
             let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
             if !matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle) {
@@ -117,6 +149,6 @@ impl App {
             }
             at = next;
         }
-        Destination::at(call, at, Vec::new())
+        Ok((at, Vec::new()))
     }
 }

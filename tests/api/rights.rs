@@ -314,6 +314,27 @@ fn a_home_that_is_missing_is_made_for_whoever_may_create_anywhere() {
 }
 
 #[test]
+fn a_home_may_be_made_by_its_own_path_and_under_no_other_name() {
+    let (server, admin, _) = desk();
+    let user = json!({ "name": "newcomer", "password": "a good one", "groups": ["desk"] });
+    admin.call("stet-user-create-post", &[]).json(&user).ok();
+    let newcomer = server.client_with(&server.log_in("newcomer", "a good one").ok()["token"]["value"]);
+    let make = |body: Value| newcomer.call("folder-post", &[]).json(&body).send();
+    for name in ["other", "newcomers"] {
+        make(json!({ "path": format!("/Users/{name}") })).fails(403, "PermissionDenied");
+        make(json!({ "name": name, "folderPath": "/Users" })).fails(403, "PermissionDenied");
+    }
+    let home = make(json!({ "path": "/Users/newcomer" })).ok()["info"]["id"].clone();
+    assert_eq!(newcomer.call("folder-home-get", &[]).ok()["info"]["id"], home);
+    // One that exists is the answer, and nothing is made beside it.
+    assert_eq!(make(json!({ "name": "newcomer", "folderPath": "/Users" })).ok()["info"]["id"], home);
+    make(json!({ "path": "/Users/newcomer", "createMode": "AUTO_RENAME" })).fails(409, "DuplicatedName");
+    // It gives nothing to who may create nowhere.
+    grant(&admin, &["read"]);
+    make(json!({ "path": "/Users/newcomer" })).fails(403, "PermissionDenied");
+}
+
+#[test]
 fn homes_are_in_the_main_database_and_in_no_other() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
     let admin = server.user("admin");

@@ -106,7 +106,10 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
         }
     };
     let display = call.display_over(Display { path: true, ..call.display() }).await?;
-    let place = app.destination(&call, parent, database)?;
+    let place = match &name {
+        Some(name) => app.destination_of_folder(&call, parent, name, database)?,
+        None => app.destination(&call, parent, database)?,
+    };
     let (made, left) = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);
