@@ -102,11 +102,14 @@ async fn run(objects: usize) {
     }
     repository.sweep();
     println!("{objects} objects, {EACH} in each folder; {} MiB in memory", memory());
-    let restore = Restore { object: top, folder: None, mode: CreateMode::Exception };
+    let restore =
+        Restore { object: top, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
     for name in ["discard", "restore", "destroy"] {
         let change = async {
             match name {
-                "discard" => repository.joint(Discard { object: top }, request()).await,
+                "discard" => {
+                    repository.joint(Discard { object: top, reach: stet_actors::object::Reach::All }, request()).await
+                }
                 "restore" => repository.joint(restore, request()).await,
                 _ => repository.joint(Destroy { object: top }, request()).await,
             }

@@ -189,7 +189,10 @@ fn a_lock_is_one_sessions_until_it_gives_it_back() {
                 ),
                 refusal
             );
-            assert_eq!(code(world.run(who, Discard { object: world.object }).await), refusal);
+            assert_eq!(
+                code(world.run(who, Discard { object: world.object, reach: stet_actors::object::Reach::All }).await),
+                refusal
+            );
             assert_eq!(code(world.run(who, Destroy { object: world.object }).await), refusal);
         }
         assert_eq!(world.record(), record, "nothing of that changed anything");
@@ -484,7 +487,7 @@ fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
     run(|world| async move {
         let object = world.object;
         world.write("ada/1", "draft", Switches { check_out: true, ..SAVE }).await.unwrap();
-        world.run("ada/1", Discard { object }).await.unwrap();
+        world.run("ada/1", Discard { object, reach: stet_actors::object::Reach::All }).await.unwrap();
         assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
         for outcome in [
             world.lock("ada/1").await,
@@ -494,7 +497,8 @@ fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
         ] {
             assert_eq!(code(outcome), Code::ObjectNotFound);
         }
-        let restore = Restore { object, folder: None, mode: CreateMode::Exception };
+        let restore =
+            Restore { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         world.run("ada/1", restore).await.unwrap();
         assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
         world.run("bob/2", Destroy { object }).await.unwrap();
@@ -519,12 +523,12 @@ fn a_folder_is_not_discarded_over_a_lock_below_and_has_no_content() {
         let desk = world.repository.record(story).unwrap().unwrap().folder().unwrap();
         world.run("ada/1", TakeLock { object: story, lasts_s: LASTS_S }).await.unwrap();
         for error in [
-            world.run("bob/2", Discard { object: desk }).await.unwrap_err(),
+            world.run("bob/2", Discard { object: desk, reach: stet_actors::object::Reach::All }).await.unwrap_err(),
             world.run("bob/2", Destroy { object: desk }).await.unwrap_err(),
         ] {
             assert_eq!((error.code, error.source), (Code::ObjectLocked, Some(story.to_string())));
         }
-        world.run("ada/1", Discard { object: desk }).await.unwrap();
+        world.run("ada/1", Discard { object: desk, reach: stet_actors::object::Reach::All }).await.unwrap();
         let write = WriteContent { object: folder, body: Some(content("x")), switches: IN, lasts_s: LASTS_S };
         assert_eq!(code(world.run("ada/1", write).await), Code::InvalidType);
     });

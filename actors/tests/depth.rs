@@ -75,8 +75,16 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
         // What was discarded with something below comes back only where all of it has room.
         let top = create(&repository, ROOT, &[], NewObject::folder("top")).await.expect("it is not deep");
         create(&repository, top, &["below"], story()).await.expect("it lies as deep as it may");
-        repository.joint(Discard { object: top }, by_editor()).await.expect("it is discarded");
-        let restore = |folder| Restore { object: top, folder, mode: CreateMode::Exception };
+        repository
+            .joint(Discard { object: top, reach: stet_actors::object::Reach::All }, by_editor())
+            .await
+            .expect("it is discarded");
+        let restore = |folder| Restore {
+            object: top,
+            folder,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         let a = at(&repository, "/a");
         is_too_deep(repository.joint(restore(Some(a)), by_editor()).await);
         repository.joint(restore(None), by_editor()).await.expect("it has room where it was");
@@ -87,10 +95,21 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
 
         // Nor does it by way of a folder that was moved meanwhile.
         let below = at(&repository, "/renamed/below");
-        repository.joint(Discard { object: below }, by_editor()).await.expect("it is discarded");
-        repository.joint(Discard { object: top }, by_editor()).await.expect("it is discarded");
+        repository
+            .joint(Discard { object: below, reach: stet_actors::object::Reach::All }, by_editor())
+            .await
+            .expect("it is discarded");
+        repository
+            .joint(Discard { object: top, reach: stet_actors::object::Reach::All }, by_editor())
+            .await
+            .expect("it is discarded");
         repository.joint(restore(Some(a)), by_editor()).await.expect("alone it has room there");
-        let back = Restore { object: below, folder: None, mode: CreateMode::Exception };
+        let back = Restore {
+            object: below,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         is_too_deep(repository.joint(back, by_editor()).await);
         repository.shut_down().await;
     });
@@ -121,7 +140,10 @@ fn what_lies_deeper_already_can_be_read_renamed_discarded_and_destroyed() {
             .await
             .expect("it is renamed");
         for object in [story, other, at(&repository, "/a")] {
-            repository.joint(Discard { object }, by_editor()).await.expect("it is discarded");
+            repository
+                .joint(Discard { object, reach: stet_actors::object::Reach::All }, by_editor())
+                .await
+                .expect("it is discarded");
             repository.joint(Destroy { object }, by_editor()).await.expect("it is destroyed");
         }
         let around = record.folder().expect("it lay in a folder");

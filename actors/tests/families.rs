@@ -160,12 +160,20 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
         let refused = world.put(shelf, "side", object(story), 0).await.expect_err("there is no such board");
         assert_eq!(refused.code, Code::ObjectNotFound);
 
-        world.joint(Discard { object: story }).await.expect("it can be discarded");
+        world
+            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
         assert_eq!(world.shown(shelf).await, [on("top", other), ("low".to_owned(), None)]);
         assert_eq!(world.repository.view::<Drawer>(drawer).await.unwrap().state.count(), 0);
         let refused = world.put(shelf, "top", object(story), 0).await.expect_err("it lies in the recycle bin");
         assert_eq!(refused.code, Code::ObjectNotFound);
-        let restore = Restore { object: story, folder: None, mode: CreateMode::Exception };
+        let restore = Restore {
+            object: story,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         world.joint(restore).await.expect("it can be restored");
         assert_eq!(world.shown(shelf).await, all);
 
@@ -188,12 +196,20 @@ fn what_goes_with_a_folder_is_told_to_all_that_hold_it_and_to_those_that_go_too(
         }
         let (out, within) = (world.shown(outside).await, world.shown(inside).await);
         assert_eq!((out.len(), within.len()), (3, 2));
-        world.joint(Discard { object: folder }).await.expect("it can be discarded");
+        world
+            .joint(Discard { object: folder, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
         assert_eq!(world.shown(outside).await, []);
         let gone = world.repository.view::<Shelf>(inside).await.expect_err("it lies in the recycle bin");
         assert_eq!(gone.code, Code::ObjectNotFound);
         world.reopen(FAMILIES).await;
-        let restore = Restore { object: folder, folder: None, mode: CreateMode::Exception };
+        let restore = Restore {
+            object: folder,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         world.joint(restore).await.expect("it can be restored");
         assert_eq!((world.shown(outside).await, world.shown(inside).await), (out, within));
         world.joint(Destroy { object: folder }).await.expect("it can be destroyed");
@@ -216,10 +232,21 @@ fn a_shelf_goes_comes_back_is_renamed_and_ends_as_any_object() {
             .joint(Rename { object: shelf, name: "other".to_owned(), mode: CreateMode::Exception })
             .await
             .expect("it can be renamed");
-        world.joint(Discard { object: shelf }).await.expect("it can be discarded");
+        world
+            .joint(Discard { object: shelf, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
         // It is told in the recycle bin, too.
-        world.joint(Discard { object: story }).await.expect("it can be discarded");
-        let restore = |object| Restore { object, folder: None, mode: CreateMode::Exception };
+        world
+            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
+        let restore = |object| Restore {
+            object,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         world.joint(restore(shelf)).await.expect("it can be restored");
         assert_eq!(world.shown(shelf).await, []);
         world.joint(restore(story)).await.expect("it can be restored");
@@ -258,7 +285,10 @@ fn a_repository_that_does_not_know_the_family_leaves_alone_what_it_holds() {
         world.put(shelf, "top", object(story), 0).await.expect("it can be put there");
         world.reopen(OTHERS).await;
         for refused in [
-            world.joint(Discard { object: story }).await.expect_err("its holder can't be told"),
+            world
+                .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+                .await
+                .expect_err("its holder can't be told"),
             world.joint(Destroy { object: story }).await.expect_err("its holder can't be told"),
             world.joint(Destroy { object: shelf }).await.expect_err("it can't be changed"),
         ] {
@@ -321,7 +351,8 @@ fn what_is_put_on_a_shelf_while_it_goes_is_hidden_or_refused() {
         for round in 0..50 {
             let story = world.story(&format!("story-{round}")).await;
             let putting = (0..4).map(|_| world.put(shelf, "top", object(story), 0));
-            let discard = world.repository.joint(Discard { object: story }, request());
+            let discard =
+                world.repository.joint(Discard { object: story, reach: stet_actors::object::Reach::All }, request());
             let (put, discarded) = futures_util::future::join(futures_util::future::join_all(putting), discard).await;
             discarded.expect("it can be discarded");
             for refused in put.into_iter().filter_map(Result::err) {
@@ -463,13 +494,21 @@ impl Life {
                 self.written[to].insert(index, carried);
             }
             Step::Discard(story) => {
-                let done = self.world.joint(Discard { object: self.stories[story] }).await;
+                let done = self
+                    .world
+                    .joint(Discard { object: self.stories[story], reach: stet_actors::object::Reach::All })
+                    .await;
                 assert_eq!(done.is_ok(), !self.discarded[story]);
                 self.mark(story, true);
             }
             Step::Restore(story) => {
                 let object = self.stories[story];
-                let restore = Restore { object, folder: None, mode: CreateMode::Exception };
+                let restore = Restore {
+                    object,
+                    folder: None,
+                    mode: CreateMode::Exception,
+                    reach: stet_actors::object::Reach::All,
+                };
                 assert_eq!(self.world.joint(restore).await.is_ok(), self.discarded[story]);
                 self.mark(story, false);
             }

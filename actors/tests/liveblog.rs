@@ -410,9 +410,10 @@ fn a_liveblog_takes_its_posts_along_to_the_recycle_bin_and_out_of_the_world() {
         world.run(RemovePost { post: PostAddress::Loid(removed), reach: Reach::All }).await;
         let editor = || by("editor");
         let object = world.liveblog;
-        world.repository.joint(Discard { object }, editor()).await.unwrap();
+        world.repository.joint(Discard { object, reach: stet_actors::object::Reach::All }, editor()).await.unwrap();
         assert_eq!(world.repository.view::<Liveblog>(object).await.unwrap_err().code, Code::ObjectNotFound);
-        let restore = Restore { object, folder: None, mode: CreateMode::Exception };
+        let restore =
+            Restore { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         world.repository.joint(restore, editor()).await.unwrap();
         assert_eq!(world.post(kept).await.record.loid, kept);
         world.repository.joint(Destroy { object }, editor()).await.unwrap();

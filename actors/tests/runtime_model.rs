@@ -205,7 +205,7 @@ impl World {
                 assert_eq!(outcome, model_move(&mut self.model, *from, *to, *document), "{step:?}");
             }
             Step::Discard(document) => {
-                let command = Discard { object: self.documents[*document] };
+                let command = Discard { object: self.documents[*document], reach: stet_actors::object::Reach::All };
                 let outcome = self.repository.joint(command, request()).await.map_err(|error| error.code);
                 let gone = std::mem::replace(&mut self.discarded[*document], true);
                 assert_eq!(outcome, if gone { Err(Code::ObjectNotFound) } else { Ok(()) });
@@ -213,7 +213,12 @@ impl World {
             }
             Step::Restore(document) => {
                 let mode = CreateMode::Exception;
-                let command = Restore { object: self.documents[*document], folder: None, mode };
+                let command = Restore {
+                    object: self.documents[*document],
+                    folder: None,
+                    mode,
+                    reach: stet_actors::object::Reach::All,
+                };
                 let outcome = self.repository.joint(command, request()).await.map_err(|error| error.code);
                 let gone = std::mem::replace(&mut self.discarded[*document], false);
                 assert_eq!(outcome, if gone { Ok(()) } else { Err(Code::ObjectNotFound) });

@@ -268,7 +268,13 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
         let locked = world.create_in(desk, NewObject::document("l", "Story")).await;
         // Loaded, with nothing pending.
         assert_eq!(world.count(drawer).await, 0);
-        let discard = || async { world.repository.joint(Discard { object: story }, request()).await.map(drop) };
+        let discard = || async {
+            world
+                .repository
+                .joint(Discard { object: story, reach: stet_actors::object::Reach::All }, request())
+                .await
+                .map(drop)
+        };
         waits(&world, "a command", discard(), world.add(drawer, story)).await;
         let sees = || world.repository.joint(Sees { drawer, story }, request());
         waits(&world, "a joint command", discard(), sees()).await;
@@ -277,7 +283,8 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
 
         let other = Request::by(Who { user: "other".into(), session: "t".into(), address: None });
         let lock = || world.repository.joint(TakeLock { object: locked, lasts_s: 60 }, request());
-        let discard = || world.repository.joint(Discard { object: desk }, other.clone());
+        let discard =
+            || world.repository.joint(Discard { object: desk, reach: stet_actors::object::Reach::All }, other.clone());
         // Once, so that all are loaded that it asks.
         lock().await.unwrap();
         assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
@@ -300,7 +307,8 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
         }
         world.repository.joint(TakeLock { object: locked, lasts_s: 60 }, request()).await.unwrap();
         let other = Request::by(Who { user: "other".into(), session: "t".into(), address: None });
-        let discard = || world.repository.joint(Discard { object: desk }, other.clone());
+        let discard =
+            || world.repository.joint(Discard { object: desk, reach: stet_actors::object::Reach::All }, other.clone());
         assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
 
         world.store.hold();
@@ -343,7 +351,11 @@ fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
         for name in ["a", "b", "c", "d", "e", "f"] {
             stories.push(world.create_in(desk, NewObject::document(name, "Story")).await);
         }
-        world.repository.joint(Discard { object: desk }, request()).await.unwrap();
+        world
+            .repository
+            .joint(Discard { object: desk, reach: stet_actors::object::Reach::All }, request())
+            .await
+            .unwrap();
         let left = || world.store.rows().iter().filter(|((table, _), _)| *table == Table::Remainders).count();
         world.until("the bin", || left() == 0).await;
 
@@ -352,7 +364,8 @@ fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
         let destroyed = world.repository.joint(Destroy { object: desk }, request()).await;
         assert_eq!(destroyed.unwrap_err().code, Code::RepositoryError);
         // It waits until nothing is under way.
-        let restore = Restore { object: desk, folder: None, mode: CreateMode::Exception };
+        let restore =
+            Restore { object: desk, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         world.repository.joint(restore, request()).await.expect("it is in the bin as before");
         world.until("what it took along", || left() == 0).await;
         for story in stories {

@@ -257,11 +257,16 @@ impl World {
                 Box::pin(async move { repository.joint(create, request()).await.map(|created| Some(created.loid)) })
             }
             Op::Discard(node) => {
-                let discard = Discard { object: loid(node) };
+                let discard = Discard { object: loid(node), reach: stet_actors::object::Reach::All };
                 Box::pin(async move { repository.joint(discard, request()).await.map(|()| None) })
             }
             Op::Restore(node) => {
-                let restore = Restore { object: loid(node), folder: None, mode: CreateMode::Exception };
+                let restore = Restore {
+                    object: loid(node),
+                    folder: None,
+                    mode: CreateMode::Exception,
+                    reach: stet_actors::object::Reach::All,
+                };
                 Box::pin(async move { repository.joint(restore, request()).await.map(|()| None) })
             }
             Op::Destroy(node) => {

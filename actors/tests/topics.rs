@@ -210,7 +210,7 @@ fn moved_topics(topics: &[Loid], target: Loid, position: Option<i64>) -> MoveTop
 }
 
 fn restore(object: Loid) -> Restore {
-    Restore { object, folder: None, mode: CreateMode::Exception }
+    Restore { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All }
 }
 
 #[test]
@@ -580,7 +580,10 @@ fn an_attachment_is_replaced_is_hidden_comes_back_and_goes() {
         world.execute(topic, Attach { which: item(b), object: picture }).await.expect("it can be attached");
         assert_eq!(world.item(topic, b).await.attachment.map(|attached| attached.object), Some(picture));
 
-        world.joint(Discard { object: story }).await.expect("it can be discarded");
+        world
+            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
         assert_eq!(world.tree(topic).await, ["a", "b +", "  x -"]);
         let refused = world.execute(topic, Attach { which: item(a), object: story }).await.unwrap_err();
         assert_eq!(refused.code, Code::ObjectNotFound, "it lies in the recycle bin");
@@ -638,7 +641,10 @@ fn what_is_moved_takes_along_what_stands_below_it_and_a_subitem_becomes_an_item(
         assert_proved(&world.store);
         world.reopen().await;
         assert_eq!((world.tree(from).await, world.tree(to).await), before);
-        world.joint(Discard { object: story }).await.expect("it can be discarded");
+        world
+            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
         assert_eq!(world.tree(from).await, ["y", "b -", "  [d]"]);
     });
 }
@@ -665,7 +671,7 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         world.execute(plan, AddTopic { topic: c, position: Some(0) }).await.expect("it is there");
         assert_eq!(world.planned(plan).await, ["c", "a", "[d]", "b"]);
 
-        world.joint(Discard { object: a }).await.expect("it can be discarded");
+        world.joint(Discard { object: a, reach: stet_actors::object::Reach::All }).await.expect("it can be discarded");
         assert_eq!(world.planned(plan).await, ["c", "[d]", "b"]);
         let hidden = world.execute(plan, RemoveTopic { topic: a }).await.unwrap_err();
         assert_eq!(hidden.code, Code::ObjectNotFound);
@@ -1059,7 +1065,10 @@ impl Life {
             }
             Step::Move { picks, target, position } => self.move_items(&picks, target, position).await,
             Step::Discard(story) if !self.discarded[story] => {
-                self.world.joint(Discard { object: self.stories[story] }).await.expect("it is there");
+                self.world
+                    .joint(Discard { object: self.stories[story], reach: stet_actors::object::Reach::All })
+                    .await
+                    .expect("it is there");
                 self.discarded[story] = true;
             }
             Step::Restore(story) if self.discarded[story] => {

@@ -8,7 +8,8 @@
 //!   them.
 //! - **The home**: a user who has a privilege below any folder has it in their own home, too, and may have the home made.
 //! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. This does not apply to
-//!   folders, in which others may have put things.
+//!   folders, in which others may have put things; and what acts on a bundle with all that lies in it needs all of that to be theirs:
+//!   see [`Access::reach_in`].
 //!
 //! Posts are parts of their liveblog; rights on them also depend on who made them: see [`Access::sight`] and [`Access::reach`].
 //!
@@ -141,26 +142,37 @@ impl<'a> Access<'a> {
     /// # Errors
     /// What the store says.
     pub fn may(&self, privilege: Privilege, record: &Record) -> Result<bool> {
-        let Some(caller) = self.caller else { return self.is_configuration(record) };
+        Ok(self.reach_in(privilege, record)? != Reach::Nothing)
+    }
+
+    /// How far the privilege reaches in the object, for what acts on all that lies in it as well: everything by a grant, what the caller
+    /// created by ownership, nothing where it does not hold for the object itself. The command decides by it on what it finds there.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn reach_in(&self, privilege: Privilege, record: &Record) -> Result<Reach> {
+        let all_if = |holds| if holds { Reach::All } else { Reach::Nothing };
+        let Some(caller) = self.caller else { return self.is_configuration(record).map(all_if) };
         if self.has_everywhere(privilege) {
-            return Ok(true);
+            return Ok(Reach::All);
         }
         let around = self.around(record)?;
         let read =
             caller.rights.everywhere().contains(Privilege::Read) || self.holds(caller, Privilege::Read, &around)?;
         if !read || privilege == Privilege::Read {
-            return Ok(read);
+            return Ok(all_if(read));
         }
         if caller.rights.everywhere().contains(privilege) || self.holds(caller, privilege, &around)? {
-            return Ok(true);
+            return Ok(Reach::All);
         }
         let owns = caller.person
             && matches!(privilege, Privilege::Write | Privilege::Delete)
             && record.family != FamilyKind::Folder
             && record.creator == *caller.user;
-        Ok(owns
+        let owns = owns
             && (caller.rights.everywhere().contains(Privilege::Create)
-                || self.holds(caller, Privilege::Create, &around)?))
+                || self.holds(caller, Privilege::Create, &around)?);
+        Ok(if owns { Reach::Own } else { Reach::Nothing })
     }
 
     /// Refuses an object for which the privilege does not hold: a folder that is only on the way to something may not be read.

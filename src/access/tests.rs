@@ -101,7 +101,11 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
     let readable = readable.expect("it is not everything");
     let sees = |object| readable.over(house.repository.look()).and_then(|mut decide| decide(object));
     assert_eq!(sees(story), Ok(true));
-    house.repository.joint(Discard { object: story }, by_editor()).await.expect("it is discarded");
+    house
+        .repository
+        .joint(Discard { object: story, reach: stet_actors::object::Reach::All }, by_editor())
+        .await
+        .expect("it is discarded");
     assert_eq!(sees(story), Ok(false));
     let record = house.repository.any_record(story).expect("the store reads").expect("it is in the recycle bin");
     assert_eq!(record.family, FamilyKind::Document);

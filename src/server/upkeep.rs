@@ -291,7 +291,10 @@ mod tests {
             repository.joint(create, Request::by(Who::system())).await.expect("it is made").loid
         };
         let discard = async |object: stet_actors::id::Loid| {
-            repository.joint(Discard { object }, Request::by(Who::system())).await.expect("it is discarded");
+            repository
+                .joint(Discard { object, reach: stet_actors::object::Reach::All }, Request::by(Who::system()))
+                .await
+                .expect("it is discarded");
         };
         let (old, back, inner) = (make("old", &[]).await, make("back", &[]).await, make("inner", &["folder"]).await);
         let folder = repository.record(inner).unwrap().and_then(|record| record.folder()).expect("it lies in one");
@@ -302,7 +305,8 @@ mod tests {
         clock.advance(std::time::Duration::from_secs(1000));
         let (new, kept) = (make("new", &[]).await, make("kept", &[]).await);
         discard(new).await;
-        let restore = Restore { object: back, folder: None, mode: CreateMode::Exception };
+        let restore =
+            Restore { object: back, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         repository.joint(restore, Request::by(Who::system())).await.expect("it comes back");
         assert_eq!(purged(&repository, database, then).await, Ok(0), "not at that very moment");
         assert_eq!(purged(&repository, database, then + 1).await, Ok(2));

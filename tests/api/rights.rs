@@ -334,6 +334,53 @@ fn a_home_may_be_made_by_its_own_path_and_under_no_other_name() {
     make(json!({ "path": "/Users/newcomer" })).fails(403, "PermissionDenied");
 }
 
+/// Who may only create has made a bundle, and others what lies in it.
+#[test]
+fn who_created_a_bundle_takes_along_only_what_they_created() {
+    let server = Server::start();
+    let (editor, contributor) = (server.user("editor"), server.user("contributor"));
+    let bundle = |client: &Client, folder: &str, name: &str| {
+        let options = json!({ "name": name, "type": "CompoundStory", "folder": folder });
+        let made = client.call("stet-object-create-post", &[]).form(&options, &[]).ok();
+        made["id"].as_str().expect("an object has an id").to_owned()
+    };
+    let copy = |client: &Client, bundle: &String| {
+        let made =
+            client.call("container-bundle-channelcopy-post", &[bundle]).json(&json!({ "channel": "Tabloid" })).ok();
+        made["id"].as_str().expect("an object has an id").to_owned()
+    };
+    let relocate = |client: &Client, object: &String, to: &str| {
+        client.call("stet-object-move-post", &[object]).json(&json!({ "folderPath": to })).send()
+    };
+    contributor.call("folder-post", &[]).json(&json!({ "path": "/Users/contributor" })).ok();
+    let outer = bundle(&contributor, "/News/Culture", "outer");
+    let inner = bundle(&contributor, &outer, "inner");
+    let theirs = copy(&editor, &inner);
+    contributor.call("object-discard", &[&theirs]).fails(403, "PermissionDenied");
+    for object in [&outer, &inner] {
+        contributor.call("object-discard", &[object]).fails(403, "PermissionDenied");
+        let bulk = contributor.call("objects-discard", &[]).json(&json!({ "sources": [object] })).ok();
+        assert_eq!((bulk["items"].as_array().map(Vec::len), &bulk["errors"][0]["source"]), (Some(0), &json!(object)));
+        relocate(&contributor, object, "/Users/contributor").fails(403, "PermissionDenied");
+    }
+    editor.call("object-get", &[&theirs]).ok();
+    // It is still theirs to work on.
+    let rename = contributor.call("stet-object-rename-post", &[&outer]).json(&json!({ "name": "feature" }));
+    rename.ok();
+    copy(&contributor, &outer);
+    // Nor can they bring it back elsewhere, when somebody else has discarded it.
+    editor.call("object-discard", &[&outer]).ok();
+    let restore = |client: &Client, body: Value| client.call("stet-object-restore-post", &[&outer]).json(&body).send();
+    restore(&contributor, json!({ "folderPath": "/Users/contributor" })).fails(403, "PermissionDenied");
+    restore(&contributor, json!({})).fails(403, "PermissionDenied");
+    restore(&editor, json!({})).ok();
+    // All theirs again.
+    editor.call("object-discard", &[&theirs]).ok();
+    relocate(&contributor, &inner, "/Users/contributor").ok();
+    contributor.call("object-discard", &[&outer]).ok();
+    restore(&contributor, json!({})).ok();
+}
+
 #[test]
 fn homes_are_in_the_main_database_and_in_no_other() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);

@@ -201,7 +201,10 @@ async fn told_at_the_end(
     for _ in 0..3 {
         repository.execute(liveblog, post(false), by()).await.expect("a post is made");
     }
-    repository.joint(Discard { object: liveblog }, by()).await.expect("it is discarded");
+    repository
+        .joint(Discard { object: liveblog, reach: stet_actors::object::Reach::All }, by())
+        .await
+        .expect("it is discarded");
     let mut text = String::new();
     while let Some(piece) = stream.next().await {
         text.push_str(std::str::from_utf8(&piece.expect("it goes well")).expect("events are text"));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::below::check_reach;
 use super::subtree::{Open, Part, remainder};
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
@@ -11,7 +12,7 @@ use crate::family::Fate;
 use crate::folder::path_of;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Bin, PathLimits, Record, Task, Text};
+use crate::object::{Bin, PathLimits, Reach, Record, Task, Text};
 use crate::store::{Key, StoreError, Table, View};
 
 /// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers
@@ -20,6 +21,8 @@ use crate::store::{Key, StoreError, Table, View};
 pub struct Discard {
     /// The object.
     pub object: Loid,
+    /// Whose of what lies in it may go along: see [`check_reach`].
+    pub reach: Reach,
 }
 
 /// Refuses what must always be there.
@@ -51,6 +54,7 @@ impl Joint for Discard {
             return Err(Error::not_found(self.object).into());
         }
         check_removable(&record)?;
+        check_reach(&record, self.reach, context)?;
         let (part, left) = live(&record, turns, context)?;
         begin(&record, &part, left, turns, context)
     }

@@ -6,6 +6,7 @@
 //! What lies below a folder may be too much for one change. Then the first one decides, and [`remainders`] goes on; until that is
 //! done, nobody finds what is below where it was ([`crate::object::standing`]).
 
+mod below;
 mod create;
 mod destroy;
 mod discard;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::below::check_reach;
 use super::rename::name_in;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
@@ -10,7 +11,7 @@ use crate::error::{Code, Error};
 use crate::folder::{check_free, check_place, children};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{CreateMode, FamilyKind, FolderKey, Record, depth_of};
+use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, depth_of};
 use crate::store::View;
 
 /// Puts an object, with all that lies below it, into another folder of its database.
@@ -22,6 +23,8 @@ pub struct MoveObject {
     pub folder: Loid,
     /// When the name is taken there: `Exception` or `AutoRename`.
     pub mode: CreateMode,
+    /// Whose of what lies in it may go along: see [`check_reach`].
+    pub reach: Reach,
 }
 
 impl Joint for MoveObject {
@@ -58,6 +61,7 @@ impl Joint for MoveObject {
         if from == self.folder {
             return Ok(());
         }
+        check_reach(&record, self.reach, context)?;
         check_free(&record)?;
         check_place(self.folder, record.family, turns, context)?;
         check_lock(&record, context)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::below::check_reach;
 use super::subtree::{Open, Part, remainder};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -9,7 +10,7 @@ use crate::family::Fate;
 use crate::folder::{check_free, check_place, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{CreateMode, FolderKey, Task};
+use crate::object::{CreateMode, FolderKey, Reach, Task};
 use crate::store::View;
 
 /// Brings an entry of the recycle bin back, with all that it took along, to its former folder or another one.
@@ -21,6 +22,8 @@ pub struct Restore {
     pub folder: Option<Loid>,
     /// When the name has been taken meanwhile: `Exception` or `AutoRename`.
     pub mode: CreateMode,
+    /// Whose of what it took along may come back with it: see [`check_reach`].
+    pub reach: Reach,
 }
 
 impl Joint for Restore {
@@ -52,6 +55,7 @@ impl Joint for Restore {
             let message = format!("`{}` was discarded along with `{}`: restore that.", self.object, bin.entry);
             return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
         }
+        check_reach(&record, self.reach, context)?;
         let folder = self.folder.or(record.folder()).ok_or_else(|| Error::not_found(self.object))?;
         if folder.database != self.object.database {
             let message = format!("`{}` can't go to another database than its own.", self.object);

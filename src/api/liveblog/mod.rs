@@ -157,6 +157,7 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&call.source("source")?)?;
-    call.change_all(Discard { object }).await?;
+    // No objects lie in a liveblog.
+    call.change_all(Discard { object, reach: Reach::All }).await?;
     Json::of(&Removed { id: object.to_string() })
 }

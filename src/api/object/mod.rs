@@ -7,7 +7,7 @@ use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{Record, Version};
+use stet_actors::object::{Reach, Record, Version};
 use stet_actors::runtime::Left;
 
 use super::records::{BulkError, BulkReply, left_of, path_if_shown, record_of};
@@ -130,12 +130,19 @@ fn target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId)
     Ok(record.loid)
 }
 
+/// The same for what acts on all that lies in it, too, and how far the caller may reach there.
+fn whole_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
+    let record = call.find_for(needed, source, database)?;
+    check_whole(source)?;
+    Ok((record.loid, call.access().reach_in(needed, &record)?))
+}
+
 /// The same, in the recycle bin or not.
-fn any_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<Loid> {
+fn any_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
     let record = call.app.repository.resolve_any(source, database)?;
     call.access().check(needed, &record, source)?;
     check_whole(source)?;
-    Ok(record.loid)
+    Ok((record.loid, call.access().reach_in(needed, &record)?))
 }
 
 fn version(app: &App, record: &Record, number: u32) -> Result<Version> {

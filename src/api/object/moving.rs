@@ -6,7 +6,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::{MoveObject, Rename};
 use stet_actors::object::CreateMode;
 
-use super::{ChangedRecord, display_with_path, reply_with, target};
+use super::{ChangedRecord, display_with_path, reply_with, target, whole_target};
 use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
 use crate::auth::Privilege;
@@ -64,7 +64,7 @@ pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
 /// `POST /v3/object/{source}/move`
 pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     let (request, display): (MoveRequest, _) = (call.json().await?, display_with_path(&call).await?);
-    let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
+    let (object, reach) = whole_target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {
         let message = "`folder` or `folderPath` must say where the object goes.";
@@ -72,6 +72,6 @@ pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     };
     let folder = call.find_for(Privilege::Create, &source, object.database)?;
     check_place(&folder, &source.to_string())?;
-    let done = call.change_all(MoveObject { object, folder: folder.loid, mode }).await?;
+    let done = call.change_all(MoveObject { object, folder: folder.loid, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

@@ -7,7 +7,7 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::{Destroy, Discard, Restore};
 
 use super::moving::name_mode;
-use super::{BulkItem, ChangedRecord, Removed, any_target, display_with_path, reply_with, target};
+use super::{BulkItem, ChangedRecord, Removed, any_target, display_with_path, reply_with, whole_target};
 use crate::api::folder::check_place;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
@@ -41,14 +41,15 @@ pub async fn discard(call: Call) -> Result<Json<Removed>> {
 /// # Errors
 /// `ObjectNotFound`, `PermissionDenied`, what the command says.
 pub(in crate::api) async fn discarded(call: &Call, source: &Source, database: DatabaseId) -> Result<Json<Removed>> {
-    let object = target(call, Privilege::Delete, source, database)?;
-    call.change_all(Discard { object }).await?;
+    let (object, reach) = whole_target(call, Privilege::Delete, source, database)?;
+    call.change_all(Discard { object, reach }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
 pub async fn destroy(call: Call) -> Result<Json<Removed>> {
-    let object = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
+    // Nobody has it by ownership.
+    let (object, _) = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
     call.change_all(Destroy { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
@@ -76,12 +77,12 @@ async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>
             }
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
-                let object = any_target(one.call(), Privilege::Destroy, &parsed, database)?;
+                let (object, _) = any_target(one.call(), Privilege::Destroy, &parsed, database)?;
                 one.change(object, Destroy { object }).await?;
                 object
             } else {
-                let object = target(one.call(), Privilege::Delete, &parsed, database)?;
-                one.change(object, Discard { object }).await?;
+                let (object, reach) = whole_target(one.call(), Privilege::Delete, &parsed, database)?;
+                one.change(object, Discard { object, reach }).await?;
                 object
             };
             Ok(BulkItem { source: source.clone(), id: object.to_string() })
@@ -94,7 +95,7 @@ async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>
 /// `POST /v3/object/{source}/restore`
 pub async fn restore(call: Call) -> Result<Preferred<ChangedRecord>> {
     let (request, display): (RestoreRequest, _) = (call.json().await?, display_with_path(&call).await?);
-    let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
+    let (object, reach) = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {
         Some(source) => {
@@ -104,6 +105,6 @@ pub async fn restore(call: Call) -> Result<Preferred<ChangedRecord>> {
         }
         None => None,
     };
-    let done = call.change_all(Restore { object, folder, mode }).await?;
+    let done = call.change_all(Restore { object, folder, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

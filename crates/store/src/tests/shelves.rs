@@ -61,9 +61,18 @@ impl Life {
                 let carry = Carry { slot: self.slots[0], from: self.shelves[0], to: self.shelves[1], position: 1 };
                 repository.joint(carry, by()).await?;
             }
-            9 => repository.joint(Discard { object: self.stories[0] }, by()).await?,
+            9 => {
+                repository
+                    .joint(Discard { object: self.stories[0], reach: stet_actors::object::Reach::All }, by())
+                    .await?
+            }
             10 => {
-                let restore = Restore { object: self.stories[0], folder: None, mode: CreateMode::Exception };
+                let restore = Restore {
+                    object: self.stories[0],
+                    folder: None,
+                    mode: CreateMode::Exception,
+                    reach: stet_actors::object::Reach::All,
+                };
                 repository.joint(restore, by()).await?;
             }
             11 => repository.joint(Destroy { object: self.stories[0] }, by()).await?,

@@ -1,0 +1,77 @@
+//! Whose the objects are that lie in another, for who may act on that because they made it.
+
+use std::collections::VecDeque;
+
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::folder::children;
+use crate::id::Loid;
+use crate::object::{FamilyKind, Reach, Record};
+use crate::store::{Key, Range, StoreError, Table, View};
+
+/// Refuses to act on an object with all that lies in it, if any of that, at whatever depth, is out of the caller's reach: who made a
+/// bundle would take along what others made in it, or come by rights to that where it goes. So is what has more in it than one step looks at.
+///
+/// Complete for commands that step alone: nothing is put into it between this look and the submission.
+///
+/// # Errors
+/// `PermissionDenied`; what the store says.
+pub(super) fn check_reach(record: &Record, reach: Reach, context: &Context<'_>) -> Result<(), Fault> {
+    if reach == Reach::All {
+        return Ok(());
+    }
+    let why = match whose(record, reach, context)? {
+        Whose::Within => return Ok(()),
+        Whose::Others => "something lies in it that somebody else created",
+        Whose::TooMany => "too much lies in it to be looked through",
+    };
+    let message =
+        format!("`{}` may not do this to `{}`, though they created it: {why}.", context.who.user, record.loid);
+    Err(Error::new(Code::PermissionDenied, message).with_source(record.loid).into())
+}
+
+enum Whose {
+    Within,
+    Others,
+    TooMany,
+}
+
+fn whose(record: &Record, reach: Reach, context: &Context<'_>) -> Result<Whose, StoreError> {
+    let covers = |record: &Record| reach.covers(&record.creator, &context.who.user);
+    if !covers(record) {
+        return Ok(Whose::Others);
+    }
+    // One more shows whether there are more.
+    let most = context.subtrees.objects_per_step.saturating_add(1);
+    if record.is_discarded() {
+        let members = Range::prefix(&record.loid.to_key());
+        let members = context.look().scan(View::Latest, Table::BinMembers, &members, most, false)?;
+        for (key, _) in &members {
+            let loid = Loid::from_key(&key[Loid::KEY_LEN..])
+                .ok_or_else(|| StoreError::Corrupt("a key in `bin_members` is too short".to_owned()))?;
+            let key = Key { table: Table::Recycled, key: bytes::Bytes::copy_from_slice(&loid.to_key()) };
+            if context.look_up::<Record>(&key)?.is_some_and(|member| !covers(&member)) {
+                return Ok(Whose::Others);
+            }
+        }
+        return Ok(if members.len() < most { Whose::Within } else { Whose::TooMany });
+    }
+    let holds = |record: &Record| matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle);
+    let (mut open, mut room) = (VecDeque::new(), most);
+    open.extend(holds(record).then_some(record.loid));
+    while let Some(folder) = open.pop_front() {
+        let (below, _) = children(context.look(), View::Latest, folder, None, room)?;
+        room -= below.len();
+        for loid in below {
+            let Some(child) = context.look_up::<Record>(&Record::live_key(loid))? else { continue };
+            if !covers(&child) {
+                return Ok(Whose::Others);
+            }
+            open.extend(holds(&child).then_some(loid));
+        }
+        if room == 0 {
+            return Ok(Whose::TooMany);
+        }
+    }
+    Ok(Whose::Within)
+}
