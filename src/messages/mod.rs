@@ -4,13 +4,14 @@
 //! ([`relay`]), go in one change set: a message is sent to all of its recipients, or to nobody.
 //!
 //! Rows of messages never change, and sending adds rows alone, so it waits for nobody. Marking and removing entries go one after the
-//! other. What is too old or too much is removed by [`Messages::sweep`].
+//! other (`turn`). What is too old or too much is removed by [`Messages::sweep`].
 
 mod post;
 pub mod relay;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +23,12 @@ use stet_actors::object::Text;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{Change, Key, Range, Row, Table, View, decode_value, encode_value};
-use tokio::sync::Mutex;
 
 pub use self::post::Mail;
 pub use self::relay::Relay;
 use self::rows::Copies;
 pub use self::rows::{Entry, Message, Priority, Side, id_of};
+use self::turn::{Turn, Turns};
 use crate::auth::Directory;
 use crate::config::{MessagesConfig, SmtpConfig};
 use crate::give_way::GiveWay;
@@ -47,8 +48,7 @@ pub struct Messages {
     directory: Arc<Directory>,
     bounds: MessagesConfig,
     relay: Option<Arc<Relay>>,
-    /// One change of entries at a time, from reading them to their being on disk.
-    turn: Mutex<()>,
+    turns: Turns,
     /// When old messages were looked for last, epoch milliseconds.
     swept_ms: AtomicU64,
     /// About how many bytes of messages have been sent since.
@@ -64,8 +64,8 @@ impl Messages {
         smtp: &SmtpConfig,
     ) -> Messages {
         let relay = Relay::configured(smtp, &repository, &directory);
-        let (turn, swept_ms, sent_bytes) = Default::default();
-        Messages { repository, directory, bounds, relay, turn, swept_ms, sent_bytes }
+        let (turns, swept_ms, sent_bytes) = Default::default();
+        Messages { repository, directory, bounds, relay, turns, swept_ms, sent_bytes }
     }
 
     /// What gives messages to the mail relay, if one is configured.
@@ -110,13 +110,13 @@ impl Messages {
     /// # Errors
     /// `ObjectNotFound`; what the store says.
     pub async fn mark(&self, user: &str, id: Loid, read: bool) -> Result<Entry> {
-        let _turn = self.turn.lock().await;
+        let turn = self.turns.turn(&self.repository).await;
         let place = Entry::key(user, Side::Inbox, id.number);
         let entry: Option<Entry> = self.repository.row(place.table, &place.key)?;
         let entry = entry.filter(|_| id == id_of(id.number)).ok_or_else(|| Error::not_found(id))?;
         let entry = Entry { read, ..entry };
         let change = Change { table: place.table, key: place.key, value: Some(encode_value(Entry::FORMAT, &entry)) };
-        self.repository.commit(|set| set.changes = vec![change]).await?;
+        turn.commit(vec![change]).await?;
         Ok(entry)
     }
 
@@ -125,7 +125,7 @@ impl Messages {
     /// # Errors
     /// `ObjectNotFound`; what the store says.
     pub async fn remove(&self, user: &str, id: Loid) -> Result<()> {
-        let _turn = self.turn.lock().await;
+        let turn = self.turns.turn(&self.repository).await;
         let mut changes = Vec::new();
         for side in [Side::Inbox, Side::Outbox] {
             let place = Entry::key(user, side, id.number);
@@ -137,8 +137,8 @@ impl Messages {
             return Err(Error::not_found(id));
         }
         let gone = BTreeMap::from([(id.number, changes.len() as u32)]);
-        changes.extend(self.without(&gone)?);
-        self.repository.commit(|set| set.changes = changes).await
+        changes.extend(turn.without(&gone)?);
+        turn.commit(changes).await
     }
 
     /// Removes, now and then, messages that have been kept for long enough, and of each box the oldest that it has too much. Gives how
@@ -156,7 +156,7 @@ impl Messages {
         let old_ms = now_ms.saturating_sub(self.bounds.keep_days.saturating_mul(24 * 60 * 60 * 1000));
         let mut count = self.sweep_boxes(old_ms).await?;
         let old = |message: &Message| message.sent_ms < old_ms;
-        let counts = |gone: &[Message]| {
+        let counts = |_: &Turn<'_>, gone: &[Message]| {
             let of = |message: &Message| Copies::key(message.number);
             Ok(gone.iter().map(of).map(|Key { table, key }| Change { table, key, value: None }).collect())
         };
@@ -174,29 +174,12 @@ impl Messages {
             of = Some(own);
             place > self.bounds.per_box || entry.sent_ms < old_ms
         };
-        let with_messages = |gone: &[Entry]| {
+        let with_messages = |turn: &Turn<'_>, gone: &[Entry]| {
             let mut counts = BTreeMap::new();
             gone.iter().for_each(|entry| *counts.entry(entry.number).or_default() += 1);
-            self.without(&counts)
+            turn.without(&counts)
         };
         self.sweep_rows::<Entry>(Table::Boxes, too_much, with_messages).await
-    }
-
-    /// What becomes of messages of which so many entries go: of one that nobody has any more, nothing stays. In turn.
-    fn without(&self, gone: &BTreeMap<u64, u32>) -> Result<Vec<Change>> {
-        let mut changes = Vec::new();
-        for (number, gone) in gone {
-            let place = Copies::key(*number);
-            let Some(copies) = self.repository.row::<Copies>(place.table, &place.key)? else { continue };
-            let count = copies.count.saturating_sub(*gone);
-            let value = (count > 0).then(|| encode_value(Copies::FORMAT, &Copies { count, ..copies }));
-            changes.push(Change { table: place.table, key: place.key, value });
-            if count == 0 {
-                let Key { table, key } = Message::key(*number);
-                changes.push(Change { table, key, value: None });
-            }
-        }
-        Ok(changes)
     }
 
     /// Removes rows of a table, the last first, and changes what `beside` says along with those that go.
@@ -204,11 +187,11 @@ impl Messages {
         &self,
         table: Table,
         mut goes: impl FnMut(&R) -> bool,
-        beside: impl Fn(&[R]) -> Result<Vec<Change>>,
+        beside: impl Fn(&Turn<'_>, &[R]) -> Result<Vec<Change>>,
     ) -> Result<usize> {
         let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, GiveWay::new());
         loop {
-            let _turn = self.turn.lock().await;
+            let turn = self.turns.turn(&self.repository).await;
             let rows = self.scan(table, &range, CHUNK, true)?;
             let (mut changes, mut gone) = (Vec::new(), Vec::new());
             for (key, row) in &rows {
@@ -221,8 +204,8 @@ impl Messages {
             }
             count += changes.len();
             if !changes.is_empty() {
-                changes.extend(beside(&gone)?);
-                self.repository.commit(|set| set.changes = changes).await?;
+                changes.extend(beside(&turn, &gone)?);
+                turn.commit(changes).await?;
             }
             match rows.last() {
                 Some((last, _)) if rows.len() == CHUNK => range.to = Some(last.clone()),

@@ -1,10 +1,12 @@
 //! What is kept of messages, and for how long.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use stet_actors::clock::ManualClock;
 use stet_actors::command::Who;
+use stet_actors::error::Code;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -18,7 +20,7 @@ const BOUNDS: MessagesConfig =
     MessagesConfig { keep_days: 30, per_box: 10, recipients: 100, body_bytes: 1024, attachments: 10 };
 
 pub(super) struct House {
-    store: Arc<MemoryStore>,
+    pub(super) store: Arc<MemoryStore>,
     pub(super) clock: ManualClock,
     pub(super) messages: Messages,
 }
@@ -47,10 +49,18 @@ impl House {
         House { store, clock, messages }
     }
 
+    /// From the one to the other.
     pub(super) async fn send(&self, subject: &str) -> Loid {
         let mail = Mail { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..Mail::default() };
         let who = Who { user: "ada".into(), session: "s".into(), address: None };
         self.messages.send(mail, Request::by(who)).await.unwrap().id()
+    }
+
+    /// Begins a change, whose caller goes away while the store has it in hand.
+    pub(super) fn abandoned<T>(&self, change: impl Future<Output = T>) {
+        self.store.hold();
+        assert!(is_pending(&mut std::pin::pin!(change)));
+        assert_eq!(self.store.pending(), 1);
     }
 
     async fn subjects(&self, user: &str, side: Side) -> Vec<String> {
@@ -62,6 +72,11 @@ impl House {
     pub(super) fn rows(&self, table: Table) -> usize {
         self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
     }
+}
+
+/// Whether a future waits, polled once.
+fn is_pending<T>(future: &mut std::pin::Pin<&mut impl Future<Output = T>>) -> bool {
+    future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
 }
 
 pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
@@ -156,6 +171,52 @@ fn marking_brings_nothing_back_that_is_removed_at_the_same_time() {
             assert_eq!(house.subjects("bob", Side::Inbox).await, [""; 0]);
         }
         assert!(house.store.health() == stet_actors::store::Health::Ok);
+    });
+}
+
+/// The entry came back behind its removal, and with its second removal the message was gone for all who had it.
+#[test]
+fn a_change_whose_caller_has_gone_is_decided_before_the_next_one_looks() {
+    run(async {
+        let house = House::new().await;
+        let id = house.send("kept by ada").await;
+        house.abandoned(house.messages.remove("bob", id));
+        let mut mark = std::pin::pin!(house.messages.mark("bob", id, true));
+        let mut again = std::pin::pin!(house.messages.remove("bob", id));
+        assert!(is_pending(&mut mark) && is_pending(&mut again));
+        house.store.release();
+        assert_eq!(mark.await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!(again.await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!((house.rows(Table::Boxes), house.rows(Table::Copies)), (1, 1));
+        assert_eq!(house.subjects("ada", Side::Outbox).await, ["kept by ada"]);
+        // The sweep takes its turn like everybody.
+        house.abandoned(house.messages.remove("ada", id));
+        house.clock.advance(DAY * 31);
+        let mut sweep = std::pin::pin!(house.messages.sweep());
+        assert!(is_pending(&mut sweep));
+        house.store.release();
+        assert_eq!(sweep.await, Ok(0));
+        assert_eq!((house.rows(Table::Boxes), house.rows(Table::Copies), house.rows(Table::Messages)), (0, 0, 0));
+    });
+}
+
+#[test]
+fn a_change_that_is_refused_or_fails_keeps_nobody_waiting() {
+    run(async {
+        let house = House::new().await;
+        let id = house.send("kept").await;
+        house.abandoned(house.messages.remove("bob", id));
+        house.store.fail_next();
+        house.store.release_failing();
+        assert!(house.messages.mark("bob", id, true).await.unwrap().read);
+        house.store.fail_next();
+        assert!(house.messages.remove("bob", id).await.is_err());
+        house.messages.remove("bob", id).await.unwrap();
+        assert_eq!(house.subjects("ada", Side::Outbox).await, ["kept"]);
+        house.store.close();
+        for _ in 0..2 {
+            assert!(house.messages.remove("ada", id).await.is_err());
+        }
     });
 }
 

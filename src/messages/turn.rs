@@ -1,0 +1,67 @@
+//! Changing who has a message: one change at a time, from reading to its being on disk.
+//!
+//! How many have a message is counted in a row of its own. So whoever changes entries must find all earlier changes of entries on disk:
+//! those of callers, too, who went away before they were answered. Nothing but a [`Turn`] changes entries that are there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use stet_actors::error::Result;
+use stet_actors::repository::Repository;
+use stet_actors::store::{Change, ChangeSet, Key, Row, encode_value};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::rows::{Copies, Message};
+
+/// Who is next.
+#[derive(Default)]
+pub(super) struct Turns(Arc<Mutex<()>>);
+
+impl Turns {
+    /// A turn, when what was changed in the one before is decided.
+    pub async fn turn<'r>(&self, repository: &'r Repository) -> Turn<'r> {
+        Turn { repository, held: self.0.clone().lock_owned().await }
+    }
+}
+
+/// Somebody's turn to change entries: see the module's head.
+pub(super) struct Turn<'r> {
+    repository: &'r Repository,
+    held: OwnedMutexGuard<()>,
+}
+
+impl Turn<'_> {
+    /// What becomes of messages of which so many entries go: of one that nobody has any more, nothing stays.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn without(&self, gone: &BTreeMap<u64, u32>) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        for (number, gone) in gone {
+            let place = Copies::key(*number);
+            let Some(copies) = self.repository.row::<Copies>(place.table, &place.key)? else { continue };
+            let count = copies.count.saturating_sub(*gone);
+            let value = (count > 0).then(|| encode_value(Copies::FORMAT, &Copies { count, ..copies }));
+            changes.push(Change { table: place.table, key: place.key, value });
+            if count == 0 {
+                let Key { table, key } = Message::key(*number);
+                changes.push(Change { table, key, value: None });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Commits what follows from what was read in this turn. The turn goes along until that is decided, also if the caller goes away.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn commit(self, changes: Vec<Change>) -> Result<()> {
+        let Turn { repository, held } = self;
+        let fill = |set: &mut ChangeSet| {
+            set.changes = changes;
+            // Dropped without being called where the commit is refused, or fails.
+            set.on_commit = Box::new(move |_| drop(held));
+        };
+        repository.commit(fill).await
+    }
+}
