@@ -52,7 +52,7 @@ pub struct Messages {
     /// When old messages were looked for last, epoch milliseconds.
     swept_ms: AtomicU64,
     /// About how many bytes of messages have been sent since.
-    sent_bytes: AtomicU64,
+    sent_bytes: Arc<AtomicU64>,
 }
 
 impl Messages {

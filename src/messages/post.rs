@@ -46,7 +46,7 @@ const SEND: &str = "message.send";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Sent {
     number: u64,
-    /// About how many bytes it takes on disk.
+    /// About how many bytes it takes on disk. They are counted when it is there, and not by who reads this.
     bytes: u64,
 }
 
@@ -59,10 +59,6 @@ impl Messages {
     pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
         let who = request.who.clone();
         let sent: Sent = self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;
-        if let Some(relay) = &self.relay {
-            relay.wake();
-        }
-        self.sent_bytes.fetch_add(sent.bytes, Ordering::Relaxed);
         // It was put there by this call, and nothing removes it before its time.
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
@@ -97,7 +93,17 @@ impl Messages {
             changes.push(put(&outgoing));
             room
         });
-        let on_commit = Box::new(move || room.map_or((), |room: Room| room.taken_by(number, sent_ms)));
+        let (relay, sent_bytes) = (self.relay.clone(), self.sent_bytes.clone());
+        // Whoever sends it may go away before it is on disk, and counts all the same.
+        let on_commit = Box::new(move || {
+            sent_bytes.fetch_add(bytes, Ordering::Relaxed);
+            if let Some(room) = room {
+                room.taken_by(number, sent_ms);
+            }
+            if let Some(relay) = relay {
+                relay.wake();
+            }
+        });
         let sent = Sent { number, bytes };
         Ok(Note { reply: sent, changes, deeds: vec![(SEND, vec![id_of(number).to_string()])], on_commit })
     }

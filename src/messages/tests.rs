@@ -69,6 +69,11 @@ impl House {
         entries.iter().filter_map(subject).collect()
     }
 
+    /// What has been counted of messages since the last sweep.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.messages.sent_bytes.load(Ordering::Relaxed)
+    }
+
     pub(super) fn rows(&self, table: Table) -> usize {
         self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
     }

@@ -387,6 +387,8 @@ async fn first_line(path: &Path) -> std::io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::messages::tests::{DAY, House, run};
 
@@ -467,6 +469,21 @@ mod tests {
             let rooms = [(); 4].map(|()| relay.room(&sender, 1));
             assert_eq!(rooms.map(|room| room.is_some()), [true, true, true, false]);
             assert!(relay.room(&sender, 1).is_some());
+        });
+    }
+
+    /// It waited until something else was sent, or for an hour, and the boxes grew uncounted.
+    #[test]
+    fn a_mail_whose_sender_has_gone_away_goes_out_as_any() {
+        run(async {
+            let (house, relay) = house().await;
+            house.abandoned(house.send("of one who has gone"));
+            let rung = || relay.bell.notified().now_or_never().is_some();
+            assert!(!rung());
+            house.store.release();
+            assert!(rung());
+            assert_eq!((relay.queue.len(), house.rows(Table::Outgoing)), (1, 1));
+            assert!(house.sent_bytes() > 0);
         });
     }
 
