@@ -1,9 +1,11 @@
 //! `stet check`: proves a data directory from its rows. Every index entry must follow from a row, every row's entries must be
 //! there, every part must have its object, every content its bytes, with the SHA-256 that it says, and all bytes in the tables a content that they are of; no
-//! version may lie above the latest; and of each container must hold what its family says ([`Family::prove`]). Changes nothing.
+//! version may lie above the latest; every message must be in as many boxes as are counted, and every entry of a box have one; and of each
+//! container must hold what its family says ([`Family::prove`]). Changes nothing.
 //!
 //! [`Family::prove`]: stet_actors::family::Family::prove
 
+mod messages;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -104,6 +106,7 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
         }
         report.rows.insert(table.name(), count);
     }
+    messages::check(store, messages::LOT, &mut report)?;
     let folders = check_counts(store, &mut report)?;
     expected.insert(Table::NameCounts, folders);
     // All that is expected was found; so an index with just as many entries has no others.

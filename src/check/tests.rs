@@ -15,6 +15,8 @@ use stet_testkit::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
 
 use super::*;
 
+mod boxes;
+
 struct Ground {
     _data: tempfile::TempDir,
     store: RedbStore,

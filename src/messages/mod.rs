@@ -26,7 +26,7 @@ use stet_actors::store::{Change, Key, Range, Row, Table, View, decode_value, enc
 
 pub use self::post::Mail;
 pub use self::relay::Relay;
-use self::rows::Copies;
+pub(crate) use self::rows::Copies;
 pub use self::rows::{Entry, Message, Priority, Side, id_of};
 use self::turn::{Turn, Turns};
 use crate::auth::Directory;

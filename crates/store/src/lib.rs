@@ -150,9 +150,22 @@ impl RedbStore {
         &self,
         view: View,
         table: Table,
+        row: impl FnMut(&Bytes, &Bytes) -> ControlFlow<B>,
+    ) -> Result<Option<B>, StoreError> {
+        self.for_each_in(view, table, Range::prefix(&[]), row)
+    }
+
+    /// [`RedbStore::for_each`] with the rows of a part of the table.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn for_each_in<B>(
+        &self,
+        view: View,
+        table: Table,
+        mut rest: Range,
         mut row: impl FnMut(&Bytes, &Bytes) -> ControlFlow<B>,
     ) -> Result<Option<B>, StoreError> {
-        let mut rest = Range { from: Bytes::new(), to: None };
         loop {
             let page = self.scan(view, table, &rest, PAGE, false)?;
             for (key, value) in &page {

@@ -1,0 +1,147 @@
+//! Messages, who has them, and how many that are, held against each other.
+//!
+//! An entry of a box lies under the name of its user, so who has a message is found by looking at all entries. There may be more messages
+//! than fit in memory: they are taken so many at a time, and for each lot the entries are looked through once.
+
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use stet_actors::store::{Range, Row, StoreError, Table, View, decode_value};
+use stet_store::RedbStore;
+
+use super::Report;
+use crate::messages::{Copies, Entry, Message, id_of};
+
+/// Messages of a lot: 24 MB.
+pub(super) const LOT: usize = 1 << 20;
+
+/// Holds them against each other, `most` messages at a time.
+pub(super) fn check(store: &RedbStore, most: usize, report: &mut Report) -> Result<(), StoreError> {
+    let mut from = 0;
+    loop {
+        let mut lot = Lot::read(store, from, most, report)?;
+        lot.look_for_entries(store, report)?;
+        lot.look_for_counts(store, report)?;
+        lot.report(report);
+        match lot.to {
+            Some(to) => from = to,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// The messages from one number on, up to that of the first one of the next lot.
+struct Lot {
+    from: u64,
+    /// `None`: these are the last.
+    to: Option<u64>,
+    /// In the order of their numbers.
+    messages: Vec<Had>,
+}
+
+/// A message, and who has it.
+struct Had {
+    number: u64,
+    /// How many entries it has.
+    entries: u32,
+    /// How many are counted.
+    counted: Option<u32>,
+}
+
+impl Lot {
+    fn read(store: &RedbStore, from: u64, most: usize, report: &mut Report) -> Result<Lot, StoreError> {
+        let mut lot = Lot { from, to: None, messages: Vec::new() };
+        each(store, Table::Messages, lot.range(), |row: Result<Message, String>| {
+            match row {
+                Err(fault) => report.fault(fault),
+                Ok(Message { number, .. }) if lot.messages.len() == most => {
+                    lot.to = Some(number);
+                    return ControlFlow::Break(());
+                }
+                Ok(Message { number, .. }) => lot.messages.push(Had { number, entries: 0, counted: None }),
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(lot)
+    }
+
+    fn look_for_entries(&mut self, store: &RedbStore, report: &mut Report) -> Result<(), StoreError> {
+        each(store, Table::Boxes, Range::prefix(&[]), |row: Result<Entry, String>| {
+            match row {
+                // Each lot meets it.
+                Err(fault) if self.from == 0 => report.fault(fault),
+                Ok(Entry { user, side, number, .. }) if self.covers(number) => match self.find(number) {
+                    Some(message) => message.entries += 1,
+                    None => {
+                        let (table, message) = (Table::Boxes.name(), id_of(number));
+                        report.fault(format!("{table} {user} {side:?}: the message {message} is not there"));
+                    }
+                },
+                Ok(_) | Err(_) => {}
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn look_for_counts(&mut self, store: &RedbStore, report: &mut Report) -> Result<(), StoreError> {
+        each(store, Table::Copies, self.range(), |row: Result<Copies, String>| {
+            match row {
+                Err(fault) => report.fault(fault),
+                Ok(Copies { number, count }) => match self.find(number) {
+                    Some(message) => message.counted = Some(count),
+                    None => {
+                        report.fault(format!("{} {}: the message is not there", Table::Copies.name(), id_of(number)))
+                    }
+                },
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn report(&self, report: &mut Report) {
+        for Had { number, entries, counted } in &self.messages {
+            let place = format!("{} {}", Table::Messages.name(), id_of(*number));
+            if *entries == 0 {
+                report.fault(format!("{place}: nobody has it"));
+            }
+            if *counted != Some(*entries) {
+                let said = counted.map_or("nothing".to_owned(), |counted| counted.to_string());
+                report.fault(format!("{place}: it is in {entries} boxes, and {} says {said}", Table::Copies.name()));
+            }
+        }
+    }
+
+    fn covers(&self, number: u64) -> bool {
+        number >= self.from && self.to.is_none_or(|to| number < to)
+    }
+
+    fn find(&mut self, number: u64) -> Option<&mut Had> {
+        let place = self.messages.binary_search_by_key(&number, |message| message.number).ok()?;
+        self.messages.get_mut(place)
+    }
+
+    /// Where rows of theirs are that lie by number.
+    fn range(&self) -> Range {
+        let key = |number: u64| Bytes::copy_from_slice(&number.to_be_bytes());
+        let from = if self.from == 0 { Bytes::new() } else { key(self.from) };
+        Range { from, to: self.to.map(key) }
+    }
+}
+
+/// Calls `row` with every row of a part of a table, or what is wrong with it, until it breaks.
+fn each<R: Row>(
+    store: &RedbStore,
+    table: Table,
+    range: Range,
+    mut row: impl FnMut(Result<R, String>) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    store.for_each_in(View::Committed, table, range, |key, value| {
+        let place = || format!("{} {}", table.name(), key.escape_ascii());
+        row(match decode_value::<R>(R::FORMAT, value) {
+            Ok(found) if found.place().key == *key => Ok(found),
+            Ok(_) => Err(format!("{}: the row stands under another key", place())),
+            Err(error) => Err(format!("{}: {error}", place())),
+        })
+    })?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Messages, boxes and counts.
+
+use super::*;
+use crate::check::messages::check;
+use crate::messages::{Copies, Entry, Message, Priority, Side};
+
+/// A message that ada has sent to bob.
+fn message(number: u64) -> (Message, [Entry; 2], Copies) {
+    let sent = Message {
+        number,
+        subject: "Ferry".into(),
+        body: String::new(),
+        sender: "ada".into(),
+        recipients: vec!["bob".into()],
+        sent_ms: 1,
+        priority: Priority::Normal,
+        attachments: Vec::new(),
+    };
+    let entry = |user: &str, side| Entry { user: user.into(), side, number, sent_ms: 1, read: false };
+    (sent, [entry("ada", Side::Outbox), entry("bob", Side::Inbox)], Copies { number, count: 2 })
+}
+
+/// All of that of the messages 3 to 9.
+fn with_messages() -> Ground {
+    let (ground, mut changes) = (Ground::new(), Vec::new());
+    for number in 3..10 {
+        let (sent, entries, copies) = message(number);
+        add(&sent, &mut changes);
+        entries.iter().for_each(|entry| add(entry, &mut changes));
+        add(&copies, &mut changes);
+    }
+    ground.write(changes);
+    ground
+}
+
+#[test]
+fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whichever_lot() {
+    type Damage = fn(&Ground, u64);
+    let damages: [(Damage, &[&str]); 7] = [
+        (|_, _| (), &[]),
+        (|ground, number| ground.set(message(number).1[0].place(), None), &["it is in 1 boxes, and copies/1 says 2"]),
+        (|ground, number| ground.put(&Copies { number, count: 1 }), &["it is in 2 boxes, and copies/1 says 1"]),
+        (|ground, number| ground.set(Copies::key(number), None), &["it is in 2 boxes, and copies/1 says nothing"]),
+        // As two removals left it that were counted for one box.
+        (
+            |ground, number| {
+                [Message::key(number), Copies::key(number)].into_iter().for_each(|key| ground.set(key, None));
+                ground.set(message(number).1[1].place(), None);
+            },
+            &["ada Outbox: the message"],
+        ),
+        (
+            |ground, number| message(number).1.iter().for_each(|entry| ground.set(entry.place(), None)),
+            &["nobody has it", "it is in 0 boxes, and copies/1 says 2"],
+        ),
+        (
+            |ground, number| {
+                ground.set(Message::key(number), None);
+                ground.set(message(number).1[0].place(), Some(Bytes::from_static(b"\x01nonsense")));
+                ground.set(message(number).1[1].place(), None);
+            },
+            &["boxes/1 ada", "copies/1 "],
+        ),
+    ];
+    for (damage, sayings) in damages {
+        for number in [3, 5, 9] {
+            let ground = with_messages();
+            damage(&ground, number);
+            for most in [1, 2, 3, 7, 100] {
+                let mut report = Report::default();
+                check(&ground.store, most, &mut report).unwrap();
+                let found = sayings.iter().all(|saying| report.faults.iter().any(|fault| fault.contains(saying)));
+                assert!(found && report.faults.len() == sayings.len(), "{number}, by {most}: {:?}", report.faults);
+            }
+            assert_eq!(ground.faults().len(), sayings.len(), "the check asks for it");
+        }
+    }
+}
+
+#[test]
+fn an_entry_and_a_count_without_any_message_are_found() {
+    let ground = Ground::new();
+    let (_, entries, copies) = message(3);
+    ground.put(&entries[1]);
+    ground.put(&copies);
+    ground.one_fault(&["boxes/1 bob Inbox", "is not there"]);
+    ground.one_fault(&["copies/1 ", "is not there"]);
+}
