@@ -73,7 +73,7 @@ impl Messages {
         self.relay.as_ref()
     }
 
-    /// Entries of a box, the newest first: as many as a box may have.
+    /// Entries of a box whose messages are there, the newest first: as many as a box may have.
     ///
     /// # Errors
     /// What the store says.
@@ -84,7 +84,11 @@ impl Messages {
             let most = CHUNK.min(self.bounds.per_box - entries.len());
             let rows = self.scan(Table::Boxes, &range, most, true)?;
             for (_, row) in &rows {
-                entries.push(read::<Entry>(row)?);
+                let entry = read::<Entry>(row)?;
+                if self.is_there(entry.number)? {
+                    entries.push(entry);
+                }
+                way.now_and_then().await;
             }
             match rows.last() {
                 Some((last, _)) if rows.len() == most && entries.len() < self.bounds.per_box => {
@@ -92,8 +96,14 @@ impl Messages {
                 }
                 _ => return Ok(entries),
             }
-            way.now_and_then().await;
         }
+    }
+
+    /// Whether there is that message. Its count says so, which is short where a message may be long.
+    fn is_there(&self, number: u64) -> Result<bool> {
+        let place = Copies::key(number);
+        // Versions before did not count.
+        Ok(self.repository.row::<Copies>(place.table, &place.key)?.is_some() || self.message(number)?.is_some())
     }
 
     /// A message; `None` once it is gone.
@@ -155,7 +165,7 @@ impl Messages {
         self.sent_bytes.store(0, Ordering::Relaxed);
         let old_ms = now_ms.saturating_sub(self.bounds.keep_days.saturating_mul(24 * 60 * 60 * 1000));
         let mut count = self.sweep_boxes(old_ms).await?;
-        let old = |message: &Message| message.sent_ms < old_ms;
+        let old = |message: &Message| Ok(message.sent_ms < old_ms);
         let counts = |_: &Turn<'_>, gone: &[Message]| {
             let of = |message: &Message| Copies::key(message.number);
             Ok(gone.iter().map(of).map(|Key { table, key }| Change { table, key, value: None }).collect())
@@ -169,10 +179,14 @@ impl Messages {
         // From the newest entry of each box on; a box is what entries in a row have in common.
         let (mut of, mut place) = (None::<(Text, Side)>, 0);
         let too_much = |entry: &Entry| {
+            // Versions before have left such entries.
+            if !self.is_there(entry.number)? {
+                return Ok(true);
+            }
             let own = (entry.user.clone(), entry.side);
             place = if of.as_ref() == Some(&own) { place + 1 } else { 1 };
             of = Some(own);
-            place > self.bounds.per_box || entry.sent_ms < old_ms
+            Ok(place > self.bounds.per_box || entry.sent_ms < old_ms)
         };
         let with_messages = |turn: &Turn<'_>, gone: &[Entry]| {
             let mut counts = BTreeMap::new();
@@ -186,7 +200,7 @@ impl Messages {
     async fn sweep_rows<R: Row>(
         &self,
         table: Table,
-        mut goes: impl FnMut(&R) -> bool,
+        mut goes: impl FnMut(&R) -> Result<bool>,
         beside: impl Fn(&Turn<'_>, &[R]) -> Result<Vec<Change>>,
     ) -> Result<usize> {
         let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, GiveWay::new());
@@ -197,7 +211,7 @@ impl Messages {
             for (key, row) in &rows {
                 way.now_and_then().await;
                 let row = read::<R>(row)?;
-                if goes(&row) {
+                if goes(&row)? {
                     changes.push(Change { table, key: key.clone(), value: None });
                     gone.push(row);
                 }

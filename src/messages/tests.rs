@@ -225,6 +225,27 @@ fn a_change_that_is_refused_or_fails_keeps_nobody_waiting() {
     });
 }
 
+/// As versions before could leave them.
+#[test]
+fn an_entry_without_its_message_is_not_counted_and_is_swept() {
+    run(async {
+        let house = House::new().await;
+        let (lost, uncounted) = (house.send("lost").await, house.send("uncounted").await);
+        house.send("kept").await;
+        let places = [Message::key(lost.number), Copies::key(lost.number), Copies::key(uncounted.number)];
+        let gone = |Key { table, key }| Change { table, key, value: None };
+        house.messages.repository.commit(|set| set.changes = places.map(gone).into()).await.unwrap();
+        let numbers = async |user, side| {
+            let entries = house.messages.entries(user, side).await.unwrap();
+            entries.iter().map(|entry| entry.number == lost.number).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers("ada", Side::Outbox).await, [false, false]);
+        assert_eq!(numbers("bob", Side::Inbox).await, [false, false]);
+        assert_eq!(house.messages.sweep().await.unwrap(), 2);
+        assert_eq!((house.rows(Table::Boxes), house.rows(Table::Messages)), (4, 2));
+    });
+}
+
 #[test]
 fn users_whose_names_begin_alike_have_boxes_of_their_own() {
     run(async {
