@@ -4,6 +4,7 @@
 //! ask while it is being made get the next one together, so what each gets was begun after they asked. And no more than a part of
 //! the time goes into it: between two of them it rests.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ const LONGEST_REST: Duration = Duration::from_millis(100);
 pub struct Shared {
     /// How many were begun.
     begun: AtomicU64,
-    last: Mutex<Last>,
+    last: Arc<Mutex<Last>>,
 }
 
 #[derive(Default)]
@@ -47,7 +48,7 @@ impl Shared {
     /// When `make` does.
     pub async fn made(&self, make: impl FnOnce() -> String + Send + 'static) -> Result<Bytes> {
         let before = self.begun.load(Ordering::SeqCst);
-        let mut last = self.last.lock().await;
+        let mut last = self.last.clone().lock_owned().await;
         if last.number > before {
             return Ok(last.text.clone());
         }
@@ -55,18 +56,23 @@ impl Shared {
             tokio::time::sleep_until(rested).await;
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let begun = Instant::now();
-        let text = Bytes::from(aside(make).await?);
-        let rested = Instant::now() + (begun.elapsed() * REST).min(LONGEST_REST);
-        *last = Last { number, text: text.clone(), rested: Some(rested) };
-        Ok(text)
+        // What has begun is carried to its end, and then it rests, also if nobody waits for it any more: else whoever asks and goes away
+        // again and again would have it made at all times.
+        let work = move || {
+            let begun = Instant::now();
+            let text = Bytes::from(make());
+            let rested = Instant::now() + (begun.elapsed() * REST).min(LONGEST_REST);
+            *last = Last { number, text: text.clone(), rested: Some(rested) };
+            text
+        };
+        aside(work).await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+    use std::sync::mpsc;
 
     use futures_util::FutureExt;
     use futures_util::future::join_all;
@@ -99,5 +105,34 @@ mod tests {
             assert!(gone.now_or_never().is_none());
         }
         assert_eq!(shared.made(|| "there".to_owned()).await.unwrap(), "there");
+    }
+
+    /// Clients that went away at once had it made on all cores.
+    #[tokio::test]
+    async fn the_next_is_not_begun_before_one_ends_whose_asker_has_gone() {
+        let (shared, ended) = (Shared::default(), Arc::new(AtomicBool::new(false)));
+        let ((begin, begun), (end, wait)) = (mpsc::channel(), mpsc::channel());
+        let ends = ended.clone();
+        let make = move || {
+            begin.send(()).expect("the test waits");
+            wait.recv().expect("the test says so");
+            ends.store(true, Ordering::SeqCst);
+            "gone".to_owned()
+        };
+        {
+            let mut gone = std::pin::pin!(shared.made(make));
+            while begun.try_recv().is_err() {
+                assert!(gone.as_mut().now_or_never().is_none());
+                tokio::task::yield_now().await;
+            }
+        }
+        let mut next = std::pin::pin!(shared.made(move || ended.load(Ordering::SeqCst).to_string()));
+        for _ in 0..20 {
+            assert!(next.as_mut().now_or_never().is_none(), "it was made beside another");
+            // What was begun before has had a thread by then.
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+        }
+        end.send(()).expect("it waits");
+        assert_eq!(next.await.unwrap(), "true");
     }
 }
