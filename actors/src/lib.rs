@@ -1,6 +1,6 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
+//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
 //! [`joint`] ← [`folder`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
 //! [`topic_plan`], [`bundle`], [`web_container`]) ←
 //! [`correlate`], [`metadata`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
@@ -14,6 +14,7 @@ pub mod command;
 pub mod correlate;
 pub mod document;
 pub mod drawer;
+pub mod ends;
 pub mod error;
 pub mod expect;
 pub mod families;

@@ -158,12 +158,15 @@ impl Messages {
     /// What the store says.
     pub async fn sweep(&self) -> Result<usize> {
         let now_ms = self.repository.clock().now_ms();
-        let is_time = now_ms >= self.swept_ms.load(Ordering::Relaxed).saturating_add(SWEEP_MS);
+        // The clock may have been set back meanwhile.
+        let is_time = now_ms.abs_diff(self.swept_ms.load(Ordering::Relaxed)) >= SWEEP_MS;
         if !is_time && self.sent_bytes.load(Ordering::Relaxed) < SWEEP_BYTES {
             return Ok(0);
         }
         self.sent_bytes.store(0, Ordering::Relaxed);
-        let old_ms = now_ms.saturating_sub(self.bounds.keep_days.saturating_mul(24 * 60 * 60 * 1000));
+        let kept_ms = self.bounds.keep_days.saturating_mul(24 * 60 * 60 * 1000);
+        // None is old while the clock may be wrong.
+        let old_ms = self.repository.ends().now().map_or(0, |now| now.ms().saturating_sub(kept_ms));
         let mut count = self.sweep_boxes(old_ms).await?;
         let old = |message: &Message| Ok(message.sent_ms < old_ms);
         let counts = |_: &Turn<'_>, gone: &[Message]| {

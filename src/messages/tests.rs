@@ -109,6 +109,23 @@ fn what_is_kept_for_long_enough_goes_and_the_rest_stays() {
     });
 }
 
+#[test]
+fn a_clock_that_leaps_ends_no_message_before_it_is_believed() {
+    run(async {
+        let house = House::new().await;
+        house.send("kept").await;
+        assert_eq!(house.messages.sweep().await.unwrap(), 0);
+        let then = house.messages.repository.clock().now_ms();
+        house.clock.set(then + (DAY * 100).as_millis() as u64);
+        assert_eq!(house.messages.sweep().await.unwrap(), 0);
+        house.clock.set(then);
+        assert_eq!(house.messages.sweep().await.unwrap(), 0);
+        assert_eq!(house.subjects("bob", Side::Inbox).await, ["kept"]);
+        house.clock.advance(DAY * 31);
+        assert_eq!(house.messages.sweep().await.unwrap(), 2, "it is looked for again although the clock was ahead");
+    });
+}
+
 /// Messages that were sent and removed at once filled the disk until they were old.
 #[test]
 fn a_message_goes_with_the_last_who_has_it() {

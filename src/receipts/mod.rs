@@ -433,9 +433,9 @@ impl Receipts {
         self.repository.commit(|set| set.changes = changes).await
     }
 
-    /// Receipts of that time and before do not count any more; `None` while the clock is younger than that.
+    /// Receipts of that time and before do not count any more; `None` while the clock is younger than that, or may be wrong.
     fn due_ms(&self) -> Option<u64> {
-        self.repository.clock().now_ms().checked_sub(self.keep_ms)
+        self.repository.ends().now()?.ms().checked_sub(self.keep_ms)
     }
 
     /// A page of a range.

@@ -288,6 +288,24 @@ fn an_old_receipt_counts_for_nothing_before_it_is_swept() {
     });
 }
 
+/// A call sent again was carried out a second time.
+#[test]
+fn a_clock_that_leaps_ends_no_receipt_before_it_is_believed() {
+    run(|world| async move {
+        let claim = world.claim("key");
+        world.identify(&claim, "body").await.unwrap();
+        world.receipts.keep(&claim, response("reply"));
+        drop(claim);
+        world.until_kept().await;
+        assert_eq!(world.receipts.sweep().await, Ok(0));
+        world.clock.set(world.repository.clock().now_ms() + 100 * DAY * 1000);
+        assert_eq!(world.receipts.sweep().await, Ok(0));
+        assert!(world.identify(&world.claim("key"), "body").await.unwrap().is_some(), "it is told its reply");
+        world.clock.advance(Duration::from_secs(60 * 60));
+        assert_eq!(world.receipts.sweep().await, Ok(1));
+    });
+}
+
 #[test]
 fn a_sweep_removes_all_that_is_old_whatever_its_size_and_nothing_that_is_not() {
     run(|world| async move {

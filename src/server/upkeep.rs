@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use stet_actors::command::Who;
+use stet_actors::ends::EndTime;
 use stet_actors::error::{Code, Error};
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::{Purge, entries_of_bin};
@@ -91,6 +92,8 @@ async fn maintain(app: Arc<App>) {
     let mut turns = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
     loop {
         turns.tick().await;
+        // A clock that leaps is seen although nothing is to end.
+        app.repository.ends().now();
         each_of([
             ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
             ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
@@ -198,9 +201,9 @@ async fn purge(app: Arc<App>, repository: Repository) {
     let mut turns = tokio::time::interval(PURGES);
     loop {
         turns.tick().await;
-        let before = repository.clock().now_s().saturating_sub(seconds);
+        let Some(now) = repository.ends().now() else { continue };
         for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
-            match purged(&repository, database, before).await {
+            match purged(&repository, database, (now, seconds)).await {
                 Ok(0) => {}
                 Ok(entries) => tracing::info!(%database, entries, "old entries of the recycle bin are destroyed"),
                 Err(error) => tracing::warn!(%database, %error, "the recycle bin could not be purged"),
@@ -209,9 +212,14 @@ async fn purge(app: Arc<App>, repository: Repository) {
     }
 }
 
-/// Destroys the entries that were discarded before a time; one that can't be is logged, and does not hold up the others. Returns how many
-/// there were.
-async fn purged(repository: &Repository, database: DatabaseId, before: u64) -> Result<usize, Error> {
+/// Destroys the entries that have lain there for longer than so many seconds; one that can't be is logged, and does not hold up the
+/// others. Returns how many there were.
+async fn purged(
+    repository: &Repository,
+    database: DatabaseId,
+    (now, seconds): (EndTime, u64),
+) -> Result<usize, Error> {
+    let before = now.s().saturating_sub(seconds);
     let (mut after, mut count) = (None::<Bytes>, 0);
     loop {
         let page = entries_of_bin(repository.look(), View::Committed, database, after.as_deref(), (PAGE, false));
@@ -301,15 +309,15 @@ mod tests {
         for object in [old, back, folder] {
             discard(object).await;
         }
-        let then = repository.clock().now_s();
         clock.advance(std::time::Duration::from_secs(1000));
         let (new, kept) = (make("new", &[]).await, make("kept", &[]).await);
         discard(new).await;
         let restore =
             Restore { object: back, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         repository.joint(restore, Request::by(Who::system())).await.expect("it comes back");
-        assert_eq!(purged(&repository, database, then).await, Ok(0), "not at that very moment");
-        assert_eq!(purged(&repository, database, then + 1).await, Ok(2));
+        let now = || repository.ends().now().expect("the clock is right");
+        assert_eq!(purged(&repository, database, (now(), 1000)).await, Ok(0), "not at that very moment");
+        assert_eq!(purged(&repository, database, (now(), 999)).await, Ok(2));
         for gone in [old, folder, inner] {
             assert_eq!(repository.any_record(gone), Ok(None));
         }
@@ -318,8 +326,9 @@ mod tests {
         }
         let late = Purge { object: back, before: u64::MAX };
         assert_eq!(repository.joint(late, Request::by(Who::system())).await, Ok(false), "it was restored");
-        assert_eq!(purged(&repository, database, u64::MAX).await, Ok(1));
-        assert_eq!(purged(&repository, database, u64::MAX).await, Ok(0));
+        clock.advance(std::time::Duration::from_secs(1));
+        assert_eq!(purged(&repository, database, (now(), 0)).await, Ok(1));
+        assert_eq!(purged(&repository, database, (now(), 0)).await, Ok(0));
     }
 
     #[actix_web::test]

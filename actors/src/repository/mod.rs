@@ -17,6 +17,7 @@ pub use self::reader::Reader;
 use crate::cache::Origin;
 use crate::clock::Clock;
 use crate::command::{Command, Numbers, Who};
+use crate::ends::Ends;
 use crate::error::Result;
 use crate::expect::Expect;
 use crate::families::Families;
@@ -96,7 +97,8 @@ impl Repository {
         let remains = Arc::new(Remains::new(interrupted));
         let steps = RwLock::default();
         let (bytes, going_on) = (Arc::default(), remains.clone());
-        let shared = Shared { store, clock, numbers, options, admission, steps, remains: going_on, bytes };
+        let ends = store.ends().unwrap_or_else(|| Arc::new(Ends::by(clock.clone())));
+        let shared = Shared { store, clock, ends, numbers, options, admission, steps, remains: going_on, bytes };
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let registry = Arc::new(Registry::new(families, Arc::new(shared), handles));
         // There is at least one, and none has ended.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
+use crate::ends::Ends;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::folder::{self, walk};
@@ -287,5 +288,10 @@ impl Reader {
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.registry.shared().clock
+    }
+
+    /// The clock that things end by.
+    pub fn ends(&self) -> &Arc<Ends> {
+        &self.registry.shared().ends
     }
 }

@@ -74,6 +74,7 @@ use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
 use crate::command::Subtrees;
+use crate::ends::Ends;
 use crate::error::{Code, Error};
 use crate::store::{Store, StoreError};
 
@@ -81,6 +82,7 @@ use crate::store::{Store, StoreError};
 pub(crate) struct Shared {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
+    pub ends: Arc<Ends>,
     pub numbers: Arc<NumberMill>,
     pub options: RuntimeOptions,
     /// Admission overall.

@@ -1,6 +1,7 @@
 //! A store in memory, for tests: it gives the same promise within one process, and does at each step what the test says.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use super::{
     Backlog, ChangeSet, Epoch, Event, EventId, EventLog, Health, Look, Passage, Range, Refusal, Resumed, Seq, Store,
     StoreError, Table, Times, View, Way, encode_value,
 };
+use crate::ends::Ends;
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
 
@@ -283,6 +285,10 @@ impl Store for MemoryStore {
 
     fn is_certain(&self) -> bool {
         !self.uncertain.load(Ordering::SeqCst)
+    }
+
+    fn ends(&self) -> Option<Arc<Ends>> {
+        None
     }
 
     fn backlog(&self) -> Backlog {

@@ -23,9 +23,11 @@ mod table;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::ends::Ends;
 use crate::trace::Trace;
 
 pub use self::event::{Event, EventId, EventLog, Logged, Passage, Resumed, Room, Times, Way, loid_key};
@@ -246,6 +248,9 @@ pub trait Store: Look + EventLog + 'static {
     fn is_certain(&self) -> bool {
         true
     }
+
+    /// The clock that what is stored ends by, and what the store knows of earlier times; `None`: it knows of none.
+    fn ends(&self) -> Option<Arc<Ends>>;
 
     /// What waits for the disk; nothing, where there is none.
     fn backlog(&self) -> Backlog {

@@ -8,6 +8,7 @@ use super::{
     Backlog, ChangeSet, Epoch, Event, EventLog, Health, Look, Passage, Range, Refusal, Resumed, Seq, Store, StoreError,
     Table, Times, View, Way,
 };
+use crate::ends::Ends;
 use crate::id::Loid;
 
 /// Hears of committed changes.
@@ -103,6 +104,10 @@ impl<S: Store + ?Sized> Store for Observed<S> {
 
     fn is_certain(&self) -> bool {
         self.store.is_certain()
+    }
+
+    fn ends(&self) -> Option<Arc<Ends>> {
+        self.store.ends()
     }
 
     fn backlog(&self) -> Backlog {

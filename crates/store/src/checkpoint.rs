@@ -21,16 +21,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use redb::{Database, Durability as Commit};
+use stet_actors::ends::Ends;
 use stet_actors::store::{Seq, Table};
 
 use super::backend::DiskError;
 use super::lease::{Kept, Lease};
 use super::log::{self, Folded, Packing, Trim};
-use super::options::{Durability, StoreOptions};
+use super::options::{DAY_MS, Durability, StoreOptions};
 use super::overlay::Overlay;
 use super::reader::Snapshot;
 use super::shared::Shared;
-use super::tables::{self, FOLDED, META, RedbError, failure};
+use super::tables::{self, BELIEVED, FOLDED, META, RedbError, failure};
 
 /// The first pause after a failure; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -41,6 +42,9 @@ const LAST_ATTEMPTS: u32 = 3;
 
 /// How often is looked for events that are past their time while nothing changes, in milliseconds.
 const IDLE_MS: u64 = 60 * 60 * 1000;
+
+/// So long after the time that the tables have noted another is, in milliseconds, although nothing changes.
+const NOTED_MS: u64 = DAY_MS / 2;
 
 /// `state.redb`, open for writing.
 pub(super) struct State {
@@ -98,14 +102,15 @@ impl State {
         Snapshot::take_with(db, &lease)
     }
 
-    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables. Returns the number of rows, and what
-    /// became of events.
+    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables; with `ending`, takes out the events whose
+    /// time is over. Returns the number of rows, and what became of events.
     pub fn fold(
         &self,
         overlay: &Overlay,
         folded: Seq,
         commit: Commit,
-        (trim, options, packing): (&mut Trim, &StoreOptions, &Packing),
+        packing: &Packing,
+        ending: Option<(&mut Trim, &StoreOptions, &Ends)>,
     ) -> Result<(usize, Folded), RedbError> {
         let mut transaction = self.db()?.begin_write().map_err(failure)?;
         transaction.set_durability(commit).map_err(failure)?;
@@ -123,8 +128,16 @@ impl State {
             written += rows.len();
         }
         log::fold(&transaction, overlay.frozen_events(), packing)?;
-        let events = trim.run(options, &transaction)?;
-        transaction.open_table(META).map_err(failure)?.insert(FOLDED, folded).map_err(failure)?;
+        let mut events = Folded::default();
+        let mut meta = transaction.open_table(META).map_err(failure)?;
+        meta.insert(FOLDED, folded).map_err(failure)?;
+        if let Some((trim, options, ends)) = ending {
+            events = trim.run(options, ends, &transaction)?;
+            if let Some(last_ms) = ends.last_ms() {
+                meta.insert(BELIEVED, last_ms).map_err(failure)?;
+            }
+        }
+        drop(meta);
         transaction.commit().map_err(failure)?;
         Ok((written, events))
     }
@@ -146,6 +159,8 @@ pub(super) struct Checkpointer {
     trim: Trim,
     /// When events that are past their time were last removed, or looked for, in epoch milliseconds.
     looked_ms: Option<u64>,
+    /// What the tables know of when the clock was last believed.
+    noted_ms: Option<u64>,
     /// Before that the tables are not opened anew because readers ask for it.
     reopens_at: Instant,
 }
@@ -153,7 +168,8 @@ pub(super) struct Checkpointer {
 impl Checkpointer {
     pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
         let (trim, reopens_at) = (Trim::default(), Instant::now());
-        Checkpointer { shared, state, frozen: None, trim, looked_ms: None, reopens_at }
+        let noted_ms = shared.ends.last_ms();
+        Checkpointer { shared, state, frozen: None, trim, looked_ms: None, noted_ms, reopens_at }
     }
 
     /// Runs until the store is closed.
@@ -225,8 +241,8 @@ impl Checkpointer {
             Durability::None if !last => Commit::None,
             _ => Commit::Immediate,
         };
-        let outcome =
-            self.state.fold(&self.shared.overlay, folded, commit, (&mut self.trim, options, &Packing::of(options)));
+        let ending = Some((&mut self.trim, options, &*self.shared.ends));
+        let outcome = self.state.fold(&self.shared.overlay, folded, commit, &Packing::of(options), ending);
         let outcome = outcome.and_then(|counts| Ok((counts, self.state.snapshot()?)));
         let ((rows, Folded { trimmed, packed, removed }), snapshot) = match outcome {
             Ok(outcome) => outcome,
@@ -241,6 +257,7 @@ impl Checkpointer {
         if let Some(packed) = packed {
             self.shared.overlay.log.let_go(packed, removed);
         }
+        self.noted_ms = self.shared.ends.last_ms();
         // There may be more than one checkpoint removes.
         self.looked_ms = Some(options.clock.now_ms()).filter(|_| trimmed == 0);
         if let Some((_, journaled)) = self.frozen.take() {
@@ -264,12 +281,19 @@ impl Checkpointer {
         }
         // A look that fails has been one: it would be repeated, and the tables opened anew, for as long as nothing changes.
         self.looked_ms = Some(now_ms);
-        let past = log::is_past(self.state.db()?, options)?;
+        let past = log::is_past(self.state.db()?, options, &self.shared.ends)?;
         if past {
             // One from the future, which was passed over, may be old by now.
             self.trim = Trim::default();
         }
-        Ok(past)
+        Ok(past || self.is_to_be_noted())
+    }
+
+    /// Whether the tables should know of a later time at which the clock was believed: a server that nobody uses is not to wait at its
+    /// next start as if it had stood still.
+    fn is_to_be_noted(&self) -> bool {
+        let last_ms = self.shared.ends.last_ms();
+        last_ms.is_some_and(|last_ms| self.noted_ms.is_none_or(|noted_ms| last_ms.abs_diff(noted_ms) >= NOTED_MS))
     }
 
     /// Freezes what has gathered, or nothing if `idle`, unless something is frozen already, and waits until all of it is decided.

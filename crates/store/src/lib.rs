@@ -52,6 +52,7 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use stet_actors::ends::Ends;
 use stet_actors::store::{
     Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View,
 };
@@ -221,6 +222,10 @@ impl Store for RedbStore {
 
     fn is_certain(&self) -> bool {
         self.shared.is_certain()
+    }
+
+    fn ends(&self) -> Option<Arc<Ends>> {
+        Some(self.shared.ends.clone())
     }
 
     fn backlog(&self) -> Backlog {

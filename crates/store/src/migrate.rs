@@ -19,7 +19,7 @@ use super::lease::{Kept, Lease};
 use super::log::{self, Packing};
 use super::options::OpenError;
 use super::record::Salt;
-use super::tables::{self, FOLDED, FORMAT, META, RedbError, SALT, failure};
+use super::tables::{self, BELIEVED, FOLDED, FORMAT, META, RedbError, SALT, failure};
 
 /// The format number before the first migration.
 pub(super) const BASE: u64 = 1;
@@ -121,6 +121,8 @@ pub(super) struct Head {
     pub folded: Seq,
     /// The salt of the journal that goes with it; `None` before there was one.
     pub salt: Option<Salt>,
+    /// What the clock said when it was last believed; `None` before that was noted.
+    pub believed_ms: Option<u64>,
 }
 
 impl Head {
@@ -176,7 +178,7 @@ pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, Open
         }
         None => {
             complete(db, Some(present)).map_err(io)?;
-            Ok(Head { format: present, folded: 0, salt: None })
+            Ok(Head { format: present, folded: 0, salt: None, believed_ms: None })
         }
     }
 }
@@ -250,7 +252,8 @@ pub(super) fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
         *number = meta.get(key).map_err(failure)?.map(|number| number.value());
     }
     let salt = if let [Some(first), Some(second)] = salt { Some(Salt::of([first, second])) } else { None };
-    Ok(Some(Head { format, folded, salt }))
+    let believed_ms = meta.get(BELIEVED).map_err(failure)?.map(|at| at.value());
+    Ok(Some(Head { format, folded, salt, believed_ms }))
 }
 
 /// Makes the tables that are missing and, in a new file, the head.

@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use redb::Durability as Commit;
+use stet_actors::ends::Ends;
 use stet_actors::store::Seq;
 
 use super::backend::{Backends, StoreFile};
 use super::checkpoint::{Checkpointer, State};
 use super::journal::{Found, Journal, Known};
 use super::lease::Kept;
-use super::log::{self, Packing, Trim};
+use super::log::{self, Packing};
 use super::migrate::{self, Migration};
 use super::options::{Durability, OpenError, StoreOptions};
 use super::overlay::Overlay;
@@ -72,7 +73,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
     if is_older || (!is_used && committed > folded) {
         let packing = if is_older { Packing::never() } else { Packing::of(&options) };
-        fold_all(&state, &overlay, committed, &options, &packing).map_err(io)?;
+        fold_all(&state, &overlay, committed, &packing).map_err(io)?;
         folded = committed;
     }
     if is_older {
@@ -89,7 +90,13 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     overlay.begin_log(unpacked, packed, folded);
     let snapshot = state.snapshot().map_err(io)?;
     let replayed = overlay.total().0;
-    let shared = Arc::new(Shared::new(options, overlay, snapshot, committed, folded));
+    let last_ms = match head.believed_ms {
+        Some(believed_ms) => Some(believed_ms),
+        // Of an older stet: the newest event will do.
+        None => log::newest_ms(state.db().map_err(io)?, &overlay.log).map_err(io)?,
+    };
+    let ends = Ends::since(options.clock.clone(), last_ms);
+    let shared = Arc::new(Shared::new((options, ends), overlay, snapshot, committed, folded));
     shared.fault(|_| ());
     shared.journaled.store(if committed > folded { journal.bytes() } else { 0 }, Ordering::Release);
     // What a server that was killed has left may be all that memory holds, whatever its limits were: then nothing is taken before it
@@ -116,16 +123,15 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     Err(OpenError::Corrupt(why.to_owned()))
 }
 
-/// Folds everything at once.
+/// Folds everything at once; nothing ends by that.
 pub(super) fn fold_all(
     state: &State,
     overlay: &Overlay,
     folded: Seq,
-    options: &StoreOptions,
     packing: &Packing,
 ) -> Result<(), RedbError> {
     overlay.freeze(folded);
-    state.fold(overlay, folded, Commit::Immediate, (&mut Trim::default(), options, packing))?;
+    state.fold(overlay, folded, Commit::Immediate, packing, None)?;
     overlay.drop_frozen();
     Ok(())
 }

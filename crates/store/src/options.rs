@@ -128,7 +128,7 @@ pub struct StoreOptions {
     /// Whether the checksum of every page of the tables is held against what is in it before anything else is done. It reads
     /// the whole file; a store that is opened without it notices damage only where redb itself does.
     pub verify: bool,
-    /// The time that retention is reckoned by.
+    /// The time: what ends by it asks [`Ends`](stet_actors::ends::Ends), which asks this one.
     pub clock: Arc<dyn Clock>,
     /// Opens the files.
     pub backends: Arc<dyn Backends>,

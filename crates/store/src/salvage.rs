@@ -70,7 +70,7 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
     let lease = kept.lease();
     let db = tables::open(&lease, options.cache_bytes).map_err(io)?;
     let state = State::new(kept, lease, db, options.cache_bytes);
-    fold_all(&state, &overlay, last, &options, &packing).map_err(io)?;
+    fold_all(&state, &overlay, last, &packing).map_err(io)?;
     drop(state);
 
     salvage.aside = backends.set_aside(StoreFile::Journal).map_err(failed)?;

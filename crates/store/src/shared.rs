@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, RwLock};
+use stet_actors::ends::Ends;
 use stet_actors::store::{Backlog, Change, Epoch, Health, Logged, Seq, StoreError, View};
 use stet_actors::trace::Trace;
 
@@ -102,6 +103,8 @@ pub(super) struct Faults {
 
 pub(super) struct Shared {
     pub options: StoreOptions,
+    /// The clock that things end by.
+    pub ends: Arc<Ends>,
     pub overlay: Overlay,
     pub gate: Mutex<Gate>,
     /// Wakes the writer; goes with the gate.
@@ -130,9 +133,16 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub fn new(options: StoreOptions, overlay: Overlay, snapshot: Snapshot, committed: Seq, folded: Seq) -> Shared {
+    pub fn new(
+        (options, ends): (StoreOptions, Ends),
+        overlay: Overlay,
+        snapshot: Snapshot,
+        committed: Seq,
+        folded: Seq,
+    ) -> Shared {
         Shared {
             options,
+            ends: Arc::new(ends),
             overlay,
             gate: Mutex::new(Gate {
                 phase: Phase::Open,

@@ -20,6 +20,9 @@ pub(super) const FORMAT: &str = "format";
 /// Key in [`META`]: every change set up to this number is in the tables.
 pub(super) const FOLDED: &str = "folded";
 
+/// Key in [`META`]: what the clock that things end by said when it was last believed, epoch milliseconds.
+pub(super) const BELIEVED: &str = "clock believed";
+
 /// Keys in [`META`]: the salt of the journal that goes with the tables, in two numbers.
 pub(super) const SALT: [&str; 2] = ["journal salt 1", "journal salt 2"];
 

@@ -43,7 +43,15 @@ impl Sessions {
     /// for each session of the last day, and the calls that need it are rare. One whose user can't be read counts as standing:
     /// that is no reason to end it, nor to keep anything of the others.
     pub(super) async fn standing(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
-        let now_ms = self.repository.clock().now_ms();
+        self.standing_at(self.repository.clock().now_ms(), wanted).await
+    }
+
+    /// The same at that time, epoch milliseconds.
+    pub(super) async fn standing_at(
+        &self,
+        now_ms: u64,
+        wanted: impl Fn(&Session) -> bool,
+    ) -> Result<Vec<Arc<LiveSession>>> {
         let mut found = Vec::new();
         let mut range = Range::prefix(&[]);
         loop {

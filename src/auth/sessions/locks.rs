@@ -44,6 +44,7 @@ impl Sessions {
     pub async fn release_locks(&self) -> Result<usize> {
         let mut released = 0;
         let mut range = Range::prefix(&[]);
+        let now_ms = self.ended_by_ms();
         // What is known of sessions. One that has ended does not come back; that one ends meanwhile, the next call finds.
         let (mut standing, mut over) = (HashSet::new(), HashSet::new());
         loop {
@@ -52,15 +53,14 @@ impl Sessions {
             range = range.after(&key_of_lock(last));
             if page.iter().any(|(session, _)| !standing.contains(session) && !over.contains(session)) {
                 // After the locks were read: whoever holds one of these was there by now, or has ended.
-                standing = self.standing(|_| true).await?.iter().map(|live| live.id().clone()).collect();
+                standing = self.standing_at(now_ms, |_| true).await?.iter().map(|live| live.id().clone()).collect();
                 over.extend(page.iter().map(|(session, _)| session).filter(|id| !standing.contains(*id)).cloned());
             }
-            let now_s = self.repository.clock().now_s();
             for (session, object) in page {
                 let ended = (!standing.contains(&session)).then_some(session);
                 let is_over = || {
                     let lock = self.repository.any_record(object)?.and_then(|record| record.lock);
-                    Ok::<bool, Error>(lock.is_some_and(|lock| ended.is_some() || lock.expires <= now_s))
+                    Ok::<bool, Error>(lock.is_some_and(|lock| ended.is_some() || lock.expires <= now_ms / 1000))
                 };
                 match is_over() {
                     Ok(true) => released += usize::from(self.release(object, ended).await),

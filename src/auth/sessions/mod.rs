@@ -48,6 +48,7 @@ mod sweep;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use stet_actors::ends::EndTime;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_actors::repository::Repository;
@@ -256,6 +257,12 @@ impl Sessions {
         }
         self.release_locks_of(live).await;
         Ok(true)
+    }
+
+    /// The time by which sessions and locks are taken away for good, epoch milliseconds: one before all others while the clock may be
+    /// wrong. Those that have ended by the clock count as none without that.
+    fn ended_by_ms(&self) -> u64 {
+        self.repository.ends().now().map_or(0, EndTime::ms)
     }
 
     /// Whether a session still is one.

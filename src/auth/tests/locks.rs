@@ -113,6 +113,28 @@ fn a_session_that_ends_gives_back_all_its_locks_however_many() {
     });
 }
 
+/// A clock that was wrong for a moment took all sessions, keys and locks away for good.
+#[test]
+fn a_clock_that_leaps_takes_neither_session_nor_lock_away_before_it_is_believed() {
+    run(async {
+        let server = Server::new().await;
+        let session = server.log_in().await;
+        let [object] = server.locked(&session).await;
+        assert_eq!((server.sessions.sweep().await, server.sessions.release_locks().await), (Ok(0), Ok(0)));
+        let then = server.clock.now_ms();
+        server.clock.set(then + 100 * 24 * 60 * 60 * 1000);
+        assert!(!server.is_good(&session), "who may do what goes by the clock as it is");
+        assert_eq!((server.sessions.sweep().await, server.sessions.release_locks().await), (Ok(0), Ok(0)));
+        server.clock.set(then);
+        assert!(server.is_good(&session) && server.is_locked(object));
+        server.clock.set(then + 100 * 24 * 60 * 60 * 1000);
+        assert_eq!(server.sessions.sweep().await, Ok(0));
+        server.clock.advance(60 * 60 * SECOND);
+        assert_eq!((server.sessions.sweep().await, server.sessions.release_locks().await), (Ok(1), Ok(1)));
+        assert!(!server.is_locked(object));
+    });
+}
+
 #[test]
 fn an_object_that_can_not_be_read_keeps_no_other_lock_from_ending() {
     run(async {

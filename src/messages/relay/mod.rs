@@ -225,7 +225,8 @@ impl Relay {
                 self.give_up_sending(outgoing, "what became of it could not be kept").await?;
                 continue;
             }
-            if now_ms >= outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000) {
+            let given_up_ms = outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000);
+            if self.repository.ends().now().is_some_and(|now| now.ms() >= given_up_ms) {
                 let addresses = std::mem::take(&mut outgoing.waiting);
                 tell(outgoing.number, Outcome::GivenUp, &addresses, "the relay has not taken it for too long");
                 self.save(&outgoing).await?;

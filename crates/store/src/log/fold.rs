@@ -4,9 +4,10 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
+use stet_actors::ends::{EndTime, Ends};
 use stet_actors::store::{EventId, Key, Logged, Segment, SegmentHead, Table};
 
-use super::SEGMENT_BYTES;
+use super::{SEGMENT_BYTES, Tail};
 use crate::options::{CheckpointOptions, DAY_MS, StoreOptions};
 use crate::tables::{self, FOLDED, META, RedbError, failure};
 
@@ -211,11 +212,18 @@ pub(crate) struct Trim {
 
 impl Trim {
     /// Removes the oldest segments, those of so many events as the options allow at a time, and one more.
-    pub fn run(&mut self, options: &StoreOptions, transaction: &WriteTransaction) -> Result<Folded, RedbError> {
+    pub fn run(
+        &mut self,
+        options: &StoreOptions,
+        ends: &Ends,
+        transaction: &WriteTransaction,
+    ) -> Result<Folded, RedbError> {
         let mut times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
         let mut folded = Folded { packed: last_of(&times)?, ..Folded::default() };
-        if let Some(kept_ms) = options.event_retention_ms {
-            let (now_ms, most) = (options.clock.now_ms(), options.checkpoint.trim);
+        if let Some(kept_ms) = options.event_retention_ms
+            && let Some(now) = ends.now()
+        {
+            let (now_ms, most) = (now.ms(), options.checkpoint.trim);
             self.look(&times, (now_ms.saturating_sub(kept_ms), now_ms), most)?;
             let mut gone = Vec::new();
             if let Some(old) = &self.old {
@@ -286,8 +294,7 @@ fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
 }
 
 /// Whether a checkpoint of nothing would pack events because they are old, or remove some that are past their retention.
-pub(crate) fn is_past(db: &Database, options: &StoreOptions) -> Result<bool, RedbError> {
-    let now_ms = options.clock.now_ms();
+pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Result<bool, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
     let first = rows.first().map_err(failure)?;
@@ -296,6 +303,7 @@ pub(crate) fn is_past(db: &Database, options: &StoreOptions) -> Result<bool, Red
         return Ok(true);
     }
     let Some(kept_ms) = options.event_retention_ms else { return Ok(false) };
+    let Some(now_ms) = ends.now().map(EndTime::ms) else { return Ok(false) };
     let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
     for row in times.iter().map_err(failure)? {
         match SegmentHead::read(row.map_err(failure)?.1.value()) {
@@ -306,6 +314,17 @@ pub(crate) fn is_past(db: &Database, options: &StoreOptions) -> Result<bool, Red
         }
     }
     Ok(false)
+}
+
+/// The time of the newest event: in memory, where all are that are in no segment, or in the last segment.
+pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbError> {
+    if let Some(newest_ms) = tail.newest_ms() {
+        return Ok(Some(newest_ms));
+    }
+    let transaction = db.begin_read().map_err(failure)?;
+    let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
+    let last = times.last().map_err(failure)?;
+    Ok(last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.to_ms)))
 }
 
 /// The events in rows, oldest first, and the last one that is in a segment: what memory begins with.

@@ -86,6 +86,11 @@ impl Tail {
         self.append(events);
     }
 
+    /// The time of the last one.
+    pub fn newest_ms(&self) -> Option<u64> {
+        self.0.lock().events.back().map(|event| event.at_ms)
+    }
+
     /// Takes in what was committed, behind all that is here.
     pub fn append(&self, events: impl IntoIterator<Item = Logged>) {
         let mut inner = self.0.lock();

@@ -1,6 +1,7 @@
 //! The log of events: against a plain list, over checkpoints, restarts and crashes; how long events are kept; those of an older stet.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
@@ -420,7 +421,7 @@ fn events_past_their_retention_go_although_nothing_changes() {
     };
     assert_eq!(counts(), [1, 2]);
     let syncs = disk.syncs();
-    clock.set(DAY_MS + 5 + HOUR_MS);
+    clock.advance(Duration::from_millis(5 + HOUR_MS));
     // It has looked, once it sleeps again.
     let looks = || {
         for _ in 0..2 {
@@ -430,13 +431,83 @@ fn events_past_their_retention_go_although_nothing_changes() {
     };
     looks();
     assert_eq!((counts(), disk.syncs()), ([1, 2], syncs), "nothing is written for nothing");
-    clock.set(2 * DAY_MS + 5);
+    clock.advance(Duration::from_millis(DAY_MS - HOUR_MS));
     idle("the last one is packed for its age", [0, 3]);
-    clock.set(11 * DAY_MS + 5);
+    clock.advance(Duration::from_millis(9 * DAY_MS));
     idle("those of two segments go, one after the other", [0, 1]);
-    clock.set(11 * DAY_MS + 6 + HOUR_MS);
+    clock.advance(Duration::from_millis(1 + HOUR_MS));
     idle("the last one goes", [0, 0]);
     assert_eq!(logged(&store), vec![]);
+}
+
+/// A machine whose clock is wrong until it has asked others for the time starts the server: within its first checkpoint all events were
+/// past their retention.
+#[test]
+fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_start_by_what_it_wrote() {
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+    let disk = Disk::new();
+    let then = 1_000 * DAY_MS;
+    let clock = Arc::new(ManualClock::at(then));
+    let start = || {
+        let mut options = packing(&disk, 1);
+        options.clock = clock.clone();
+        options.event_retention_ms = Some(30 * DAY_MS);
+        RedbStore::open(options).expect("the store opens")
+    };
+    let work = |store: &RedbStore, what: &str| {
+        commit(store, vec![put(Table::Marks, "something to fold", what)]);
+        checkpoint(store);
+    };
+    let times = |store: &RedbStore| logged(store).iter().map(|(_, event)| event.at_ms).collect::<Vec<_>>();
+    let store = start();
+    happen(&store, vec![event(1, 1, then)]);
+    work(&store, "well");
+    store.close();
+    let ahead = then + 100 * DAY_MS;
+    clock.set(ahead);
+    for (revision, told) in [(2, 1), (3, 2)] {
+        let store = start();
+        assert_eq!(times(&store).len(), told);
+        // What happens meanwhile has the wrong time, and makes the clock no more credible to the next start.
+        happen(&store, vec![event(1, revision, ahead)]);
+        work(&store, "ahead");
+        store.shared.checkpoint_due();
+        work(&store, "still ahead");
+        assert_eq!(times(&store)[0], then);
+        store.close();
+    }
+    clock.set(then + DAY_MS);
+    let store = start();
+    work(&store, "right again");
+    assert_eq!(times(&store), [then, ahead, ahead]);
+    // It leaps while the store is open.
+    clock.set(ahead);
+    work(&store, "leapt");
+    assert_eq!(times(&store)[0], then);
+    // So it has said for an hour, and nobody has set it right: the server may have stood still.
+    clock.advance(HOUR);
+    work(&store, "it is so");
+    assert_eq!(times(&store), [ahead, ahead]);
+    store.close();
+}
+
+/// A server that nobody uses would have to wait at its next start as one that stood still.
+#[test]
+fn that_the_clock_is_right_is_noted_although_nothing_changes() {
+    let disk = Disk::new();
+    let clock = Arc::new(ManualClock::at(1_000 * DAY_MS));
+    let mut options = packing(&disk, 1);
+    options.clock = clock.clone();
+    options.event_retention_ms = Some(30 * DAY_MS);
+    let store = RedbStore::open(options).expect("the store opens");
+    happen(&store, vec![event(1, 1, 1_000 * DAY_MS)]);
+    checkpoint(&store);
+    clock.advance(Duration::from_millis(DAY_MS));
+    let syncs = disk.syncs();
+    until("it is noted", || {
+        store.shared.checkpoint_due();
+        disk.syncs() > syncs
+    });
 }
 
 #[test]
