@@ -10,6 +10,7 @@ mod nodes;
 mod refused;
 #[cfg(test)]
 mod tests;
+mod weight;
 
 use std::any::Any;
 use std::fmt;
@@ -19,6 +20,7 @@ use xpath_eval::{EvaluationContext, Expr, Value, evaluate, parse};
 
 use self::nodes::{Nodes, Spent};
 use self::refused::refused;
+use self::weight::Price;
 use super::Limits;
 use super::edit::Tree;
 use super::error::XmlError;
@@ -116,6 +118,7 @@ pub struct Found {
 pub struct XPath {
     text: String,
     expression: Expr,
+    price: Price,
 }
 
 impl XPath {
@@ -151,7 +154,7 @@ impl XPath {
         if let Some(why) = refused(&expression) {
             return Err(XPathError::Expression(format!("`{shown}` is refused: {why}.")));
         }
-        Ok(XPath { text: text.to_owned(), expression })
+        Ok(XPath { text: text.to_owned(), price: Price::of(&expression), expression })
     }
 
     /// The nodes that it finds, in the order of the document.
@@ -161,7 +164,7 @@ impl XPath {
     pub fn find(&self, xml: &str, limits: &Limits, budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
         budget.read(xml)?;
         let tree = Tree::read(Some(xml), limits)?;
-        let nodes = Nodes::of(&tree, *budget);
+        let nodes = Nodes::of(&tree, *budget, self.price);
         let found = self.found(&nodes);
         *budget = nodes.left();
         let found = found?;
@@ -185,7 +188,7 @@ impl XPath {
         }
         budget.read(xml)?;
         let mut tree = Tree::read(Some(xml), limits)?;
-        let nodes = Nodes::of(&tree, *budget);
+        let nodes = Nodes::of(&tree, *budget, self.price);
         let found = self.found(&nodes);
         *budget = nodes.left();
         let found = found?;

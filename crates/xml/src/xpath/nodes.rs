@@ -7,6 +7,7 @@ use std::panic::resume_unwind;
 
 use xpath_eval::{ExpandedName, Node as XNode, NodeKind};
 
+use super::weight::Price;
 use super::{Budget, Found, Kind};
 use crate::edit::{Place, Tree, View};
 
@@ -21,6 +22,7 @@ pub(super) struct Nodes<'t, 'x> {
     tree: &'t Tree<'x>,
     nodes: Vec<Data>,
     budget: Cell<Budget>,
+    price: Price,
     /// See [`Nodes::siblings`].
     siblings: OnceCell<Vec<(u32, u32)>>,
 }
@@ -41,7 +43,7 @@ pub(super) struct Node<'n> {
 }
 
 impl<'t, 'x> Nodes<'t, 'x> {
-    pub(super) fn of(tree: &'t Tree<'x>, budget: Budget) -> Nodes<'t, 'x> {
+    pub(super) fn of(tree: &'t Tree<'x>, budget: Budget, price: Price) -> Nodes<'t, 'x> {
         let mut nodes = vec![Data { kind: NodeKind::Root, parent: 0, end: 0, place: Place::Document }];
         let mut open: Vec<u32> = vec![0];
         tree.walk(&mut |view| {
@@ -67,7 +69,7 @@ impl<'t, 'x> Nodes<'t, 'x> {
             }
         });
         nodes[0].end = nodes.len() as u32;
-        Nodes { tree, nodes, budget: Cell::new(budget), siblings: OnceCell::new() }
+        Nodes { tree, nodes, budget: Cell::new(budget), price, siblings: OnceCell::new() }
     }
 
     /// What is left of the budget.
@@ -78,7 +80,7 @@ impl<'t, 'x> Nodes<'t, 'x> {
     /// Counts looks and bytes; unwinds when there are no more.
     fn count(&self, looks: u64, bytes: u64) {
         let Budget { looks: looks_left, bytes: bytes_left } = self.budget.get();
-        let left = looks_left.checked_sub(looks).zip(bytes_left.checked_sub(bytes));
+        let left = looks_left.checked_sub(self.price.looks(looks)).zip(bytes_left.checked_sub(bytes));
         let Some((looks, bytes)) = left else {
             self.budget.set(Budget { looks: 0, bytes: 0 });
             resume_unwind(Box::new(Spent))

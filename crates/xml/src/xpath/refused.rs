@@ -48,7 +48,7 @@ fn call_refused(call: &FunctionCall) -> Option<String> {
     }
 }
 
-fn literal(expression: &Expr) -> Option<&str> {
+pub(super) fn literal(expression: &Expr) -> Option<&str> {
     match expression {
         Expr::Path(PathExpr::Filter(FilterExpr { primary: PrimaryExpr::Literal(text), predicates })) => {
             predicates.is_empty().then_some(text.as_str())
