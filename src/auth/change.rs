@@ -105,8 +105,8 @@ impl Changing<'_> {
                 }
                 tracing::warn!("a change is forced that leaves no administrator");
             }
-            let on_commit = directory.on_commit(turn);
-            Ok(Note { reply, changes: edits.changes(), deeds: edits.deeds(), on_commit })
+            let (on_commit, held) = (directory.on_commit(), Box::new(turn));
+            Ok(Note { reply, changes: edits.changes(), deeds: edits.deeds(), on_commit, held })
         };
         directory.repository.note(name, &self.request, noted).await
     }

@@ -243,14 +243,10 @@ impl Directory {
         self.turn.clone().lock_owned().await
     }
 
-    /// What is done when a change that was made in a turn is on disk.
-    pub(super) fn on_commit(&self, turn: OwnedMutexGuard<()>) -> Box<dyn FnOnce() + Send> {
+    /// What is done when a change is on disk.
+    pub(super) fn on_commit(&self) -> Box<dyn FnOnce() + Send> {
         let cache = self.cache.clone();
-        Box::new(move || {
-            cache.clear();
-            // Kept until here, even if the caller has gone: the next change must find this one on disk.
-            drop(turn);
-        })
+        Box::new(move || cache.clear())
     }
 }
 

@@ -105,7 +105,8 @@ impl Messages {
             }
         });
         let sent = Sent { number, bytes };
-        Ok(Note { reply: sent, changes, deeds: vec![(SEND, vec![id_of(number).to_string()])], on_commit })
+        let deeds = vec![(SEND, vec![id_of(number).to_string()])];
+        Ok(Note { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
     }
 
     /// What the mail relay is to take, if there is one, with addresses to send to and room for it.

@@ -54,6 +54,8 @@ pub struct Note<R> {
     pub deeds: Vec<(&'static str, Vec<String>)>,
     /// Called on the writer's thread when it is on disk, before anybody is answered; dropped if it fails. It must not block.
     pub on_commit: Box<dyn FnOnce() + Send>,
+    /// Kept until it is decided: see [`Repository::commit_holding`].
+    pub held: Box<dyn Send>,
 }
 
 impl Deref for Repository {
@@ -138,6 +140,16 @@ impl Repository {
     /// # Errors
     /// What the store says.
     pub async fn commit(&self, fill: impl FnOnce(&mut ChangeSet)) -> Result<()> {
+        self.commit_holding((), fill).await
+    }
+
+    /// The same for rows that were looked at in somebody's turn. What is `held`, such as that turn, is let go when it is decided what
+    /// becomes of the change, and not before, even if the caller has gone: the next one must find this change on disk, or never to
+    /// be there. It is let go on the writer's thread.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn commit_holding(&self, held: impl Send + 'static, fill: impl FnOnce(&mut ChangeSet)) -> Result<()> {
         let store = &self.registry.shared().store;
         let (sender, receiver) = oneshot::channel();
         let mut set = ChangeSet::fence(store.epoch(), move |outcome| {
@@ -146,6 +158,12 @@ impl Repository {
         });
         set.trace = Trace::current();
         fill(&mut set);
+        let on_commit = std::mem::replace(&mut set.on_commit, Box::new(|_| ()));
+        // A store that refuses the change set drops this uncalled.
+        set.on_commit = Box::new(move |seq| {
+            on_commit(seq);
+            drop(held);
+        });
         let decided = match store.submit(set) {
             // Dropped unanswered by a store that has broken down.
             Ok(_) => receiver.await.unwrap_or_else(|_| Err(StoreError::Unknown("the store broke down".to_owned()))),
@@ -180,7 +198,7 @@ impl Repository {
         if request.expect.is_some() {
             return Err(Expect::met_nothing());
         }
-        let Note { reply, mut changes, deeds, on_commit } = make().await?;
+        let Note { reply, mut changes, deeds, on_commit, held } = make().await?;
         if changes.is_empty() {
             return Ok(reply);
         }
@@ -189,14 +207,11 @@ impl Repository {
         changes.extend(outcome.into_iter().flat_map(Outcome::put));
         let events = deeds.into_iter().map(|(kind, ids)| request.who.deed(kind, ids, now_ms)).collect();
         let under_way = step.and_then(Step::under_way);
-        self.commit(|set| {
+        // Nor is the key free before.
+        self.commit_holding((held, under_way), |set| {
             set.changes = changes;
             set.events = events;
-            // The key is not free before it is decided, even if the caller goes away.
-            set.on_commit = Box::new(move |_| {
-                on_commit();
-                drop(under_way);
-            });
+            set.on_commit = Box::new(move |_| on_commit());
         })
         .await?;
         Ok(reply)

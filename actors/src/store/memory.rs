@@ -1,8 +1,11 @@
 //! A store in memory, for tests: it gives the same promise within one process, and does at each step what the test says.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 
 use bytes::Bytes;
 use imbl::OrdMap;
@@ -112,6 +115,28 @@ impl MemoryStore {
         self.inner.lock().events.iter().map(|(_, event)| event.clone()).collect()
     }
 
+    /// Has a call come to its commit, and its caller gone before that is decided. To be called while nothing is committed.
+    ///
+    /// # Panics
+    /// If the call is answered all the same.
+    pub async fn abandoned(&self, call: impl Future) {
+        let (mut call, sets) = (pin!(call), self.pending() + 1);
+        while self.pending() < sets {
+            goes_on(call.as_mut()).await;
+        }
+    }
+
+    /// The outcome of a call that begins while others are under way, which are decided as soon as it waits.
+    ///
+    /// # Panics
+    /// If it is answered before.
+    pub async fn behind<T>(&self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
+        comes_to_wait(call.as_mut()).await;
+        self.release();
+        call.await
+    }
+
     /// Commits what is pending as one batch, or lets it fail.
     pub fn step(&self) {
         let mut inner = self.inner.lock();
@@ -146,6 +171,24 @@ impl MemoryStore {
             on_done(Ok(seq));
         }
     }
+}
+
+/// Follows a call, which nothing answers yet, to where it waits for others or for the disk.
+///
+/// # Panics
+/// If it is answered.
+pub async fn comes_to_wait(mut call: Pin<&mut impl Future>) {
+    // There are fewer places before that at which it lets others go first.
+    for _ in 0..1000 {
+        goes_on(call.as_mut()).await;
+    }
+}
+
+async fn goes_on(mut call: Pin<&mut impl Future>) {
+    let answered = poll_fn(|context| Poll::Ready(call.as_mut().poll(context).is_ready())).await;
+    assert!(!answered, "nothing is decided yet");
+    // What it waits for may be done by another task or thread.
+    tokio::task::yield_now().await;
 }
 
 fn apply(rows: &mut Rows, set: &ChangeSet) {
