@@ -97,7 +97,7 @@ pub(super) fn identify(
             _ => Ok(None),
         };
     };
-    let session = app.sessions.find(token)?;
+    let session = if route.ends_session { app.sessions.find_to_end(token)? } else { app.sessions.find(token)? };
     if route.key_in_address && matches!(transport, Transport::Address | Transport::Query) {
         check_address(&session, transport)?;
     }

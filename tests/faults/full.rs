@@ -88,6 +88,52 @@ fn a_disk_that_fills_up_refuses_changes_and_reads_go_on_until_there_is_room() {
     all_there(&house.client(), &made);
 }
 
+/// The token of a session or key, made while the disk has room.
+fn token(answer: &Answer) -> String {
+    let token = &answer.ok()["token"];
+    token["value"].as_str().or_else(|| token.as_str()).expect("there is a token").to_owned()
+}
+
+/// They were told as gone by the same calls sent again, and worked after the next start.
+#[test]
+fn a_key_and_a_session_whose_end_a_full_disk_refuses_are_ended_by_the_same_calls_again() {
+    let mut house = House::started();
+    let admin = house.client();
+    let own = json!({ "token": admin.token.as_deref().expect("it has logged in") });
+    let key = json!({ "name": "leaked", "user": "reporter", "privileges": [{ "privilege": "read" }] });
+    let tokens = [token(&admin.post("/v3/key", &key)), token(&admin.post("/v3/auth/copy", &own))];
+    let [machine, person] = [0, 1].map(|number: usize| {
+        let tokens = tokens.clone();
+        move |house: &House| {
+            let mut client = house.client();
+            client.token = Some(tokens[number].clone());
+            client
+        }
+    });
+    let uses = |client: &Client| client.get("/v3/auth/connection").status;
+    assert_eq!((uses(&machine(&house)), uses(&person(&house))), (200, 200));
+    house.disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::Full });
+    for _ in 0..2 {
+        admin.delete("/v3/key/leaked").fails(507, "StorageFull");
+        person(&house).get("/v3/auth/logout").fails(507, "StorageFull");
+        assert_eq!((uses(&machine(&house)), uses(&person(&house))), (401, 401), "they are dead at once");
+        assert_eq!(admin.get("/v3/key").ok()["items"][0]["name"], "leaked", "and there again after a start");
+    }
+    house.disk.heal();
+    admin.delete("/v3/key/leaked").ok();
+    admin.delete("/v3/key/leaked").fails(404, "ObjectNotFound");
+    person(&house).get("/v3/auth/logout").ok();
+    person(&house).get("/v3/auth/logout").fails(401, "InvalidToken");
+    house.lose_power(1);
+    house.start();
+    assert_eq!((uses(&machine(&house)), uses(&person(&house))), (401, 401));
+    let trail = house.client().get("/v3/audit").ok();
+    let of_keys =
+        trail["items"].as_array().expect("a list").iter().filter(|entry| entry["objects"] == json!(["leaked"]));
+    let told: Vec<_> = of_keys.map(|entry| (entry["action"].clone(), entry["user"].clone())).collect();
+    assert_eq!(told, ["key.revoke", "key.create"].map(|action| (json!(action), json!("admin"))));
+}
+
 #[test]
 fn a_server_starts_on_a_full_disk_and_serves_reads() {
     let mut house = House::started();

@@ -51,6 +51,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "auth-logout-get",
         cookie: true,
+        ends_session: true,
         path: "/v3/auth/logout",
         summary: "End the session; its token is dead afterwards.",
         handler: handler!(auth::log_out),

@@ -25,6 +25,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "old-auth-logout-get",
         cookie: true,
+        ends_session: true,
         source: "docs/api/auth.md",
         path: "/auth/logout",
         summary: "End the session.",

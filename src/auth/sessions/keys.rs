@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 
@@ -55,8 +56,8 @@ impl Sessions {
         if user.disabled {
             return Err(Error::parameter("user", &new.user, "a user who is not disabled"));
         }
-        let _naming = self.naming.lock().await;
-        if self.key_named(&name).await?.is_some() {
+        let naming = self.naming.clone().lock_owned().await;
+        if !self.keys_named(&name).await?.is_empty() {
             let message = format!("There is a key `{name}` already: revoke it first, or take another name.");
             return Err(Error::duplicated(message, Some(&name)));
         }
@@ -82,43 +83,61 @@ impl Sessions {
                 &Arc::default(),
                 Vec::new(),
                 Some(by.deed("key.create", vec![name.to_string()], now_ms)),
+                naming,
             )
             .await?;
         tracing::info!(user = &*user.name, key = &*name, session = &**made.session.id(), "key made");
         Ok(made)
     }
 
-    /// The keys in force, the oldest first.
+    /// The keys in force, the oldest first; among them those that have been revoked in memory alone, for the disk has not taken it.
     ///
     /// # Errors
     /// What the store says.
     pub async fn keys(&self) -> Result<Vec<Arc<LiveSession>>> {
-        self.standing(|session| session.key.is_some()).await
+        self.lasting(|session| session.key.is_some()).await
     }
 
-    /// Ends a key at the wish of `by`; gives what it was.
+    /// Ends a key at the wish of `by`; gives what it was. If there are several of the name, as versions before could leave them, it
+    /// ends all: whoever revokes a name has no other way to say which.
     ///
     /// # Errors
     /// `ObjectNotFound`; what the store says, see [`Sessions::end`].
     pub async fn revoke(&self, by: Who, name: &str) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no key `{name}`.")).with_source(name);
-        let found = self.key_named(name).await?.ok_or_else(unknown)?;
-        let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
-        let own = found.session.key.as_ref().map_or(name, |key| &*key.name);
-        let deed = by.deed("key.revoke", vec![own.to_owned()], self.repository.clock().now_ms());
-        if !self.end_live(&live, Some(deed)).await? {
-            return Err(unknown());
+        let mut found = self.keys_named(name).await?;
+        if found.is_empty() {
+            // One may be on its way to the disk, whose caller has gone.
+            drop(self.naming.lock().await);
+            found = self.keys_named(name).await?;
         }
+        let end = async |found: &LiveSession| {
+            // Requests see the keys in the map.
+            let Some(live) = self.load(&found.session.token_hash)? else { return Ok(None) };
+            let own = live.session.key.as_ref().map_or(name, |key| &*key.name);
+            let deed = by.deed("key.revoke", vec![own.to_owned()], self.repository.clock().now_ms());
+            Ok::<_, Error>(self.end_live(&live, Some(deed)).await?.then_some(live))
+        };
+        let mut revoked = None;
+        // All are dead at once, whatever becomes of the others.
+        for outcome in join_all(found.iter().map(|found| end(found))).await {
+            revoked = revoked.or(outcome?);
+        }
+        let live = revoked.ok_or_else(unknown)?;
         tracing::info!(user = &**live.user(), key = name, session = &**live.id(), "key revoked");
         Ok(live)
     }
 
-    async fn key_named(&self, name: &str) -> Result<Option<Arc<LiveSession>>> {
+    async fn keys_named(&self, name: &str) -> Result<Vec<Arc<LiveSession>>> {
         let wanted = Name::of(name);
         // One from before names had one form is found by its own text, and by any that reads the same.
         let named = |session: &Session| session.key.as_ref().is_some_and(|key| Name::of(&key.name) == wanted);
-        let mut found = self.standing(named).await?;
-        let own = found.iter().position(|live| live.session.key.as_ref().is_some_and(|key| *key.name == *name));
-        Ok(own.map(|own| found.swap_remove(own)).or_else(|| found.pop()))
+        let mut found = self.lasting(named).await?;
+        let text = |live: &LiveSession| live.session.key.as_ref().map(|key| key.name.clone());
+        let own = found.iter().find(|live| text(live).is_some_and(|text| *text == *name)).or(found.last());
+        if let Some(own) = own.map(|live| text(live)) {
+            found.retain(|live| text(live) == own);
+        }
+        Ok(found)
     }
 }

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use stet_actors::error::Result;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{LiveSession, Sessions};
 
@@ -13,13 +13,13 @@ use super::{LiveSession, Sessions};
 #[derive(Default)]
 pub(super) struct Turns {
     hasher: foldhash::fast::RandomState,
-    locks: [Mutex<()>; 32],
+    locks: [Arc<Mutex<()>>; 32],
 }
 
 impl Turns {
-    pub(super) async fn of(&self, user: &str) -> MutexGuard<'_, ()> {
+    pub(super) async fn of(&self, user: &str) -> OwnedMutexGuard<()> {
         let number = self.hasher.hash_one(user) as usize % self.locks.len();
-        self.locks[number].lock().await
+        self.locks[number].clone().lock_owned().await
     }
 }
 
@@ -31,7 +31,7 @@ impl Sessions {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let mut sessions = self.list(Some(user)).await?;
+        let mut sessions = self.standing(|session| session.key.is_none() && *session.user == *user).await?;
         sessions.sort_by_key(|live| Reverse((live.last_seen_ms(), live.session.created_ms)));
         // One place is the new one's.
         Ok(sessions.split_off(sessions.len().min(limit - 1)))

@@ -11,25 +11,25 @@ use super::{LiveSession, PAGE, Sessions};
 use crate::give_way;
 
 impl Sessions {
-    /// The sessions of a user, or of all; the oldest first, without those that have ended. Keys are not among them.
+    /// The sessions of a user, or of all; the oldest first, without those that have ended on disk. Keys are not among them.
     ///
     /// # Errors
     /// What the store says.
     pub async fn list(&self, user: Option<&str>) -> Result<Vec<Arc<LiveSession>>> {
-        self.standing(|session| session.key.is_none() && user.is_none_or(|user| *session.user == *user)).await
+        self.lasting(|session| session.key.is_none() && user.is_none_or(|user| *session.user == *user)).await
     }
 
     /// Ends the session of that public reference, which must be the user's if one is named; gives what it was.
     ///
     /// # Errors
-    /// `ObjectNotFound` when there is none, be it that it has ended, is another's or is a key's; what the store says, see
+    /// `ObjectNotFound` when there is none, be it that it has ended on disk, is another's or is a key's; what the store says, see
     /// [`Sessions::end`].
     pub async fn end_by_id(&self, id: &str, user: Option<&str>) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no session `{id}`.")).with_source(id);
         let wanted = |session: &Session| {
             session.key.is_none() && *session.id == *id && user.is_none_or(|user| *session.user == *user)
         };
-        let found = self.standing(wanted).await?.pop().ok_or_else(unknown)?;
+        let found = self.lasting(wanted).await?.pop().ok_or_else(unknown)?;
         // Requests see the sessions in the map.
         let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
         if !self.end_live(&live, None).await? {
@@ -39,11 +39,9 @@ impl Sessions {
         Ok(live)
     }
 
-    /// The sessions, or keys, that still stand and are wanted, the oldest first. It reads all rows: there are some hundred bytes
-    /// for each session of the last day, and the calls that need it are rare. One whose user can't be read counts as standing:
-    /// that is no reason to end it, nor to keep anything of the others.
+    /// The sessions, or keys, that still stand and are wanted, the oldest first.
     pub(super) async fn standing(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
-        self.standing_at(self.repository.clock().now_ms(), wanted).await
+        self.standing_at(self.now_ms(), wanted).await
     }
 
     /// The same at that time, epoch milliseconds.
@@ -52,6 +50,24 @@ impl Sessions {
         now_ms: u64,
         wanted: impl Fn(&Session) -> bool,
     ) -> Result<Vec<Arc<LiveSession>>> {
+        let mut found = self.lasting_at(now_ms, wanted).await?;
+        found.retain(|live| !live.has_ended());
+        Ok(found)
+    }
+
+    /// The same, and with them those that are dead in memory alone: the disk has not taken their end yet, or refused it, and a start
+    /// would find them again.
+    pub(super) async fn lasting(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
+        self.lasting_at(self.now_ms(), wanted).await
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.repository.clock().now_ms()
+    }
+
+    /// It reads all rows: there are some hundred bytes for each session of the last day, and the calls that need it are rare. One whose
+    /// user can't be read counts as standing: that is no reason to end it, nor to keep anything of the others.
+    async fn lasting_at(&self, now_ms: u64, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let mut found = Vec::new();
         let mut range = Range::prefix(&[]);
         loop {
@@ -59,11 +75,11 @@ impl Sessions {
             for session in page.iter().filter_map(|(_, row)| decoded(row)).filter(&wanted) {
                 let known = self.live.get(&session.token_hash);
                 let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
-                let stands = self.stands(&live, now_ms).unwrap_or_else(|error| {
+                let lasts = self.lasts(&live, now_ms).unwrap_or_else(|error| {
                     tracing::warn!(session = &**live.id(), %error, "whether a session still is one can't be told");
                     true
                 });
-                if stands {
+                if lasts {
                     found.push(live);
                 }
             }

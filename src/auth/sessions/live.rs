@@ -1,12 +1,13 @@
 //! Sessions in memory.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::object::Text;
+use stet_actors::store::Event;
 
 use super::super::rights::Rights;
 use super::super::rows::{Grant, Session};
@@ -30,8 +31,8 @@ pub struct LiveSession {
     pub(super) recorded_ms: AtomicU64,
     /// The user's state when it was last looked up.
     pub(super) standing: ArcSwapOption<Standing>,
-    /// Set at logout, before the row is removed.
-    pub(super) ended: AtomicBool,
+    /// Set when it is ended, before its row is removed: what the audit trail is to tell of that.
+    ended: OnceLock<Option<Box<Event>>>,
     /// The budget of its calls; see [`crate::limits::Quota`].
     calls: Arc<AtomicU64>,
 }
@@ -43,7 +44,7 @@ impl LiveSession {
             last_seen_ms: AtomicU64::new(last_seen_ms),
             recorded_ms: AtomicU64::new(last_seen_ms),
             standing: ArcSwapOption::empty(),
-            ended: AtomicBool::new(false),
+            ended: OnceLock::new(),
             calls: Arc::default(),
         }
     }
@@ -51,6 +52,22 @@ impl LiveSession {
     /// The same session with the budget of the one that it is a copy of.
     pub(super) fn sharing(self, calls: &Arc<AtomicU64>) -> LiveSession {
         LiveSession { calls: calls.clone(), ..self }
+    }
+
+    /// Ends it in memory, at once; whether it had not been before. Whoever removes the row tells of the deed in the same commit, be
+    /// it the next sweep: then it was this call that ended the session all the same.
+    pub(super) fn end(&self, deed: Option<Event>) -> bool {
+        self.ended.set(deed.map(Box::new)).is_ok()
+    }
+
+    /// Whether it is dead. Its row may be there still, if the disk has not taken that yet.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.get().is_some()
+    }
+
+    /// What is to be told by whoever removes the row.
+    pub(super) fn deed(&self) -> Option<Event> {
+        self.ended.get()?.as_deref().cloned()
     }
 
     /// Short public reference.
@@ -136,7 +153,7 @@ impl Live {
             shard.removals += 1;
             if let Some(gone) = shard.sessions.remove(hash) {
                 // A request that has found it already keeps it; nothing else may take it for one that lasts.
-                gone.ended.store(true, Ordering::Release);
+                gone.end(None);
             }
         }
     }

@@ -12,6 +12,10 @@
 //! was least recently used, in the same commit: a user who logs in always succeeds, and the session that ends is one left open
 //! elsewhere. Refusing would lock people out because of programs that log in for each call and never out again.
 //!
+//! Whoever ends a session kills it in memory first, and with it what the audit trail is to tell of that; then its row is removed. Until
+//! the row has gone, the session is there for all who list sessions or end one, for it would be again after a crash: the disk may
+//! refuse, and the caller may go away. Whoever removes the row in the end, be it the sweep, tells of the deed.
+//!
 //! # Keys
 //!
 //! A key is a session for a machine client. It does not idle out, ends at no limit but its own, if it was given one, and survives
@@ -52,7 +56,8 @@ use stet_actors::ends::EndTime;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_actors::repository::Repository;
-use stet_actors::store::Event;
+use stet_actors::store::{Event, Row};
+use tokio::sync::{Mutex, RwLock};
 
 pub use self::keys::NewKey;
 use self::limit::Turns;
@@ -101,12 +106,20 @@ pub struct Sessions {
     options: SessionOptions,
     started_ms: u64,
     live: Arc<Live>,
-    /// Flush and sweep alone, logouts together: a flush must not write a row back that a logout has removed.
-    turn: tokio::sync::RwLock<()>,
+    /// Flush and sweep alone, logouts together: a flush must not write a row back that a logout has removed. As all turns here it is
+    /// held until the commit is decided.
+    turn: Arc<RwLock<()>>,
     /// One beginning of a session at a time for each user, so that no two take the same last place.
     beginnings: Turns,
     /// One new key at a time, so that no two take the same name.
-    naming: tokio::sync::Mutex<()>,
+    naming: Arc<Mutex<()>>,
+}
+
+/// A session whose row is removed.
+struct Gone {
+    hash: TokenHash,
+    /// What the audit trail tells of that.
+    deed: Option<Event>,
 }
 
 impl Sessions {
@@ -119,9 +132,9 @@ impl Sessions {
             options,
             started_ms,
             live: Arc::default(),
-            turn: tokio::sync::RwLock::default(),
+            turn: Arc::default(),
             beginnings: Turns::default(),
-            naming: tokio::sync::Mutex::default(),
+            naming: Arc::default(),
         }
     }
 
@@ -220,8 +233,7 @@ impl Sessions {
     /// # Errors
     /// `InvalidToken` for a token that is unknown, ended or expired; what the store says.
     pub fn find(&self, token: &str) -> Result<Arc<LiveSession>> {
-        let hash = TokenHash::of(token).ok_or_else(invalid_token)?;
-        let live = self.load(&hash)?.ok_or_else(invalid_token)?;
+        let live = self.known(token)?;
         let now_ms = self.repository.clock().now_ms();
         if !self.stands(&live, now_ms)? {
             return Err(invalid_token());
@@ -231,13 +243,31 @@ impl Sessions {
         Ok(live)
     }
 
+    /// The session of a token that is to be ended: one, too, that is dead already, if its row is there still, for the disk has not
+    /// taken its end. It does not count as used.
+    ///
+    /// # Errors
+    /// As [`Sessions::find`].
+    pub fn find_to_end(&self, token: &str) -> Result<Arc<LiveSession>> {
+        let live = self.known(token)?;
+        // A key is revoked by its name: to its token a dead one is just that.
+        let may_be = live.session.key.is_none() || !live.has_ended();
+        if may_be && self.lasts(&live, self.repository.clock().now_ms())? { Ok(live) } else { Err(invalid_token()) }
+    }
+
+    /// The session of a token, whether or not it still is one.
+    fn known(&self, token: &str) -> Result<Arc<LiveSession>> {
+        let hash = TokenHash::of(token).ok_or_else(invalid_token)?;
+        self.load(&hash)?.ok_or_else(invalid_token)
+    }
+
     /// Ends a session: the token is invalid from now on.
     ///
     /// # Errors
-    /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says. If the disk refuses, the session is dead all the
-    /// same as long as the server runs, and the next [`Sessions::sweep`] tries to make that last.
+    /// As [`Sessions::find_to_end`]; `PermissionDenied` for a key; what the store says. If the disk refuses, the session is dead all
+    /// the same as long as the server runs, and the same call again, or the next [`Sessions::sweep`], tries to make that last.
     pub async fn end(&self, token: &str) -> Result<()> {
-        let live = self.find(token)?;
+        let live = self.find_to_end(token)?;
         no_key(&live, "logged out")?;
         if !self.end_live(&live, None).await? {
             return Err(invalid_token());
@@ -246,17 +276,28 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends a session that is in the map. Returns whether it was still running.
-    async fn end_live(&self, live: &LiveSession, event: Option<Event>) -> Result<bool> {
-        if live.ended.swap(true, Ordering::AcqRel) {
-            return Ok(false);
+    /// Ends a session that is in the map. Returns whether it was still there, which is for its row to say: one that is dead in memory
+    /// alone, for the disk has refused its end or the caller was gone before, is ended now.
+    async fn end_live(&self, live: &LiveSession, deed: Option<Event>) -> Result<bool> {
+        let ends = live.end(deed);
+        let turn: Box<dyn Send> = if ends {
+            Box::new(self.turn.clone().read_owned().await)
+        } else {
+            // Alone: whoever has ended it before may be removing the row right now.
+            Box::new(self.turn.clone().write_owned().await)
+        };
+        let place = live.session.place();
+        // A sweep may have been there first.
+        let is_there = self.repository.row::<Session>(place.table, &place.key)?.is_some();
+        if is_there {
+            self.remove(vec![Gone { hash: live.session.token_hash, deed: live.deed() }], turn).await?;
+        } else {
+            drop(turn);
         }
-        {
-            let _turn = self.turn.read().await;
-            self.remove(vec![live.session.token_hash], event).await?;
+        if ends || is_there {
+            self.release_locks_of(live).await;
         }
-        self.release_locks_of(live).await;
-        Ok(true)
+        Ok(ends || is_there)
     }
 
     /// The time by which sessions and locks are taken away for good, epoch milliseconds: one before all others while the clock may be
@@ -267,12 +308,14 @@ impl Sessions {
 
     /// Whether a session still is one.
     fn stands(&self, live: &LiveSession, now_ms: u64) -> Result<bool> {
+        Ok(!live.has_ended() && self.lasts(live, now_ms)?)
+    }
+
+    /// The same by what is on disk: whether it is one as long as its row is there, be it dead in memory.
+    fn lasts(&self, live: &LiveSession, now_ms: u64) -> Result<bool> {
         let key = live.session.key.is_some();
         let idle_ms = self.options.idle_seconds.saturating_mul(1000);
-        if live.ended.load(Ordering::Acquire)
-            || now_ms >= live.session.expires_ms
-            || (!key && now_ms >= live.last_seen_ms().saturating_add(idle_ms))
-        {
+        if now_ms >= live.session.expires_ms || (!key && now_ms >= live.last_seen_ms().saturating_add(idle_ms)) {
             return Ok(false);
         }
         // Taken before the user is looked up: what is found out holds at least from there.
@@ -310,14 +353,13 @@ impl Sessions {
         let beginning = self.beginnings.of(user).await;
         let surplus = self.surplus(user).await?;
         // Those that end must not be written back by a flush.
-        let turn = if surplus.is_empty() { None } else { Some(self.turn.read().await) };
+        let turn = if surplus.is_empty() { None } else { Some(self.turn.clone().read_owned().await) };
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
-        let new = self.insert(token, session, calls, gone, None).await?;
         // Giving locks back may take long, and must not delay others: a flush that waited for it would keep every logout
-        // waiting.
-        drop((turn, beginning));
+        // waiting. So the turns end with the commit.
+        let new = self.insert(token, session, calls, gone, None, (turn, beginning)).await?;
         for ended in surplus {
             self.release_locks_of(&ended).await;
             tracing::info!(user, session = &**ended.id(), "ended to make room for a login");
@@ -325,7 +367,7 @@ impl Sessions {
         Ok(new)
     }
 
-    /// Puts a session in, and takes others out, in one commit.
+    /// Puts a session in, and takes others out, in one commit, until which the turn is held in which it was found that this may be.
     async fn insert(
         &self,
         token: Token,
@@ -333,6 +375,7 @@ impl Sessions {
         calls: &Arc<AtomicU64>,
         gone: Vec<TokenHash>,
         event: Option<Event>,
+        turn: impl Send + 'static,
     ) -> Result<NewSession> {
         let mut changes = vec![put(&session)];
         changes.extend(gone.iter().map(|hash| remove(Session::key(hash))));
@@ -340,7 +383,7 @@ impl Sessions {
         let session = Arc::new(LiveSession::new(session, seen_ms).sharing(calls));
         let (live, begun) = (self.live.clone(), session.clone());
         self.repository
-            .commit(|set| {
+            .commit_holding(turn, |set| {
                 set.changes = changes;
                 set.events = event.into_iter().collect();
                 set.on_commit = Box::new(move |_| {
@@ -387,13 +430,16 @@ impl Sessions {
         LiveSession::new(session, seen_ms)
     }
 
-    async fn remove(&self, hashes: Vec<TokenHash>, event: Option<Event>) -> Result<()> {
+    /// Removes sessions from disk, and then from memory, in a turn.
+    async fn remove(&self, gone: Vec<Gone>, turn: impl Send + 'static) -> Result<()> {
+        let (hashes, deeds): (Vec<TokenHash>, Vec<_>) =
+            gone.into_iter().map(|Gone { hash, deed }| (hash, deed)).unzip();
         let changes = hashes.iter().map(|hash| remove(Session::key(hash))).collect();
         let live = self.live.clone();
         self.repository
-            .commit(|set| {
+            .commit_holding(turn, |set| {
                 set.changes = changes;
-                set.events = event.into_iter().collect();
+                set.events = deeds.into_iter().flatten().collect();
                 set.on_commit = Box::new(move |_| live.remove(&hashes));
             })
             .await

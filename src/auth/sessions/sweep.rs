@@ -8,8 +8,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::store::{Range, Row, Table, View, decode_value};
 
 use super::super::rows::{Session, put};
-use super::super::token::TokenHash;
-use super::{LiveSession, PAGE, Sessions};
+use super::{Gone, LiveSession, PAGE, Sessions};
 
 impl Sessions {
     /// Writes down when the sessions used since the last call were last used. Returns how many those were. To be called every
@@ -18,12 +17,13 @@ impl Sessions {
     /// # Errors
     /// What the store says; then the next call writes what this one could not.
     pub async fn flush(&self) -> Result<usize> {
-        let _turn = self.turn.write().await;
+        // Of all its commits: it is let go with the last of them.
+        let turn = Arc::new(self.turn.clone().write_owned().await);
         let mut used = Vec::new();
         for shard in &self.live.0 {
             for live in shard.read().sessions.values() {
                 let seen_ms = live.last_seen_ms();
-                if seen_ms > live.recorded_ms.load(Ordering::Relaxed) && !live.ended.load(Ordering::Acquire) {
+                if seen_ms > live.recorded_ms.load(Ordering::Relaxed) && !live.has_ended() {
                     used.push((live.clone(), seen_ms));
                 }
             }
@@ -33,7 +33,7 @@ impl Sessions {
                 put(&Session { last_seen_ms: *seen_ms, ..live.session.clone() })
             };
             let changes = page.iter().map(row).collect();
-            self.repository.commit(|set| set.changes = changes).await?;
+            self.repository.commit_holding(turn.clone(), |set| set.changes = changes).await?;
             for (live, seen_ms) in page {
                 live.recorded_ms.store(*seen_ms, Ordering::Relaxed);
             }
@@ -53,18 +53,17 @@ impl Sessions {
         let mut range = Range::prefix(&[]);
         loop {
             // For each page anew, so that a logout need not wait for all of them.
-            let turn = self.turn.write().await;
+            let turn = self.turn.clone().write_owned().await;
             let page = self.page(&range)?;
-            let dead: Vec<TokenHash> = page.iter().filter_map(|(_, row)| self.dead(decoded(row)?, now_ms)).collect();
+            let dead: Vec<Gone> = page.iter().filter_map(|(_, row)| self.dead(decoded(row)?, now_ms)).collect();
             swept += dead.len();
             if !dead.is_empty() {
-                self.remove(dead, None).await?;
+                self.remove(dead, turn).await?;
             }
             match page.last() {
                 Some((key, _)) if page.len() == PAGE => range = range.after(key),
                 _ => return Ok(swept),
             }
-            drop(turn);
             // Requests on this thread go first.
             tokio::task::yield_now().await;
         }
@@ -78,12 +77,12 @@ impl Sessions {
         })
     }
 
-    /// The hash of a session whose row may go.
-    fn dead(&self, session: Session, now_ms: u64) -> Option<TokenHash> {
+    /// A session whose row may go.
+    fn dead(&self, session: Session, now_ms: u64) -> Option<Gone> {
         let hash = session.token_hash;
         let live = self.live.get(&hash).unwrap_or_else(|| Arc::new(self.resumed(session)));
         // A user who can't be read is no reason to end a session.
-        (!self.stands(&live, now_ms).unwrap_or(true)).then_some(hash)
+        (!self.stands(&live, now_ms).unwrap_or(true)).then(|| Gone { hash, deed: live.deed() })
     }
 }
 

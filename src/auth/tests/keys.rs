@@ -2,7 +2,7 @@
 
 use super::*;
 
-async fn make(server: &Server, name: &str, expires_s: Option<u64>) -> NewSession {
+pub(super) async fn make(server: &Server, name: &str, expires_s: Option<u64>) -> NewSession {
     server.sessions.make_key(Who::operator(), key(name, expires_s)).await.unwrap()
 }
 

@@ -28,6 +28,7 @@ mod limits;
 mod locks;
 mod secrets;
 mod sessions;
+mod settled;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -111,6 +112,12 @@ impl Server {
                 false
             }
         }
+    }
+
+    /// What was done to keys, as the audit trail tells it.
+    fn told_of_keys(&self) -> Vec<(String, String)> {
+        let of_keys = self.store.events().into_iter().filter(|event| event.kind.starts_with("key."));
+        of_keys.map(|event| (event.kind, event.ids.join(" "))).collect()
     }
 
     fn rows(&self) -> Vec<Session> {

@@ -31,8 +31,8 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     also(names_something(route), &[404]);
     let changes = !route.is_read() && !matches!(route.privilege, None | Some(Privilege::Read));
     also(changes, &[409]);
-    // A login makes a session.
-    also(changes || matches!(route.token, Token::Login | Token::InBody), &[507]);
+    // A login makes a session, and a logout ends it.
+    also(!route.only_reads() || route.ends_session || matches!(route.token, Token::Login | Token::InBody), &[507]);
     also(route.takes_if_match(), &[412]);
     also(route.takes_key(), &[409, 422]);
     codes.sort_unstable();

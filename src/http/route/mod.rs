@@ -135,6 +135,9 @@ pub struct Route {
     /// Whether the reply sets or clears the cookie: a page of another site must not come so far by the cookie alone, or without
     /// a token.
     pub cookie: bool,
+    /// Whether it ends the session that calls: the token of one that is dead is good for it, too, as long as the disk has not taken its
+    /// end.
+    pub ends_session: bool,
     /// Whether it changes something, or may, though it is a GET or needs no more than to read: a page of another site must not bring that
     /// about by the cookie, and it is a change to all that is asked of changes.
     pub acts: bool,
@@ -278,7 +281,8 @@ impl Route {
 
     /// Whether a call reads, whatever its method: nothing is lost if its reply is refused.
     pub fn only_reads(&self) -> bool {
-        !self.acts && (self.is_read() || self.privilege == Some(Privilege::Read))
+        let asks = self.method == Verb::Post && self.privilege == Some(Privilege::Read);
+        !self.acts && (self.is_read() || asks)
     }
 
     /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.

@@ -32,6 +32,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         takes_items: false,
         secret: false,
         cookie: false,
+        ends_session: false,
         acts: false,
         sorts: false,
         untagged: false,
