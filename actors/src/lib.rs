@@ -1,11 +1,12 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
 //! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
-//! [`joint`] ← [`folder`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
+//! [`joint`] ← [`folder`], [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
 //! [`topic_plan`], [`bundle`], [`web_container`]) ←
 //! [`correlate`], [`metadata`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
 //! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
+pub mod amend;
 pub mod bundle;
 pub mod cache;
 pub mod checkout;

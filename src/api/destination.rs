@@ -1,15 +1,16 @@
 //! Where something new goes.
 
+use stet_actors::amend::Amending;
 use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::lifecycle::{Create, Created, NewObject, Outcome};
 use stet_actors::object::{CreateMode, FamilyKind, Reach, check_path};
-use stet_actors::runtime::store_failure;
+use stet_actors::runtime::{Jointly, store_failure};
 use stet_actors::store::View;
 
 use super::folder::check_place;
-use super::object::ProductInfo;
+use super::object::{Attempts, ProductInfo};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -32,13 +33,27 @@ impl Destination {
         Ok(Destination { folder, below, reach, is_home: false })
     }
 
-    /// The command that makes an object there.
-    pub fn create(self, mut object: NewObject) -> Create {
+    /// Makes an object there.
+    ///
+    /// # Errors
+    /// As [`Call::change_all`].
+    pub async fn make(self, call: &Call, mut object: NewObject) -> Result<Jointly<Created>> {
         object.reach = self.reach;
         if self.is_home && object.mode == CreateMode::AutoRename {
             object.mode = CreateMode::Exception;
         }
-        Create { folder: self.folder, below: self.below, object }
+        let amending = object.amending.take();
+        let create = Create { folder: self.folder, below: self.below, object };
+        let Some(Amending { amend, .. }) = amending else { return call.change_all(create).await };
+        let mut attempts = Attempts::to(amend);
+        loop {
+            let object = NewObject { amending: Some(attempts.next()), ..create.object.clone() };
+            let made = call.change_all(Create { object, ..create.clone() }).await?;
+            if made.reply.outcome != Outcome::Postponed {
+                return Ok(made);
+            }
+            attempts.go_ahead(&call.app, made.reply.loid).await?;
+        }
     }
 }
 

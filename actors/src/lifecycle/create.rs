@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NewParts;
 use super::imported::{Imported, TURN};
+use crate::amend::{Amended, Amending, check_work_folder};
 use crate::checkout::{check_lock, drop_draft, lock_of, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
@@ -47,6 +48,10 @@ pub struct NewObject {
     pub usage_tickets: Option<Text>,
     /// Its bytes.
     pub content: Option<NewContent>,
+    /// What it has beside that if it is new.
+    pub begins_with: Beginning,
+    /// What is changed here and there of the attribute texts of an object that is there.
+    pub amending: Option<Amending>,
     /// What it has as a container, and with that its family.
     pub parts: NewParts,
     /// When the name is taken.
@@ -60,6 +65,13 @@ pub struct NewObject {
     pub created: Option<u64>,
     /// What it keeps, if it comes from another repository.
     pub imported: Option<Imported>,
+}
+
+/// What a new object begins with where nothing else is said. An object that is there has none of it.
+#[derive(Debug, Clone, Default)]
+pub struct Beginning {
+    /// XML with the root `props`.
+    pub system_attributes: Option<Text>,
 }
 
 impl NewObject {
@@ -83,6 +95,8 @@ impl NewObject {
             system_attributes: None,
             usage_tickets: None,
             content: None,
+            begins_with: Beginning::default(),
+            amending: None,
             parts: NewParts::of::<F>(new),
             mode: CreateMode::Exception,
             reach: Reach::All,
@@ -143,6 +157,9 @@ pub enum Outcome {
     Existing,
     /// The object that was there has been changed.
     Changed,
+    /// The object that was there has texts that it takes long to amend: nothing has been changed, and they are to be amended
+    /// [`Ahead`](crate::amend::Ahead).
+    Postponed,
 }
 
 /// The answer of [`Create`].
@@ -264,7 +281,14 @@ impl Create {
             return Err(error.with_detail("privilege", "write").into());
         }
         check_lock(&object.record, context)?;
-        self.object.write_into(object, mode, context)?;
+        let amended = match &self.object.amending {
+            None => None,
+            Some(amending) => match amending.of(object)? {
+                None => return Ok(Created { loid: existing, outcome: Outcome::Postponed }),
+                amended => amended,
+            },
+        };
+        self.object.write_into(object, amended, mode, context)?;
         if let Some(content) = &self.object.content {
             spread(existing, content, mode != CreateMode::Replace, turns, context)?;
         }
@@ -272,16 +296,6 @@ impl Create {
         context.is_about(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })
     }
-}
-
-/// Refuses a work folder that is longer than paths may be.
-pub(crate) fn check_work_folder(path: &str, context: &Context<'_>) -> Result<()> {
-    let (bytes, most) = (path.len(), context.path_limits().bytes);
-    if bytes <= most {
-        return Ok(());
-    }
-    let message = format!("The `workFolder` `{path}` has {bytes} bytes; at most {most} are allowed.");
-    Err(Error::new(Code::InvalidPath, message).with_detail("limit", most))
 }
 
 impl NewObject {
@@ -301,7 +315,7 @@ impl NewObject {
         Attributes {
             loid,
             attributes: self.attributes.clone(),
-            system_attributes: self.system_attributes.clone(),
+            system_attributes: self.system_attributes.as_ref().or(self.begins_with.system_attributes.as_ref()).cloned(),
             usage_tickets: self.usage_tickets.clone(),
         }
     }
@@ -336,9 +350,18 @@ impl NewObject {
         Ok(loid)
     }
 
-    /// Writes what is given over an object that is there.
-    fn write_into(&self, object: &mut Object, mode: CreateMode, context: &mut Context<'_>) -> Result<(), Fault> {
+    /// Writes what is given over an object that is there, and what its texts are to be.
+    fn write_into(
+        &self,
+        object: &mut Object,
+        amended: Option<Amended>,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
         let loid = object.record.loid;
+        if let Some(amended) = amended {
+            amended.put_into(object, context)?;
+        }
         let record = Arc::make_mut(&mut object.record);
         if !self.type_inferred && record.type_name != self.type_name {
             record.type_name = self.type_name.clone();

@@ -19,8 +19,7 @@ mod rename;
 mod restore;
 mod subtree;
 
-pub(crate) use self::create::check_work_folder;
-pub use self::create::{Create, Created, Meet, NewObject, Outcome};
+pub use self::create::{Beginning, Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
 pub use self::imported::{Imported, ImportedCopy, ImportedLink};

@@ -352,8 +352,8 @@ async fn make(
     database: DatabaseId,
 ) -> Result<Preferred<ChangedDrawer>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
-    let create = app.destination(&call, folder, database)?.create(object);
-    let Jointly { reply: Created { loid, .. }, left } = call.change_all(create).await?;
+    let made = app.destination(&call, folder, database)?.make(&call, object).await?;
+    let Jointly { reply: Created { loid, .. }, left } = made;
     let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone(loid) };
     let items: Placed = view.state.visible().copied().enumerate().collect();
     Ok(changed(&call, &view, &items, &display).await?.answer(call).shown())

@@ -118,7 +118,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
             {
                 object.mode = mode.into();
             }
-            let done = call.change_all(place.create(object)).await?;
+            let done = place.make(&call, object).await?;
             (done.reply.loid, done.left)
         }
         None => {

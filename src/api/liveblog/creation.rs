@@ -9,7 +9,7 @@ use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
-use crate::api::object::{ProductInfo, status_of, with_product_info};
+use crate::api::object::{ProductInfo, describe_system, status_of};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
 use crate::http::call::Call;
@@ -39,8 +39,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     let object = new_liveblog(call, &mut request, of, template, template_database).await?;
     let (product, edition, team) = (request.product.as_deref(), request.edition.as_deref(), request.team.as_deref());
     let said = ProductInfo { product, edition, issue_date: None, team };
-    let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
-    let created = call.change_all(create).await?;
+    let created = app.destination_of(call, folder, database, &object, &said)?.make(call, object).await?;
     changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
@@ -82,16 +81,17 @@ async fn new_liveblog(
     object.suid = text(&request.suid);
     let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     object.attributes = attributes.or_else(|| found.attributes.attributes.clone());
-    let system = app.rooted_text("systemAttributes", request.system_attributes.take(), "props").await?;
     let said = ProductInfo {
         product: request.product.as_deref(),
         edition: request.edition.as_deref(),
         issue_date: issue_date.as_ref(),
         team: request.team.as_deref(),
     };
+    describe_system(app, &mut object, request.system_attributes.take(), &said).await?;
     // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
-    object.system_attributes =
-        with_product_info(app, system, &said).await?.or_else(|| found.attributes.system_attributes.clone());
+    if object.system_attributes.is_none() && object.begins_with.system_attributes.is_none() {
+        object.system_attributes = found.attributes.system_attributes.clone();
+    }
     object.issue_date = issue_date;
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
     object.content = Some(content);

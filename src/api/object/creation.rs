@@ -2,26 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, Text};
 use stet_actors::web_container::WebContainer;
-use stet_xml::Limits;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
     crate::config::LimitsConfig, crate::content::ContentStore, actix_web::error::PayloadError,
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
+use super::system::{ProductInfo, describe as describe_system};
 use super::{ChangedRecord, display_with_path, reply_with};
-use crate::api::attributes::{Given, written};
+use crate::api::attributes::Given;
 use crate::api::form::{self, FilePart, FileRule, Submitted};
 use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use crate::api::template::Template;
-use crate::give_way;
 use crate::http::app::App;
 use crate::http::arriving::Arriving;
 use crate::http::body::Object;
@@ -204,17 +202,17 @@ async fn make(
     object.suid = text(&options.suid);
     let attributes = app.attribute_text("attributes", options.attributes.take()).await?;
     object.attributes = attributes.or_else(|| template.and_then(|template| template.attributes.attributes.clone()));
-    let system = app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
         issue_date: issue_date.as_ref(),
         team: options.team.as_deref(),
     };
+    describe_system(app, &mut object, options.system_attributes.take(), &said).await?;
     // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
-    let system = with_product_info(app, system, &said).await?;
-    object.system_attributes =
-        system.or_else(|| template.and_then(|template| template.attributes.system_attributes.clone()));
+    if object.system_attributes.is_none() && object.begins_with.system_attributes.is_none() {
+        object.system_attributes = template.and_then(|template| template.attributes.system_attributes.clone());
+    }
     object.issue_date = issue_date.clone();
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
@@ -222,8 +220,7 @@ async fn make(
     object.mode = how.create_mode.map_or(CreateMode::Exception, CreateMode::from);
     let checked_out = stays_checked_out(how.check_in, how.keep_checked_out, how.unlock);
     object.checked_out_s = checked_out.then_some(app.config.auth.lock_idle_seconds);
-    let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
-    let created = call.change_all(create).await?;
+    let created = app.destination_of(call, folder, database, &object, &said)?.make(call, object).await?;
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
@@ -252,66 +249,6 @@ pub(in crate::api) fn status_of(
     }
     let message = format!("The status `{wanted}` does not belong to the workflow `{}`.", workflow.unwrap_or_default());
     Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
-}
-
-/// What creations take beside attributes and keep among the system attributes.
-#[derive(Default)]
-pub(in crate::api) struct ProductInfo<'a> {
-    pub product: Option<&'a str>,
-    pub edition: Option<&'a str>,
-    pub issue_date: Option<&'a IssueDate>,
-    pub team: Option<&'a str>,
-}
-
-/// System attributes with what the client said of product and team beside them. Values that they have already take precedence.
-///
-/// # Errors
-/// `InvalidAttributes`.
-pub(in crate::api) async fn with_product_info(
-    app: &App,
-    system: Option<Text>,
-    options: &ProductInfo<'_>,
-) -> Result<Option<Text>> {
-    let mut product = Map::new();
-    let issue_date = options.issue_date.map(|date| &**date.text());
-    for (key, value) in [("name", options.product), ("edition", options.edition), ("issueDate", issue_date)] {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            product.insert(key.into(), value.into());
-        }
-    }
-    let mut said = Map::new();
-    if !product.is_empty() {
-        said.insert("productInfo".into(), product.into());
-    }
-    if let Some(team) = options.team.filter(|team| !team.is_empty()) {
-        said.insert("team".into(), team.into());
-    }
-    if said.is_empty() {
-        return Ok(system);
-    }
-    let (bytes, limits) = (system.as_ref().map_or(0, |text| text.len()), app.attribute_limits());
-    give_way::by_size(bytes, move || with_said(system, said, &limits)).await?
-}
-
-/// System attributes with what was said beside them.
-fn with_said(system: Option<Text>, mut said: Map<String, Value>, limits: &Limits) -> Result<Option<Text>> {
-    // It has just been checked.
-    let json =
-        system.as_deref().map(|text| stet_xml::to_json(text, limits)).transpose().map_err(|_| Error::internal())?;
-    let props = json.and_then(|mut json| json.get_mut("props").map(Value::take));
-    let mut props = match props {
-        Some(Value::Object(props)) => props,
-        // Empty, or nothing but text.
-        Some(Value::String(text)) if !text.is_empty() => Map::from_iter([("#text".to_owned(), text.into())]),
-        _ => Map::new(),
-    };
-    said.retain(|key, _| !props.contains_key(key));
-    if said.is_empty() {
-        // As it came, to the byte.
-        return Ok(system);
-    }
-    props.extend(said);
-    written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| Some(text))
 }
 
 /// The form of a creation.

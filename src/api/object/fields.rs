@@ -1,36 +1,29 @@
 //! Changing fields of objects' attributes (docs/api/objects.md, "Changing fields").
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
-use stet_actors::metadata::{Ahead, Amend, Amended, ChangeFields};
-use stet_actors::object::{Attributes, FamilyKind, IssueDate, Record, Text};
-use stet_xml::edit::{Edit, EditError, Path, edited, first_texts};
-use stet_xml::{Limits, XmlErrorKind};
+use stet_actors::metadata::ChangeFields;
+use stet_xml::Limits;
+use stet_xml::edit::{Edit, EditError, Path};
 
+use super::amending::{Attempts, Fields};
 use super::{BulkItem, check_whole};
 use crate::api::attributes::Given;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
-use crate::give_way::{self, GiveWay, LARGE_TEXT};
+use crate::give_way::{self, GiveWay};
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::change::OneOfMany;
 use crate::http::reply::Json;
-use crate::records::Cached;
 
 /// How many operators an entry may have: all of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;
-
-/// Bytes of texts, and of what they become, that are amended in the command: that takes a millisecond or two.
-const QUICK: usize = LARGE_TEXT;
-
-/// How often texts are amended ahead before they are amended in the command, where others wait for it.
-const ATTEMPTS: usize = 8;
 
 /// Body of a change of fields.
 #[derive(Deserialize, JsonSchema)]
@@ -159,125 +152,11 @@ async fn change_one(one: &OneOfMany<'_>, text: &str, database: DatabaseId, field
     let record = one.call().find_for(Privilege::Write, &source, database)?;
     check_whole(&source)?;
     let object = record.loid;
-    amend(one, record, fields).await?;
+    let mut attempts = Attempts::to(fields);
+    while !one.change(object, ChangeFields { object, amending: attempts.next() }).await? {
+        attempts.go_ahead(&one.call().app, object).await?;
+    }
     Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
-}
-
-/// Amends an object's texts: in the command if that is quick, else ahead of it, and again if they have changed meanwhile.
-async fn amend(one: &OneOfMany<'_>, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
-    let (object, call) = (record.loid, one.call());
-    let mut ahead = None;
-    for attempt in 1..=ATTEMPTS {
-        let change = ChangeFields { object, amend: fields.clone(), here: attempt == ATTEMPTS, ahead: ahead.take() };
-        if one.change(object, change).await? {
-            break;
-        }
-        if let Some(known) = call.app.records.get(&call.app.repository, object)? {
-            ahead = Some(ahead_of(known, fields.clone()).await?);
-        }
-    }
-    Ok(())
-}
-
-async fn ahead_of(known: Arc<Cached>, fields: Arc<Fields>) -> Result<Ahead> {
-    let bytes = known.attributes.text_bytes() + fields.bytes();
-    give_way::by_size(bytes.max(LARGE_TEXT), move || {
-        // It may take as long as it takes.
-        let to = fields.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
-        Ok(Ahead { from: known.attributes.clone(), to })
-    })
-    .await?
-}
-
-/// The edits of an object's texts.
-#[derive(Debug)]
-struct Fields {
-    attributes: Vec<Edit>,
-    system: Vec<Edit>,
-    limits: Limits,
-}
-
-/// What goes with system attributes: whether posts of a liveblog wait, and the day and the work folder that the record shows.
-static MIRRORED: LazyLock<[Path; 3]> = LazyLock::new(|| {
-    // They are paths, as a test shows.
-    ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder"]
-        .map(|path| Path::parse(path).expect("it is a path"))
-});
-
-impl Fields {
-    fn bytes(&self) -> usize {
-        self.attributes.iter().chain(&self.system).map(Edit::bytes).sum()
-    }
-
-    /// A text as the edits make it; `None` in front of it if that has to be `quick`, and is not.
-    fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit], quick: bool) -> Result<Option<Option<Text>>> {
-        if edits.is_empty() {
-            return Ok(Some(text.cloned()));
-        }
-        let max_bytes = if quick { self.limits.max_bytes.min(QUICK) } else { self.limits.max_bytes };
-        let limits = Limits { max_bytes, ..self.limits };
-        let new = match edited(text.map(|text| &**text), edits, &limits) {
-            Ok(new) => new,
-            // Within its own limits it may be well.
-            Err(EditError::Document(error)) if quick && error.kind() == XmlErrorKind::TooLarge => return Ok(None),
-            Err(error) => return Err(refused(field, &error)),
-        };
-        Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
-    }
-
-    /// What the texts at [`MIRRORED`] are.
-    fn mirrored(&self, text: Option<&Text>) -> Result<[Option<String>; 3]> {
-        let Some(text) = text else { return Ok([None, None, None]) };
-        first_texts(text, MIRRORED.each_ref(), &self.limits).map_err(|error| refused("systemAttributes", &error))
-    }
-}
-
-impl Amend for Fields {
-    fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<Amended>> {
-        // Each edit looks for its place in the whole text.
-        let edits = self.attributes.len() + self.system.len();
-        if quick && old.text_bytes().saturating_mul(edits) + self.bytes() > QUICK {
-            return Ok(None);
-        }
-        let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes, quick)?;
-        let system = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system, quick)?;
-        let (Some(attributes), Some(system_attributes)) = (attributes, system) else { return Ok(None) };
-        let mut amended =
-            Amended { attributes, system_attributes, issue_date: None, work_folder: None, moderated: None };
-        if self.system.is_empty() {
-            return Ok(Some(amended));
-        }
-        let before = self.mirrored(old.system_attributes.as_ref())?;
-        let after = self.mirrored(amended.system_attributes.as_ref())?;
-        let [moderated, issue_date, work_folder] = after;
-        if moderated != before[0] && record.family == FamilyKind::Liveblog {
-            amended.moderated = Some(match moderated.as_deref().map(str::trim) {
-                None | Some("" | "false" | "0") => false,
-                Some("true" | "1") => true,
-                Some(other) => {
-                    let message = format!("`moderated` of a liveblog must be true or false, but is `{other}`.");
-                    return Err(Error::new(Code::InvalidAttributes, message).with_detail("field", "systemAttributes"));
-                }
-            });
-        }
-        if issue_date != before[1] {
-            let date = issue_date.filter(|date| !date.trim().is_empty());
-            amended.issue_date = Some(date.map(|date| IssueDate::parse(date.trim())).transpose()?);
-        }
-        if work_folder != before[2] {
-            amended.work_folder = Some(work_folder.filter(|path| !path.is_empty()).map(Text::from));
-        }
-        Ok(Some(amended))
-    }
-}
-
-/// Fields that an object's texts do not let be changed.
-fn refused(field: &str, error: &EditError) -> Error {
-    let code = match error {
-        EditError::Path(_) => Code::InvalidXPath,
-        EditError::Content(_) | EditError::Value(_) | EditError::Document(_) => Code::InvalidAttributes,
-    };
-    Error::new(code, format!("`{field}` can't be changed: {error}")).with_detail("field", field)
 }
 
 /// The operators of the entry at that place, read.
@@ -406,6 +285,5 @@ mod tests {
         {
             assert!(matches!(group(xpath), Err(EditError::Path(_))), "{xpath}");
         }
-        assert_eq!(MIRRORED.len(), 3);
     }
 }

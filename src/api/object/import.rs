@@ -118,8 +118,7 @@ pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
     let of = call.app.database_of(Some(&folder), database)?;
     let mut object = options.read(&call, of).await?;
     object.content = content;
-    let create = call.app.destination(&call, Some(folder), database)?.create(object);
-    let done = call.change_all(create).await?;
+    let done = call.app.destination(&call, Some(folder), database)?.make(&call, object).await?;
     let created = done.reply.outcome == Outcome::New;
     let display = Display { path: true, ..Display::with_defaults(false) };
     reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| Imported { created, info }).await

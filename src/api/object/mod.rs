@@ -23,6 +23,7 @@ use crate::json::{Changed, Ready};
 use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render_version};
 
+mod amending;
 mod content;
 mod correlates;
 mod creation;
@@ -34,18 +35,20 @@ mod moving;
 mod pictures;
 mod removal;
 pub mod routes;
+mod system;
 mod versions;
 mod writing;
 
+pub(super) use self::amending::Attempts;
 pub(super) use self::content::latest_of;
 pub use self::content::{content, content_by_loid};
 pub(super) use self::content::{opened, stored};
 pub use self::correlates::{Correlate, CorrelateRequest, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};
+pub(super) use self::creation::status_of;
 pub use self::creation::{CreateObject, create, create_from_template, create_story};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
-pub(super) use self::creation::{ProductInfo, status_of, with_product_info};
 pub use self::family::family;
 pub use self::fields::{ChangeFieldsRequest, change_fields};
 pub use self::import::{ImportObject, import};
@@ -54,6 +57,7 @@ pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
 pub use self::pictures::content_as;
 pub(in crate::api) use self::removal::discarded;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
+pub(super) use self::system::{ProductInfo, describe as describe_system};
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
 

@@ -105,5 +105,5 @@ async fn made(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
     let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
     let place = call.app.destination_of_folder(call, Some(Source::Path(parent.to_owned())), name, database)?;
     // Another call may have made it meanwhile, which is as good.
-    call.change_all(place.create(NewObject::folder(name))).await.map(drop)
+    place.make(call, NewObject::folder(name)).await.map(drop)
 }

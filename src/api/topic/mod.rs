@@ -392,8 +392,8 @@ async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Pr
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
-    let create = app.destination_of(call, folder, database, &object, &ProductInfo::default())?.create(object);
-    let created = call.change_all(create).await?;
+    let place = app.destination_of(call, folder, database, &object, &ProductInfo::default())?;
+    let created = place.make(call, object).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 

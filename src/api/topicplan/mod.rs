@@ -193,8 +193,8 @@ async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     described(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
-    let create = call.app.destination_of(&call, folder, database, &object, &ProductInfo::default())?.create(object);
-    let created = call.change_all(create).await?;
+    let place = call.app.destination_of(&call, folder, database, &object, &ProductInfo::default())?;
+    let created = place.make(&call, object).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {
         Some(view) => Box::pin(changed(call, &view, None, display)).await,

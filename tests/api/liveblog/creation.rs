@@ -201,3 +201,19 @@ fn a_liveblog_goes_to_the_recycle_bin_and_comes_back_with_its_posts() {
     blog.call("stet-object-restore-post", &[]).ok();
     assert_eq!(ids(&blog.read().ok()), [post]);
 }
+
+#[test]
+fn product_and_team_leave_all_other_system_attributes_of_a_liveblog_that_is_there() {
+    let (client, folder) = (user("editor"), own_folder());
+    let product = json!({ "name": "HarbourCourier", "edition": "Late" });
+    let props = json!({ "props": { "productInfo": product, "team": "Web", "embargo": "20:00" } });
+    let body = json!({ "name": "x", "folderPath": folder, "systemAttributes": props });
+    let made = create(&client, &body).ok();
+    let body =
+        json!({ "name": "x", "folderPath": folder, "team": "Sport", "edition": "Morning", "createMode": "REPLACE" });
+    let met = create(&client, &body).ok();
+    assert_eq!(id(&met), id(&made));
+    let product = json!({ "name": "HarbourCourier", "edition": "Morning" });
+    let expected = json!({ "props": { "productInfo": product, "team": "Sport", "embargo": "20:00" } });
+    assert_eq!(met["info"]["systemAttributes"], expected);
+}

@@ -11,6 +11,7 @@ mod fields;
 mod forms;
 mod import;
 mod locks;
+mod met;
 mod moving;
 mod names;
 mod pictures;

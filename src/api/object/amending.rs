@@ -1,0 +1,142 @@
+//! Attribute texts that are changed here and there, in the command or ahead of it (`stet_actors::amend`).
+
+use std::sync::Arc;
+
+use stet_actors::amend::{Ahead, Amend, Amended, Amending};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Loid;
+use stet_actors::object::{Attributes, FamilyKind, IssueDate, Record, Text};
+use stet_xml::edit::{Edit, EditError, edited};
+use stet_xml::{Limits, XmlErrorKind};
+
+use super::system::mirrored;
+use crate::give_way::{self, LARGE_TEXT};
+use crate::http::app::App;
+
+/// Bytes of texts, and of what they become, that are amended in the command: that takes a millisecond or two.
+const QUICK: usize = LARGE_TEXT;
+
+/// How often texts are amended ahead before they are amended in the command, where others wait for it.
+const ATTEMPTS: usize = 8;
+
+/// The attempts of a call to amend an object's texts: in the command if that is quick, else ahead of it, and again if they have changed
+/// meanwhile.
+pub(in crate::api) struct Attempts {
+    amend: Arc<dyn Amend>,
+    begun: usize,
+    ahead: Option<Ahead>,
+}
+
+impl Attempts {
+    pub fn to(amend: Arc<dyn Amend>) -> Attempts {
+        Attempts { amend, begun: 0, ahead: None }
+    }
+
+    /// What the command is to do now. The last of so many does it whatever it takes.
+    pub fn next(&mut self) -> Amending {
+        self.begun += 1;
+        Amending { amend: self.amend.clone(), here: self.begun >= ATTEMPTS, ahead: self.ahead.take() }
+    }
+
+    /// Amends the texts of the object, where the command has found that it takes long.
+    ///
+    /// # Errors
+    /// What does not fit; `Overloaded`; what the store says.
+    pub async fn go_ahead(&mut self, app: &App, object: Loid) -> Result<()> {
+        let Some(known) = app.records.get(&app.repository, object)? else { return Ok(()) };
+        let amend = self.amend.clone();
+        let ahead = move || {
+            // It may take as long as it takes.
+            let to = amend.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
+            Ok::<_, Error>(Ahead { from: known.attributes.clone(), to })
+        };
+        self.ahead = Some(give_way::aside(ahead).await??);
+        Ok(())
+    }
+}
+
+/// The edits of an object's texts.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub attributes: Vec<Edit>,
+    pub system: Vec<Edit>,
+    pub limits: Limits,
+}
+
+impl Fields {
+    fn bytes(&self) -> usize {
+        self.attributes.iter().chain(&self.system).map(Edit::bytes).sum()
+    }
+
+    /// A text as the edits make it; `None` in front of it if that has to be `quick`, and is not.
+    fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit], quick: bool) -> Result<Option<Option<Text>>> {
+        if edits.is_empty() {
+            return Ok(Some(text.cloned()));
+        }
+        let max_bytes = if quick { self.limits.max_bytes.min(QUICK) } else { self.limits.max_bytes };
+        let limits = Limits { max_bytes, ..self.limits };
+        let new = match edited(text.map(|text| &**text), edits, &limits) {
+            Ok(new) => new,
+            // Within its own limits it may be well.
+            Err(EditError::Document(error)) if quick && error.kind() == XmlErrorKind::TooLarge => return Ok(None),
+            Err(error) => return Err(refused(field, &error)),
+        };
+        Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
+    }
+
+    /// The system attributes of an object that has none yet.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`.
+    pub fn new_system(&self) -> Result<Option<Text>> {
+        self.edited("systemAttributes", None, &self.system, false).map(Option::flatten)
+    }
+}
+
+impl Amend for Fields {
+    fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<Amended>> {
+        // Each edit looks for its place in the whole text.
+        let edits = self.attributes.len() + self.system.len();
+        if quick && old.text_bytes().saturating_mul(edits) + self.bytes() > QUICK {
+            return Ok(None);
+        }
+        let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes, quick)?;
+        let system = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system, quick)?;
+        let (Some(attributes), Some(system_attributes)) = (attributes, system) else { return Ok(None) };
+        let mut amended =
+            Amended { attributes, system_attributes, issue_date: None, work_folder: None, moderated: None };
+        if self.system.is_empty() {
+            return Ok(Some(amended));
+        }
+        let before = mirrored(old.system_attributes.as_ref(), &self.limits)?;
+        let after = mirrored(amended.system_attributes.as_ref(), &self.limits)?;
+        let [moderated, issue_date, work_folder] = after;
+        if moderated != before[0] && record.family == FamilyKind::Liveblog {
+            amended.moderated = Some(match moderated.as_deref().map(str::trim) {
+                None | Some("" | "false" | "0") => false,
+                Some("true" | "1") => true,
+                Some(other) => {
+                    let message = format!("`moderated` of a liveblog must be true or false, but is `{other}`.");
+                    return Err(Error::new(Code::InvalidAttributes, message).with_detail("field", "systemAttributes"));
+                }
+            });
+        }
+        if issue_date != before[1] {
+            let date = issue_date.filter(|date| !date.trim().is_empty());
+            amended.issue_date = Some(date.map(|date| IssueDate::parse(date.trim())).transpose()?);
+        }
+        if work_folder != before[2] {
+            amended.work_folder = Some(work_folder.filter(|path| !path.is_empty()).map(Text::from));
+        }
+        Ok(Some(amended))
+    }
+}
+
+/// Fields that an object's texts do not let be changed.
+pub(super) fn refused(field: &str, error: &EditError) -> Error {
+    let code = match error {
+        EditError::Path(_) => Code::InvalidXPath,
+        EditError::Content(_) | EditError::Value(_) | EditError::Document(_) => Code::InvalidAttributes,
+    };
+    Error::new(code, format!("`{field}` can't be changed: {error}")).with_detail("field", field)
+}

@@ -1,0 +1,84 @@
+//! What a creation leaves of an object that is there under its name.
+
+use super::*;
+
+/// The system attributes that an object shows.
+fn system(client: &Client, object: &str) -> Value {
+    read(client, object)["systemAttributes"]["props"].clone()
+}
+
+#[test]
+fn product_and_team_take_their_own_places_among_system_attributes_and_leave_all_others() {
+    let desk = Desk::of("editor");
+    for (name, filler) in [("short.xml", "x".to_owned()), ("long.xml", "x".repeat(100_000))] {
+        let product = json!({ "name": "HarbourCourier", "edition": "Late", "issueDate": "20261126", "insert": "A" });
+        let props = json!({ "productInfo": product, "team": "Web", "embargo": "20:00", "notes": filler });
+        let story = id(&desk.create(name, b"1", json!({ "systemAttributes": { "props": props } })).ok());
+        for (mode, said, pointer, value) in [
+            ("NEW_VERSION", json!({ "team": "City" }), "/team", "City"),
+            ("REPLACE", json!({ "product": "Post" }), "/productInfo/name", "Post"),
+            ("NEW_VERSION", json!({ "edition": "Morning" }), "/productInfo/edition", "Morning"),
+            ("REPLACE", json!({ "issueDate": "261224" }), "/productInfo/issueDate", "20261224"),
+        ] {
+            let mut expected = system(&desk, &story);
+            *expected.pointer_mut(pointer).expect("it is there") = json!(value);
+            let mut extra = said.clone();
+            extra["createMode"] = json!(mode);
+            let met = desk.create(name, b"2", extra).ok();
+            assert_eq!(met["id"], json!(story));
+            assert_eq!(met["systemAttributes"]["props"], expected, "{name} {said}");
+            assert_eq!(system(&desk, &story), expected, "{name} {said}");
+        }
+        shows(&read(&desk, &story), json!({ "issueDate": "20261224", "version": 3 }));
+        // Nothing of them is said.
+        let before = system(&desk, &story);
+        assert_eq!(desk.again(name, b"3", "NEW_VERSION")["systemAttributes"]["props"], before, "{name}");
+        // Who gives system attributes gives all of them.
+        let all = json!({ "createMode": "REPLACE", "team": "Sport", "systemAttributes": "<props><a>1</a></props>" });
+        let met = desk.create(name, b"4", all).ok();
+        assert_eq!(met["systemAttributes"]["props"], json!({ "a": "1", "team": "Sport" }), "{name}");
+    }
+    // One that has none yet.
+    let bare = desk.make("bare.xml", b"1");
+    desk.create("bare.xml", b"2", json!({ "createMode": "REPLACE", "team": "City", "edition": "Late" })).ok();
+    assert_eq!(system(&desk, &bare), json!({ "productInfo": { "edition": "Late" }, "team": "City" }));
+}
+
+/// Those who create under the name of an object again and again take away nothing of what others count in it meanwhile, whether its
+/// texts are short or so long that they are amended ahead.
+#[test]
+fn no_increment_is_lost_to_a_creation_that_meets_the_object() {
+    let server = Server::start();
+    let desk = Desk::at(server.user("editor"));
+    for (name, filler) in [("short.xml", "x".to_owned()), ("long.xml", "x".repeat(100_000))] {
+        let props = json!({ "n": "0", "notes": filler });
+        let story = id(&desk.create(name, b"1", json!({ "systemAttributes": { "props": props } })).ok());
+        let increase = json!({ "updateFields": [{
+            "sourceIds": [story], "operators": [{ "inc": { "xpath": "/sysattributes/props/n" } }],
+        }] });
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let (counting, creating) = (desk.afresh(), desk.afresh());
+                let (increase, folder) = (&increase, &desk.folder);
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        let reply = counting.call("stet-object-metadata-change-fields-post", &[]).json(increase).ok();
+                        assert_eq!(reply["errors"], json!([]));
+                    }
+                });
+                scope.spawn(move || {
+                    for turn in 0..10 {
+                        let options = json!({
+                            "name": name, "folderPath": folder, "createMode": "REPLACE", "team": format!("{number}-{turn}"),
+                        });
+                        creating.call("stet-object-create-post", &[]).form(&options, &[]).ok();
+                    }
+                });
+            }
+        });
+        let shown = system(&desk, &story);
+        assert_eq!(shown["n"], "40", "{name}");
+        assert!(shown["team"].as_str().is_some_and(|team| team.ends_with("-9")), "{}", shown["team"]);
+    }
+    ends_sound(server);
+}
