@@ -721,7 +721,7 @@ fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_sa
         let named = |name: &str| ItemFields { name: Some(name.into()), ..ItemFields::default() };
         let below = vec![topic::NewLine::Divider("d".into()), new_line(named("x"), Vec::new())];
         let lines = vec![new_line(named("a"), below), topic::NewLine::Divider("e".into())];
-        let new = NewTopic { title: Some("T".into()), description: None, lines };
+        let new = NewTopic { title: Some("T".into()), lines, ..NewTopic::default() };
         let make = |mode, new: &NewTopic| {
             let mut object = NewObject::of::<Topic>("topic", "Topic", new.clone());
             object.mode = mode;

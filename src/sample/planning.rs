@@ -22,6 +22,7 @@ impl Folders<'_> {
             title: Some(said.title.as_str().into()),
             description: Some(said.description.as_str().into()),
             lines: lines_of(&said.lines, now, known)?,
+            ..NewTopic::default()
         };
         let object =
             NewObject { status: said.status.as_deref().map(Text::from), ..of::<Topic>(&said.path, "Topic", new)? };
@@ -42,6 +43,7 @@ impl Folders<'_> {
             title: Some(said.title.as_str().into()),
             description: Some(said.description.as_str().into()),
             lines: lines.collect::<Result<_>>()?,
+            ..NewPlan::default()
         };
         let object = of::<TopicPlan>(&said.path, "TopicPlan", new)?;
         self.planned(&said.path, said.creator.as_deref(), object).await.map(drop)

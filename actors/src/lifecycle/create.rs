@@ -67,11 +67,16 @@ pub struct NewObject {
     pub imported: Option<Imported>,
 }
 
-/// What a new object begins with where nothing else is said. An object that is there has none of it.
+/// What a new object begins with where nothing else is said, such as what its template has. An object that is there keeps its own,
+/// but for a new version, which has to have some content.
 #[derive(Debug, Clone, Default)]
 pub struct Beginning {
+    /// XML.
+    pub attributes: Option<Text>,
     /// XML with the root `props`.
     pub system_attributes: Option<Text>,
+    /// Its bytes.
+    pub content: Option<NewContent>,
 }
 
 impl NewObject {
@@ -289,7 +294,7 @@ impl Create {
             },
         };
         self.object.write_into(object, amended, mode, context)?;
-        if let Some(content) = &self.object.content {
+        if let Some(content) = self.object.content_over(mode) {
             spread(existing, content, mode != CreateMode::Replace, turns, context)?;
         }
         self.object.parts.write_over(existing, mode, turns, context)?;
@@ -311,11 +316,22 @@ impl NewObject {
         self.imported.as_ref().map_or(Ok(()), Imported::check)
     }
 
+    /// The content of a new object.
+    fn content_of_new(&self) -> Option<&NewContent> {
+        self.content.as_ref().or(self.begins_with.content.as_ref())
+    }
+
+    /// The content that an object that is there gets. What is replaced is gone, so there nothing counts but what is given.
+    fn content_over(&self, mode: CreateMode) -> Option<&NewContent> {
+        if mode == CreateMode::NewVersion { self.content_of_new() } else { self.content.as_ref() }
+    }
+
     fn attributes_of(&self, loid: Loid) -> Attributes {
+        let begins = &self.begins_with;
         Attributes {
             loid,
-            attributes: self.attributes.clone(),
-            system_attributes: self.system_attributes.as_ref().or(self.begins_with.system_attributes.as_ref()).cloned(),
+            attributes: self.attributes.as_ref().or(begins.attributes.as_ref()).cloned(),
+            system_attributes: self.system_attributes.as_ref().or(begins.system_attributes.as_ref()).cloned(),
             usage_tickets: self.usage_tickets.clone(),
         }
     }
@@ -323,17 +339,17 @@ impl NewObject {
     /// Makes the object under a name that is free.
     fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
         let loid = Loid::new(folder.database, context.next_number()?);
-        let created = self.created.unwrap_or(context.now_s());
+        let (created, content) = (self.created.unwrap_or(context.now_s()), self.content_of_new());
         let mut record = Record {
             folder: Some(FolderKey(folder)),
             work_folder: self.work_folder.clone(),
             issue_date: self.issue_date.as_ref().map(|date| date.text().clone()),
             created,
             modified: created,
-            version: u32::from(self.content.is_some()),
+            version: u32::from(content.is_some()),
             suid: self.suid.clone(),
             status: self.status.clone().or_else(|| self.initial_status.clone()),
-            content: self.content.as_ref().map(|new| new.content.clone()),
+            content: content.map(|new| new.content.clone()),
             lock: self.checked_out_s.map(|lasts_s| lock_of(None, lasts_s, context)),
             ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
@@ -342,7 +358,7 @@ impl NewObject {
         }
         let object = Object { record: Arc::new(record), attributes: Arc::new(self.attributes_of(loid)) };
         context.create(&object)?;
-        if let Some(new) = &self.content {
+        if let Some(new) = content {
             context.put_version(None, loid.at_version(1), new, created);
         }
         self.parts.make(object, context)?;
@@ -358,7 +374,7 @@ impl NewObject {
         mode: CreateMode,
         context: &mut Context<'_>,
     ) -> Result<(), Fault> {
-        let loid = object.record.loid;
+        let (loid, content) = (object.record.loid, self.content_over(mode));
         if let Some(amended) = amended {
             amended.put_into(object, context)?;
         }
@@ -379,12 +395,12 @@ impl NewObject {
         given(&self.suid, &mut record.suid);
         if let Some(lasts_s) = self.checked_out_s {
             record.lock = Some(lock_of(record.lock_at(context.now_s()), lasts_s, context));
-            if self.content.is_some() {
+            if content.is_some() {
                 // Who has it checked out goes on from what was given here, and from no draft of before.
                 drop_draft(loid, context)?;
             }
         }
-        if let Some(new) = &self.content {
+        if let Some(new) = content {
             let replaced = match mode {
                 CreateMode::Replace if record.version > 0 => {
                     let key = Version::key(loid.at_version(record.version));

@@ -19,10 +19,12 @@ pub const MAX_NEW_LINES: usize = 1000;
 /// What is said of a new topic.
 #[derive(Debug, Clone, Default)]
 pub struct NewTopic {
-    /// Empty without it.
+    /// That of `begins_with` without it.
     pub title: Option<Text>,
-    /// Empty without it.
+    /// Likewise.
     pub description: Option<Text>,
+    /// Title and description of what it is made of, or nothing; one that is there keeps its own, unless it is replaced.
+    pub begins_with: (Text, Text),
     /// What it begins with, first to last.
     pub lines: Vec<NewLine>,
 }
@@ -57,11 +59,8 @@ impl NewLine {
 impl NewTopic {
     /// Puts head and lines of a new topic.
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
-        let head = TopicHead {
-            loid: object.record.loid,
-            title: self.title.clone().unwrap_or_default(),
-            description: self.description.clone().unwrap_or_default(),
-        };
+        let (title, description) = self.head_of_new();
+        let head = TopicHead { loid: object.record.loid, title, description };
         self.check()?;
         context.put(None, &head);
         // Its items are of the revision that it begins with.
@@ -82,14 +81,20 @@ impl NewTopic {
         let mut head = topic.head().clone();
         if mode == CreateMode::Replace {
             topic.clear(context)?;
-            head.title = self.title.clone().unwrap_or_default();
-            head.description = self.description.clone().unwrap_or_default();
+            (head.title, head.description) = self.head_of_new();
         } else {
             describe_head(&mut head, self.title.as_ref(), self.description.as_ref());
         }
         topic.set_head(head, context);
         check_room(topic.object().record.loid, topic.lines() + NewLine::count(&self.lines))?;
         fill(topic, None, &self.lines, context)
+    }
+
+    /// Title and description of a topic that is new, or begun anew.
+    fn head_of_new(&self) -> (Text, Text) {
+        let (title, description) = &self.begins_with;
+        let said = |said: &Option<Text>, begins: &Text| said.as_ref().unwrap_or(begins).clone();
+        (said(&self.title, title), said(&self.description, description))
     }
 
     fn check(&self) -> Result<()> {

@@ -15,10 +15,12 @@ pub const MAX_NEW_LINES: usize = 1000;
 /// What is said of a new plan.
 #[derive(Debug, Clone, Default)]
 pub struct NewPlan {
-    /// Empty without it.
+    /// That of `begins_with` without it.
     pub title: Option<Text>,
-    /// Empty without it.
+    /// Likewise.
     pub description: Option<Text>,
+    /// Title and description of what it is made of, or nothing; one that is there keeps its own, unless it is replaced.
+    pub begins_with: (Text, Text),
     /// What it begins with, first to last; a topic once.
     pub lines: Vec<NewLine>,
 }
@@ -36,11 +38,8 @@ impl NewPlan {
     /// Puts head and lines of a new plan.
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
         self.check()?;
-        let head = PlanHead {
-            loid: object.record.loid,
-            title: self.title.clone().unwrap_or_default(),
-            description: self.description.clone().unwrap_or_default(),
-        };
+        let (title, description) = self.head_over(&self.begins_with);
+        let head = PlanHead { loid: object.record.loid, title, description };
         context.put(None, &head);
         self.fill(&mut PlanState::new(object, head, Vec::new(), Vec::new()), context)
     }
@@ -53,19 +52,21 @@ impl NewPlan {
         context: &mut Context<'_>,
     ) -> Result<(), Fault> {
         self.check()?;
-        let replaces = mode == CreateMode::Replace;
-        if replaces {
-            plan.clear(context);
-        }
-        let said = |said: &Option<Text>, there: &Text| match said {
-            Some(said) => said.clone(),
-            None if replaces => Text::default(),
-            None => there.clone(),
-        };
         let there = plan.head().clone();
-        let (title, description) = (said(&self.title, &there.title), said(&self.description, &there.description));
+        let (title, description) = if mode == CreateMode::Replace {
+            plan.clear(context);
+            self.head_over(&self.begins_with)
+        } else {
+            self.head_over(&(there.title.clone(), there.description.clone()))
+        };
         plan.set_head(PlanHead { title, description, ..there }, context);
         self.fill(plan, context)
+    }
+
+    /// Title and description that are said, and where nothing is said these.
+    fn head_over(&self, (title, description): &(Text, Text)) -> (Text, Text) {
+        let said = |said: &Option<Text>, other: &Text| said.as_ref().unwrap_or(other).clone();
+        (said(&self.title, title), said(&self.description, description))
     }
 
     fn check(&self) -> Result<()> {

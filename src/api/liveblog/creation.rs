@@ -52,7 +52,7 @@ async fn new_liveblog(
     template_database: DatabaseId,
 ) -> Result<NewObject> {
     let app = &call.app;
-    let Template { record: found, content } = Template::find(call, template, template_database).await?;
+    let template = Template::find(call, template, template_database).await?;
     let types = app.sysconfig.object_types(database);
     let wanted = request.r#type.as_deref().filter(|name| !name.is_empty());
     let known = match (types.get(wanted.unwrap_or(TYPE_NAME)), wanted) {
@@ -79,8 +79,7 @@ async fn new_liveblog(
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
     object.suid = text(&request.suid);
-    let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
-    object.attributes = attributes.or_else(|| found.attributes.attributes.clone());
+    object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     let said = ProductInfo {
         product: request.product.as_deref(),
         edition: request.edition.as_deref(),
@@ -88,13 +87,9 @@ async fn new_liveblog(
         team: request.team.as_deref(),
     };
     describe_system(app, &mut object, request.system_attributes.take(), &said).await?;
-    // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
-    if object.system_attributes.is_none() && object.begins_with.system_attributes.is_none() {
-        object.system_attributes = found.attributes.system_attributes.clone();
-    }
+    template.begin(&mut object);
     object.issue_date = issue_date;
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
-    object.content = Some(content);
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };

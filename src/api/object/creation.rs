@@ -25,7 +25,6 @@ use crate::http::arriving::Arriving;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
-use crate::records::Cached;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -137,9 +136,9 @@ pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>
     // It is required, so there is one.
     let source = Source::parse("path", call.query.text("path").unwrap_or_default())?;
     let database = database_named(&call, options.database_id.as_ref())?;
-    let Template { record, content } = Template::find(&call, &source, database).await?;
-    named_as_template(&mut options, &record);
-    Box::pin(make(&call, options, Some(content), Some(&record))).await
+    let template = Template::find(&call, &source, database).await?;
+    named_as_template(&mut options, &template.record);
+    Box::pin(make(&call, options, None, Some(template))).await
 }
 
 /// `POST /object/story`, of the older surface: a form as that of [`create`]. Without content it begins as the configured template.
@@ -154,17 +153,17 @@ pub async fn create_story(arriving: Arriving) -> Result<Preferred<ChangedRecord>
         return Box::pin(make(&call, options, content, None)).await;
     }
     let source = Source::Path(call.app.config.story.template.clone());
-    let Template { record, content } = Template::find(&call, &source, DatabaseId::MAIN).await?;
-    named_as_template(&mut options, &record);
-    Box::pin(make(&call, options, Some(content), Some(&record))).await
+    let template = Template::find(&call, &source, DatabaseId::MAIN).await?;
+    named_as_template(&mut options, &template.record);
+    Box::pin(make(&call, options, None, Some(template))).await
 }
 
-/// Makes the object that the options describe, with that content; what they do not say of attributes is the template's.
+/// Makes the object that the options describe, with that content. A new one begins with what the template has, where nothing is said.
 async fn make(
     call: &Call,
     mut options: CreateObject,
     content: Option<NewContent>,
-    template: Option<&Cached>,
+    template: Option<Template>,
 ) -> Result<Preferred<ChangedRecord>> {
     let (app, display) = (&call.app, display_with_path(call).await?);
     // Both kinds of calls have one by now.
@@ -173,7 +172,8 @@ async fn make(
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let of = app.database_of(folder.as_ref(), database)?;
     let types = app.sysconfig.object_types(of);
-    let content_type = content.as_ref().map(|new| new.content.content_type.to_string());
+    let begins_with = content.as_ref().or(template.as_ref().map(|template| &template.content));
+    let content_type = begins_with.map(|new| new.content.content_type.to_string());
     let known = match options.r#type.as_deref().filter(|name| !name.is_empty()) {
         Some(wanted) => types.get(wanted).ok_or_else(|| {
             Error::new(Code::TypeNotFound, format!("There is no object type `{wanted}`.")).with_source(wanted)
@@ -200,8 +200,7 @@ async fn make(
     object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
     object.suid = text(&options.suid);
-    let attributes = app.attribute_text("attributes", options.attributes.take()).await?;
-    object.attributes = attributes.or_else(|| template.and_then(|template| template.attributes.attributes.clone()));
+    object.attributes = app.attribute_text("attributes", options.attributes.take()).await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
@@ -209,9 +208,8 @@ async fn make(
         team: options.team.as_deref(),
     };
     describe_system(app, &mut object, options.system_attributes.take(), &said).await?;
-    // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
-    if object.system_attributes.is_none() && object.begins_with.system_attributes.is_none() {
-        object.system_attributes = template.and_then(|template| template.attributes.system_attributes.clone());
+    if let Some(template) = template {
+        template.begin(&mut object);
     }
     object.issue_date = issue_date.clone();
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;

@@ -276,7 +276,8 @@ async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> 
     let view = call.view_of::<Topic>(found).await.map_err(|error| no_template(template, error))?;
     let lines = lines_of(&call.app, &view.state).await?;
     let head = view.state.head();
-    let new = NewTopic { title: Some(head.title.clone()), description: Some(head.description.clone()), lines };
+    let begins_with = (head.title.clone(), head.description.clone());
+    let new = NewTopic { begins_with, lines, ..NewTopic::default() };
     make(call, request, new).await
 }
 
@@ -387,8 +388,7 @@ async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Pr
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
-    let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
-    let new = NewTopic { title, description, ..new };
+    let new = NewTopic { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;

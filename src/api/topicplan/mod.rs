@@ -179,8 +179,8 @@ async fn from_template(call: Call, template: Source, database: DatabaseId) -> Re
     let head = view.state.head();
     let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
     let lines = dividers.map(|divider| NewLine::Divider(divider.title.clone())).collect();
-    let (title, description) = (Some(head.title.clone()), Some(head.description.clone()));
-    Box::pin(make(call, NewPlan { title, description, lines })).await
+    let begins_with = (head.title.clone(), head.description.clone());
+    Box::pin(make(call, NewPlan { begins_with, lines, ..NewPlan::default() })).await
 }
 
 async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
@@ -188,8 +188,7 @@ async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     let display = call.display_of_body().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
-    let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
-    let new = NewPlan { title, description, ..new };
+    let new = NewPlan { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     described(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;

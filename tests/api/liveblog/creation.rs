@@ -217,3 +217,21 @@ fn product_and_team_leave_all_other_system_attributes_of_a_liveblog_that_is_ther
     let expected = json!({ "props": { "productInfo": product, "team": "Sport", "embargo": "20:00" } });
     assert_eq!(met["info"]["systemAttributes"], expected);
 }
+
+#[test]
+fn a_liveblog_that_is_there_keeps_what_its_template_has_otherwise() {
+    let (client, folder) = (user("editor"), own_folder());
+    let body = |mode: &str| json!({ "name": "x", "folderPath": folder, "createMode": mode });
+    let mut first = body("EXCEPTION");
+    first["attributes"] = json!({ "metadata": { "headline": "Precious" } });
+    first["systemAttributes"] = json!({ "props": { "embargo": "20:00" } });
+    let made = create(&client, &first).ok();
+    let before = content_of(&client, &id(&made));
+    for (mode, version) in [("REPLACE", 1), ("NEW_VERSION", 2)] {
+        let met = from(&client, MATCH_TEMPLATE, &body(mode)).gives(&json!({ "info": { "version": version } }));
+        for field in ["attributes", "systemAttributes"] {
+            assert_eq!(met["info"][field], first[field], "{mode} {field}");
+        }
+        assert_eq!(content_of(&client, &id(&made)) == before, version == 1, "{mode}");
+    }
+}

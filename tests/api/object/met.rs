@@ -82,3 +82,53 @@ fn no_increment_is_lost_to_a_creation_that_meets_the_object() {
     }
     ends_sound(server);
 }
+
+/// A template with attributes, system attributes and content of its own; the path.
+fn template(desk: &Desk) -> String {
+    let extra = json!({
+        "type": "Template", "attributes": "<metadata><headline>Template</headline></metadata>",
+        "systemAttributes": "<props><team>Template</team><shape>wide</shape></props>",
+    });
+    desk.create("template.xml", b"<template/>", extra).ok();
+    format!("{}/template.xml", desk.folder)
+}
+
+#[test]
+fn a_template_is_what_a_new_object_begins_with_and_no_other() {
+    let desk = Desk::of("editor");
+    let path = template(&desk);
+    let from = |name: &str, extra: Value| {
+        let mut options = json!({ "name": name, "folderPath": desk.folder, "type": "Story" });
+        options.as_object_mut().expect("it is one").extend(extra.as_object().expect("it is one").clone());
+        desk.call("stet-object-create-from-template-post", &[]).query("path", &path).json(&options).ok()
+    };
+    let own = json!({
+        "attributes": { "metadata": { "headline": "Precious" } }, "systemAttributes": { "props": { "embargo": "20:00" } },
+    });
+    let story = id(&desk.create("a.xml", b"<mine/>", own.clone()).ok());
+    shows(&from("a.xml", json!({ "createMode": "REPLACE" })), own.clone());
+    assert_eq!((bytes_of(&desk, &story), &read(&desk, &story)["version"]), (b"<mine/>".to_vec(), &json!(1)));
+    // A version more takes nothing away.
+    shows(&from("a.xml", json!({ "createMode": "NEW_VERSION" })), own);
+    assert_eq!(bytes_of_version(&desk, &story, 1), b"<mine/>");
+    assert_eq!(bytes_of_version(&desk, &story, 2), b"<template/>");
+    // What the call says itself counts, and the template's beside it does not.
+    let said = json!({ "createMode": "REPLACE", "team": "City", "attributes": { "metadata": { "headline": "New" } } });
+    let met = from("a.xml", said);
+    shows(&met, json!({ "attributes": { "metadata": { "headline": "New" } } }));
+    assert_eq!(met["systemAttributes"]["props"], json!({ "embargo": "20:00", "team": "City" }));
+    // A new one has all of it.
+    let new = from("b.xml", json!({ "createMode": "REPLACE" }));
+    shows(&new, json!({ "attributes": { "metadata": { "headline": "Template" } }, "version": 1 }));
+    assert_eq!(new["systemAttributes"]["props"], json!({ "team": "Template", "shape": "wide" }));
+    assert_eq!(bytes_of(&desk, &id(&new)), b"<template/>");
+}
+
+#[test]
+fn a_story_without_content_replaces_no_text() {
+    let desk = Desk::of("editor");
+    let story = desk.make("a.xml", b"<mine/>");
+    let options = json!({ "name": "a.xml", "folderPath": desk.folder, "createMode": "REPLACE" });
+    desk.call("stet-old-object-story-post", &[]).form(&options, &[]).ok();
+    assert_eq!((bytes_of(&desk, &story), &read(&desk, &story)["version"]), (b"<mine/>".to_vec(), &json!(1)));
+}

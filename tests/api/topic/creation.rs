@@ -97,6 +97,31 @@ fn a_plan_begins_with_the_dividers_of_its_template() {
     call(TEMPLATE).fails(400, "InvalidType");
 }
 
+#[test]
+fn a_topic_or_plan_that_is_there_keeps_the_title_that_its_template_has_otherwise() {
+    let desk = Desk::new();
+    for (kind, dividers) in [("topic", "[Words]"), ("topicplan", "[City]")] {
+        let call = format!("{kind}-from-default-template-post");
+        let make = |extra: Value| {
+            let mut body = json!({ "folder": desk.folder, "name": kind });
+            body.as_object_mut().expect("it is one").extend(extra.as_object().expect("it is one").clone());
+            desk.call(&call, &[]).json(&body).ok()["info"].clone()
+        };
+        let template = make(json!({ "name": format!("other {kind}") }));
+        make(json!({ "title": "Own", "description": "Mine" }));
+        let met = make(json!({ "createMode": "NEW_VERSION" }));
+        includes(&met, &json!({ "title": "Own", "description": "Mine" }));
+        let met = make(json!({ "createMode": "NEW_VERSION", "title": "Another" }));
+        includes(&met, &json!({ "title": "Another", "description": "Mine" }));
+        // Replaced it is as a new one.
+        let met = make(json!({ "createMode": "REPLACE", "description": "New" }));
+        includes(&met, &json!({ "title": template["title"], "description": "New" }));
+        let loid = met["id"].as_str().expect("it has an id");
+        let lines = if kind == "topic" { desk.tree(loid) } else { desk.planned(loid) };
+        assert_eq!(lines.iter().filter(|line| *line == dividers).count(), 1, "{lines:?}");
+    }
+}
+
 /// A server whose templates are elsewhere than it was told.
 #[test]
 fn a_missing_default_template_is_said_to_be_missing() {
