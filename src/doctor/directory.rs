@@ -13,6 +13,7 @@ use stet_store::{OpenError, RedbStore, StoreFile};
 use super::{Finding, bytes};
 use crate::admin::socket;
 use crate::config::Config;
+use crate::content;
 use crate::server::{is_unfilled, options_at_rest, survived};
 
 /// How long a sync may take before it is told; on an SSD it takes some milliseconds.
@@ -134,12 +135,23 @@ fn directory(data: &Path, running: Option<&Running>) -> Finding {
         (Ok(false), Ok(true)) => {
             let found = format!("{shown} has no {}, and is not empty", StoreFile::State.name());
             let advice = "if it was a data directory, restore a backup of the whole; else name an empty one";
-            Finding::warn("directory", found, advice)
+            match rest_of_another(data) {
+                // No start goes on without it.
+                Some(rest) => Finding::fail("directory", format!("{found}: there is {rest}"), advice),
+                None => Finding::warn("directory", found, advice),
+            }
         }
         (Err(error), _) | (_, Err(error)) => {
             Finding::fail("directory", format!("{shown} can't be read: {error}"), "run this as the server's user")
         }
     }
+}
+
+/// What shows that a directory without tables had some, if anything does.
+fn rest_of_another(data: &Path) -> Option<String> {
+    let is_there = |path: &Path| path.try_exists().unwrap_or(true);
+    let file = StoreFile::ALL.into_iter().map(StoreFile::name).find(|name| is_there(&data.join(name)));
+    file.map(str::to_owned).or_else(|| content::is_any_in(data).unwrap_or(true).then(|| "contents".to_owned()))
 }
 
 /// Who may do what with the directory and what lies in it.

@@ -144,6 +144,24 @@ fn without_a_directory_it_says_what_the_first_start_does_and_makes_none() {
     says(&doctor(home.path(), &[]), 0, "warn", "directory", &["was cut short", "begins anew"]);
 }
 
+/// No start goes on without the tables where changes were in them; the doctor warned, and ended with 0.
+#[test]
+fn tables_that_are_missing_are_a_failure_where_anything_else_of_them_is_left() {
+    for left in ["journal.wal", "journal.mark", "content/ab"] {
+        let data = used_directory();
+        for gone in ["state.redb", "journal.wal", "journal.mark"].iter().filter(|name| **name != left) {
+            std::fs::remove_file(data.path().join(gone)).expect("it can be removed");
+        }
+        let contents = data.path().join("content");
+        std::fs::remove_dir_all(&contents).expect("it can be removed");
+        if left.starts_with("content") {
+            std::fs::create_dir_all(data.path().join(left)).expect("it can be made");
+        }
+        let named = left.split('/').next().expect("it has a name");
+        says(&doctor(data.path(), &[]), 4, "fail", "directory", &["has no state.redb", &format!("there is {named}")]);
+    }
+}
+
 #[test]
 fn a_configuration_that_can_not_be_read_is_told_with_what_needs_none() {
     let data = used_directory();
