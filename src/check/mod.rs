@@ -12,6 +12,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
@@ -20,7 +21,7 @@ use stet_actors::proof::place_of;
 use stet_actors::store::{Look, StoreError, Table, View};
 use stet_store::RedbStore;
 
-use crate::content::ContentStore;
+use crate::content::{ContentStore, identity};
 
 /// How many of the rows that refer to a damaged file are named.
 const NAMED: usize = 10;
@@ -58,6 +59,21 @@ impl Report {
 /// That the store can't be read.
 pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
     check_of(Families::ALL, store, content)
+}
+
+/// The same, and whether the contents in the data directory `data` are those of its tables.
+///
+/// # Errors
+/// That the store can't be read.
+pub fn check_in(data: &Path, store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
+    let mark = store.get(View::Committed, Table::Marks, identity::MARK)?;
+    let mut report = check(store, content)?;
+    if let Some(Err(foreign)) = mark.map(|mark| identity::compare(&mark, data)) {
+        // What follows from it is less telling.
+        report.fault_count += 1;
+        report.faults.insert(0, foreign);
+    }
+    Ok(report)
 }
 
 /// Holds how much is said to lie in each folder against its names. Gives how many folders have any.

@@ -10,6 +10,7 @@
 
 pub(crate) mod collect;
 pub mod download;
+pub(crate) mod identity;
 mod picture;
 mod pins;
 mod reader;
@@ -58,8 +59,8 @@ fn folder_name(byte: u16) -> String {
     format!("{byte:02x}")
 }
 
-/// Whether files of contents lie in the data directory `data`. A folder made for them beforehand, as where another disk is mounted,
-/// has none.
+/// Whether files of contents lie in the data directory `data`, or did. A folder made for them beforehand, as where another disk is
+/// mounted, has none.
 ///
 /// # Errors
 /// It can't be looked into.
@@ -70,7 +71,7 @@ pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
             return Ok(true);
         }
     }
-    Ok(false)
+    data.join(FOLDER).join(identity::FILE).try_exists()
 }
 
 /// Removes all contents from the data directory `data`; the folder they lie in stays, and so does what is no content.
@@ -84,6 +85,10 @@ pub(crate) fn remove_all_in(data: &Path) -> io::Result<()> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
+    }
+    match fs::remove_file(root.join(identity::FILE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
     if root.try_exists()? { sync_folder(&root) } else { Ok(()) }
 }
@@ -264,10 +269,15 @@ impl Places {
     }
 
     fn file(&self, sha256: &[u8; 32]) -> PathBuf {
-        let name = hex(sha256);
-        // By the first byte, so that no folder gets too long for programs that list it.
-        self.root.join(&name[..2]).join(&name[2..])
+        file_in(&self.root, sha256)
     }
+}
+
+/// The file of the content with that hash in a folder of contents.
+fn file_in(root: &Path, sha256: &[u8; 32]) -> PathBuf {
+    let name = hex(sha256);
+    // By the first byte, so that no folder gets too long for programs that list it.
+    root.join(&name[..2]).join(&name[2..])
 }
 
 /// Opens a content's file to be read, and gives its length. What is no regular file is none of ours, and may be without end, or never

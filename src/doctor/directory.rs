@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, CWD, StatVfs, StatVfsMountFlags};
+use stet_actors::store::Table;
 use stet_store::{OpenError, RedbStore, StoreFile};
 
 use super::{Finding, bytes};
@@ -79,6 +80,7 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     findings.extend(file_system(data));
     findings.push(sync(data));
     findings.extend(journal(config, data, running));
+    findings.extend(contents(config, data, running));
     findings
 }
 
@@ -400,6 +402,21 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
             Finding::fail("journal", error.to_string(), "install the stet that wrote it, or a newer one")
         }
         Err(error) => Finding::fail("journal", error.to_string(), recover),
+    })
+}
+
+/// Whether the contents are those of the tables. A server has looked at its start.
+fn contents(config: &Config, data: &Path, running: Option<&Running>) -> Option<Finding> {
+    if running.is_some() || is_unfilled(data) || !data.join(StoreFile::State.name()).is_file() {
+        return None;
+    }
+    let options = options_at_rest(config);
+    // What can't be read is told of the journal.
+    let read = survived(data, || RedbStore::peek(&options, Table::Marks, content::identity::MARK)).ok()?;
+    let mark = read.ok()??;
+    Some(match content::identity::compare(&mark, data) {
+        Ok(()) => Finding::ok("contents", "they are those of this directory"),
+        Err(foreign) => Finding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
     })
 }
 

@@ -38,7 +38,7 @@ use crate::admin::socket::{self, AdminSocket};
 use crate::api;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
 use crate::config::{Config, Durability as ConfiguredDurability};
-use crate::content::{ContentStore, UploadBounds};
+use crate::content::{self, ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
@@ -240,6 +240,8 @@ impl Prepared {
         let data = config.data.directory.display().to_string();
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
+        let contents = content::identity::look(&*store, &config.data.directory)
+            .map_err(|why| Failure::new(Exit::Data, format!("{data} can't be used: {why}")))?;
         let bounds =
             UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
@@ -251,6 +253,7 @@ impl Prepared {
         let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
             .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
+        content::identity::settle(contents, &content, &repository).await;
         let (directory, sessions) = people(&config, &repository)?;
         let databases: Vec<DatabaseId> = config.databases.iter().map(|database| DatabaseId(database.id)).collect();
         let sysconfig = SysConfig::start(&repository, &content, &directory, &databases, config.caches.xml_files());

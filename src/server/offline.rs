@@ -128,7 +128,7 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {
         Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
     })?;
-    let report = survived(data, || crate::check::check(&store, &content));
+    let report = survived(data, || crate::check::check_in(data, &store, &content));
     store.close();
     let report = report?.map_err(|error| unreadable(data, &error))?;
     let mut found = String::new();

@@ -262,6 +262,37 @@ fn a_directory_that_is_not_new_is_never_cleared_and_contents_without_their_store
     assert_eq!(contents(), before);
 }
 
+/// Where the disk of the contents was not mounted, uploads were acknowledged onto the one below, and lost once it was.
+#[test]
+fn contents_that_are_not_there_are_told_and_no_start_goes_on_without_them() {
+    let data = used_directory();
+    let (contents, mounted) = (data.path().join("content"), data.path().join("elsewhere"));
+    let refused = |why: &str| {
+        let looked = run(stet(&["doctor", "--data", path(data.path())]));
+        assert_eq!(looked.code, Some(4), "{}", looked.out);
+        assert!(looked.out.lines().any(|line| line.starts_with("fail") && line.contains(why)), "{}", looked.out);
+        let checked = check(data.path());
+        assert_eq!(checked.code, Some(4), "{}", checked.err);
+        assert!(checked.out.contains(&format!("fault: {why}")), "{}", checked.out);
+        let ended = run(stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]));
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains(why) && ended.err.contains("mount the disk"), "{}", ended.err);
+    };
+    std::fs::rename(&contents, &mounted).expect("it can be moved");
+    refused("the contents are not in");
+    std::fs::remove_dir_all(&contents).expect("what the check has made can be removed");
+    std::fs::create_dir(&contents).expect("a place to mount it can be made");
+    refused("the contents are not in");
+    std::fs::write(contents.join("identity"), "0123456789abcdef0123456789abcdef\n").expect("it can be written");
+    refused("the contents in ");
+    std::fs::remove_dir_all(&contents).expect("it can be removed");
+    std::fs::rename(&mounted, &contents).expect("it can be moved back");
+    assert_eq!(check(data.path()).code, Some(0));
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD);
+    assert_eq!(Serving::start(command).end().0, Some(0));
+}
+
 #[test]
 fn a_directory_whose_filling_an_older_release_has_left_is_told_as_that() {
     let data = TempDir::new().expect("a temporary directory can be made");

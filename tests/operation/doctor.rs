@@ -87,6 +87,7 @@ fn a_sound_directory_is_well_and_nothing_of_it_is_changed() {
         ("disk", "are free"),
         ("sync", "a sync takes"),
         ("journal", "0 changes wait to be folded into the tables, and none is missing"),
+        ("contents", "they are those of this directory"),
         ("listening", "at 127.0.0.1:0, which this machine alone reaches"),
     ] {
         assert!(lines(&looked, check).iter().any(|line| line.contains(part)), "{check}: {}", looked.out);

@@ -99,6 +99,15 @@ impl RedbStore {
         salvage::salvage(options, accept_loss)
     }
 
+    /// A row of the tables in `options.data` as of the last checkpoint, where nobody has them open; `None` also where there are none.
+    /// Nothing is changed.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn peek(options: &StoreOptions, table: Table, key: &[u8]) -> Result<Option<Bytes>, OpenError> {
+        salvage::peek(options, table, key)
+    }
+
     /// Refuses new change sets, waits until those queued are decided, folds everything into the tables, ends the
     /// threads and closes the files. Reads fail with [`StoreError::Closed`] from then on. A second call does nothing;
     /// it may return before the first has.

@@ -7,17 +7,21 @@
 //! 2. The journal gets another name. Nothing reads it again; it is what is left of the lost changes.
 //! 3. A new journal is made, and the tables note its salt.
 
+use bytes::Bytes;
+use redb::{Database, ReadableDatabase};
+use stet_actors::store::Table;
+
 use super::RedbStore;
 use super::backend::StoreFile;
 use super::checkpoint::State;
 use super::journal::Found;
-use super::lease::Kept;
+use super::lease::{Kept, Lease};
 use super::log::Packing;
 use super::migrate::{self, MIGRATIONS};
 use super::open::{fold_all, io};
 use super::options::{Loss, OpenError, StoreOptions};
 use super::overlay::Overlay;
-use super::tables;
+use super::tables::{self, failure};
 
 /// What was found in a data directory, and done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +38,33 @@ pub struct Salvage {
     pub aside: Option<String>,
 }
 
+/// A row of the tables as of the last checkpoint, of a store that nobody has open; `None` for a file that is no store yet. Nothing is
+/// changed.
+pub(super) fn peek(options: &StoreOptions, table: Table, key: &[u8]) -> Result<Option<Bytes>, OpenError> {
+    let failed = |error: std::io::Error| OpenError::Io(error.to_string());
+    let Some(kept) = options.backends.open_existing(StoreFile::State).map_err(failed)?.map(Kept::new) else {
+        return Ok(None);
+    };
+    let lease = kept.read_only_lease().map_err(failed)?;
+    let db = opened(&lease, options)?;
+    let transaction = db.begin_read().map_err(failure).map_err(io)?;
+    let rows = match transaction.open_table(tables::rows(table)) {
+        Ok(rows) => rows,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+        Err(error) => return Err(io(failure(error))),
+    };
+    let row = rows.get(key).map_err(failure).map_err(io)?;
+    Ok(row.map(|row| Bytes::copy_from_slice(row.value())))
+}
+
+/// Opens tables that are to be read alone.
+fn opened(lease: &Lease, options: &StoreOptions) -> Result<Database, OpenError> {
+    tables::open(lease, options.cache_bytes).map_err(|error| match *error {
+        redb::Error::DatabaseAlreadyOpen => OpenError::InUse(options.data.clone()),
+        error => OpenError::Io(format!("state.redb: {}", tables::fault(lease, &error).text)),
+    })
+}
+
 pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvage, OpenError> {
     let nothing =
         || OpenError::Corrupt("state.redb is missing or empty. Restore a backup of the whole directory".to_owned());
@@ -42,10 +73,7 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
     let kept = backends.open_existing(StoreFile::State).map_err(failed)?.map(Kept::new).ok_or_else(nothing)?;
     let head = {
         let lease = kept.read_only_lease().map_err(failed)?;
-        let db = tables::open(&lease, options.cache_bytes).map_err(|error| match *error {
-            redb::Error::DatabaseAlreadyOpen => OpenError::InUse(options.data.clone()),
-            error => OpenError::Io(format!("state.redb: {}", tables::fault(&lease, &error).text)),
-        })?;
+        let db = opened(&lease, &options)?;
         migrate::read_head(&db).map_err(io)?.ok_or_else(nothing)?
     };
     let known = migrate::present(MIGRATIONS);

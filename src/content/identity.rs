@@ -1,0 +1,278 @@
+//! Whose contents lie in `content/`.
+//!
+//! That folder may be on a disk of its own. Where it is not mounted, or the directory was put back without it, an empty folder looks as
+//! well as the right one: new contents would go to the wrong disk, and be lost to everybody once the right one is there again. So a
+//! file in it has the identity of the contents, and a mark in the tables the same. The file is made first, and synced with its name:
+//! once the mark is there, so is the file, and where it is not the contents aren't.
+//!
+//! A directory of before has neither. It gets both, unless the rows speak of files and none of them is there.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+
+use bytes::Bytes;
+use stet_actors::error::Result;
+use stet_actors::repository::Repository;
+use stet_actors::store::{Change, Look, Range, StoreError, Table, View};
+
+use super::{ContentStore, FOLDER, sync_folder};
+
+/// The file's name in the folder of contents.
+pub(super) const FILE: &str = "identity";
+
+/// The mark's key in [`Table::Marks`].
+pub(crate) const MARK: &[u8] = b"contents";
+
+/// How many files that rows speak of are looked for in a directory of before.
+const LOOKED_FOR: usize = 1_000;
+
+/// Which contents they are: 32 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity(String);
+
+impl Identity {
+    fn new() -> Identity {
+        Identity(format!("{:032x}", rand::random::<u128>()))
+    }
+
+    fn read(text: &[u8]) -> Option<Identity> {
+        let text = str::from_utf8(text).ok()?.trim();
+        let well = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        well.then(|| Identity(text.to_owned()))
+    }
+
+    /// That of the contents in the data directory `data`; `None` where the file is not there. What is no identity is another's.
+    fn in_folder(data: &Path) -> io::Result<Option<Identity>> {
+        // So much longer than one that what is longer is none.
+        let mut text = Vec::new();
+        match File::open(data.join(FOLDER).join(FILE)) {
+            Ok(file) => file.take(64).read_to_end(&mut text)?,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Identity::read(&text).unwrap_or_else(|| Identity(String::from_utf8_lossy(&text).into_owned()))))
+    }
+}
+
+/// Why contents are not the ones that the rows speak of: a sentence that says what to do.
+pub(crate) type Foreign = String;
+
+/// Holds the contents in the data directory `data` against `mark`, the value of the mark in its tables.
+///
+/// # Errors
+/// They are missing, or another directory's.
+pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), Foreign> {
+    let folder = data.join(FOLDER);
+    let shown = folder.display();
+    let advice = "mount the disk that they are on, or restore a backup of the whole directory, contents included";
+    let Some(wanted) = Identity::read(mark) else {
+        return Err("the tables don't say which contents are theirs: their mark can't be understood".to_owned());
+    };
+    match Identity::in_folder(data) {
+        Ok(Some(found)) if found == wanted => Ok(()),
+        Ok(Some(_)) => {
+            Err(format!("the contents in {shown} are another data directory's (by its file {FILE}): {advice}"))
+        }
+        Ok(None) => Err(format!(
+            "the contents are not in {shown}, which has no file {FILE}: {advice}. If all contents are there and that file alone was lost, \
+             write {} into it",
+            wanted.0
+        )),
+        Err(error) => Err(format!("{} can't be read: {error}", folder.join(FILE).display())),
+    }
+}
+
+/// Whether the tables know by now whose contents they go with.
+pub(crate) enum Found {
+    /// They do, and these are the ones.
+    Known,
+    /// They are to be told.
+    Unknown,
+}
+
+/// Looks whether the contents in the data directory `data` are those of its rows. Changes nothing.
+///
+/// # Errors
+/// They are not; that the rows can't be read.
+pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, Foreign> {
+    let unread = |error: StoreError| format!("which contents go with the tables can't be read: {error}");
+    if let Some(mark) = store.get(View::Committed, Table::Marks, MARK).map_err(unread)? {
+        return compare(&mark, data).map(|()| Found::Known);
+    }
+    if let Ok(Some(_)) = Identity::in_folder(data) {
+        // A crash came before the mark, or people have said so.
+        return Ok(Found::Unknown);
+    }
+    let mut range = Range::prefix(&[]);
+    for looked in 0..LOOKED_FOR {
+        let next = store.scan(View::Committed, Table::Files, &range, 1, false).map_err(unread)?;
+        let hash = next.first().and_then(|(key, _)| <[u8; 32]>::try_from(key.get(..32)?).ok());
+        let Some(hash) = hash else {
+            if looked == 0 {
+                return Ok(Found::Unknown);
+            }
+            break;
+        };
+        if super::file_in(&data.join(FOLDER), &hash).try_exists().unwrap_or(true) {
+            return Ok(Found::Unknown);
+        }
+        // All other entries of that file are passed over.
+        range = range.after(&[&hash[..], &[0xff; 64]].concat());
+    }
+    let folder = data.join(FOLDER);
+    Err(format!(
+        "of the contents that rows speak of none is in {}: mount the disk that they are on, or restore a backup of the whole directory, \
+         contents included. To go on without them, write 32 hexadecimal digits into {}",
+        folder.display(),
+        folder.join(FILE).display()
+    ))
+}
+
+/// Gives contents that were [looked](look) at an identity, and the tables their mark, where they have none. What fails is logged, and
+/// made up for by the next start: a server on a disk that is full serves reads all the same.
+pub(crate) async fn settle(found: Found, contents: &ContentStore, repository: &Repository) {
+    let Found::Unknown = found else { return };
+    let places = contents.places.clone();
+    let made = super::blocking(move || {
+        make(&places.root, &places.unfinished)
+            .map_err(|error| super::failure("written", &places.root.join(FILE), &error))
+    });
+    let noted = async {
+        let Identity(text) = made.await?;
+        let change = Change { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(text.into()) };
+        repository.commit(|set| set.changes = vec![change]).await
+    };
+    let noted: Result<()> = noted.await;
+    if let Err(error) = noted {
+        tracing::warn!(%error, "which contents go with the tables could not be noted");
+    }
+}
+
+/// The identity of the contents in `root`, which has one from now on, whatever fails later.
+fn make(root: &Path, unfinished: &Path) -> io::Result<Identity> {
+    let path = root.join(FILE);
+    let there = match fs::read(&path) {
+        Ok(text) => Identity::read(&text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let identity = match there {
+        // Whoever made it may not have come to the end.
+        Some(identity) => {
+            File::open(&path)?.sync_all()?;
+            identity
+        }
+        None => {
+            let (identity, new) = (Identity::new(), unfinished.join(FILE));
+            let mut file = File::create(&new)?;
+            file.write_all(format!("{}\n", identity.0).as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new, &path)?;
+            identity
+        }
+    };
+    sync_folder(root)?;
+    Ok(identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use stet_actors::clock::ManualClock;
+    use stet_actors::runtime::RuntimeOptions;
+    use stet_actors::store::memory::MemoryStore;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::content::{UploadBounds, file_in};
+
+    struct Ground {
+        data: TempDir,
+        contents: ContentStore,
+        store: Arc<MemoryStore>,
+        repository: Repository,
+    }
+
+    impl Ground {
+        async fn new() -> Ground {
+            let (data, store) = (TempDir::new().unwrap(), Arc::new(MemoryStore::new()));
+            let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+            let repository = Repository::start(store.clone(), clock, RuntimeOptions::default()).await.unwrap();
+            let contents = ContentStore::open(data.path(), 100, UploadBounds::NONE).unwrap();
+            Ground { data, contents, store, repository }
+        }
+
+        fn look(&self) -> std::result::Result<Found, Foreign> {
+            look(&*self.store, self.data.path())
+        }
+
+        async fn settle(&self) {
+            settle(self.look().unwrap(), &self.contents, &self.repository).await;
+        }
+
+        /// A row speaks of a file.
+        async fn refer(&self, hash: [u8; 32]) {
+            for entry in [&b"one"[..], b"other"] {
+                let key = Bytes::from([&hash[..], entry].concat());
+                let change = Change { table: Table::Files, key, value: Some(Bytes::new()) };
+                self.repository.commit(|set| set.changes = vec![change]).await.unwrap();
+            }
+        }
+
+        fn file(&self) -> std::path::PathBuf {
+            self.data.path().join(FOLDER).join(FILE)
+        }
+
+        fn why(&self) -> String {
+            self.look().err().expect("they are not the right ones")
+        }
+    }
+
+    #[actix_web::test]
+    async fn contents_get_an_identity_once_and_without_it_or_with_anothers_are_none() {
+        let ground = Ground::new().await;
+        assert!(matches!(ground.look(), Ok(Found::Unknown)));
+        ground.settle().await;
+        assert!(matches!(ground.look(), Ok(Found::Known)));
+        let text = fs::read(ground.file()).unwrap();
+        ground.settle().await;
+        assert_eq!(fs::read(ground.file()).unwrap(), text);
+        fs::remove_file(ground.file()).unwrap();
+        let told = String::from_utf8(text.clone()).unwrap();
+        assert!(ground.why().contains("mount the disk") && ground.why().contains(told.trim()), "{}", ground.why());
+        for foreign in [&b"0123456789abcdef0123456789abcdef\n"[..], b"", b"nonsense"] {
+            fs::write(ground.file(), foreign).unwrap();
+            assert!(ground.why().contains("are another data directory's"), "{}", ground.why());
+        }
+        fs::remove_dir_all(ground.data.path().join(FOLDER)).unwrap();
+        assert!(ground.why().contains("has no file identity"));
+        fs::create_dir(ground.data.path().join(FOLDER)).unwrap();
+        fs::write(ground.file(), text).unwrap();
+        assert!(matches!(ground.look(), Ok(Found::Known)));
+    }
+
+    #[actix_web::test]
+    async fn a_crash_before_the_mark_leaves_what_the_next_start_takes() {
+        let ground = Ground::new().await;
+        let made = make(&ground.contents.places.root, &ground.contents.places.unfinished).unwrap();
+        ground.settle().await;
+        assert!(matches!(ground.look(), Ok(Found::Known)));
+        assert_eq!(Identity::in_folder(ground.data.path()).unwrap(), Some(made));
+    }
+
+    #[actix_web::test]
+    async fn a_directory_of_before_gets_an_identity_if_any_of_its_contents_is_there() {
+        let ground = Ground::new().await;
+        for hash in [[1; 32], [2; 32], [0xff; 32]] {
+            ground.refer(hash).await;
+        }
+        assert!(ground.why().contains("none is in"), "{}", ground.why());
+        let there = file_in(ground.contents.root(), &[0xff; 32]);
+        fs::create_dir(there.parent().unwrap()).unwrap();
+        fs::write(&there, "bytes").unwrap();
+        ground.settle().await;
+        assert!(matches!(ground.look(), Ok(Found::Known)));
+    }
+}
