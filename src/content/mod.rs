@@ -24,7 +24,7 @@ pub(crate) mod words;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,6 +101,8 @@ pub struct ContentStore {
 
 #[derive(Debug)]
 struct Places {
+    /// The folder of that path when it was opened.
+    opened: File,
     /// Where finished files lie.
     root: PathBuf,
     /// Where files are while they are written; on the same file system, so that renaming is all that finishing takes.
@@ -154,7 +156,8 @@ impl ContentStore {
         let pins = Arc::new(Pins::default());
         let UploadBounds { reserve_bytes, at_once } = bounds;
         let (under_way, short) = (UnderWay::new(at_once), Notify::new());
-        let places = Places { root, unfinished, small_body_bytes, pins, reserve_bytes, under_way, short };
+        let opened = File::open(&root)?;
+        let places = Places { opened, root, unfinished, small_body_bytes, pins, reserve_bytes, under_way, short };
         Ok(ContentStore { places: Arc::new(places) })
     }
 
@@ -263,6 +266,22 @@ impl ContentStore {
 }
 
 impl Places {
+    /// Makes sure that the folder at the path of the contents is still the one that was opened. To be asked before a file gets its name
+    /// there or loses it: where the data directory was moved away and another put in its place, such as a backup, the rows that are
+    /// asked about contents are not those of what lies there.
+    ///
+    /// # Errors
+    /// It is another, or none.
+    fn are_still_there(&self) -> io::Result<()> {
+        let (at, own) = (fs::metadata(&self.root)?, self.opened.metadata()?);
+        if (at.dev(), at.ino()) == (own.dev(), own.ino()) {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "another folder is in place of the one that was opened: stop the server before its data directory is moved",
+        ))
+    }
+
     /// The folder of the hashes with that first byte.
     fn folder(&self, number: u16) -> PathBuf {
         self.root.join(folder_name(number))

@@ -166,6 +166,7 @@ impl Spill {
     /// Puts the file where contents lie, unless the very same bytes lie there already, and gives its hash with a pin. What else has
     /// that name is replaced.
     fn keep(self, places: &Places, size: u64) -> io::Result<(Hash, Held)> {
+        places.are_still_there()?;
         let sha256 = self.hasher.finalize().into();
         // First: a file that is found must still be there when a row refers to it.
         let held = places.pins.pin(sha256);

@@ -86,6 +86,15 @@ impl Collector {
                 () = tokio::time::sleep(pause) => (at_once, self.after),
                 () = short => (FOLDERS, Duration::ZERO),
             };
+            let contents = self.contents.clone();
+            let there = blocking(move || {
+                let places = &contents.places;
+                places.are_still_there().map_err(|error| failure("collected", &places.root, &error))
+            });
+            // What failed has been logged. It is not for this server to say which of the files there are wanted.
+            if there.await.is_err() {
+                return;
+            }
             let mut total = Collected::default();
             for _ in 0..folders {
                 if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
@@ -160,6 +169,7 @@ impl Collector {
                     if referred_to || !store.is_certain() || store.epoch() != epoch {
                         return Ok(None);
                     }
+                    places.are_still_there().map_err(|error| failure("collected", &places.root, &error))?;
                     let (path, away) = (places.file(hash), places.unfinished.join(format!("collected-{}", hex(hash))));
                     fs::rename(&path, &away).map_err(|error| failure("collected", &path, &error))?;
                     Ok(Some(away))

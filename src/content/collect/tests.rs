@@ -289,6 +289,34 @@ async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
     assert_eq!(ground.collect().await.files, 1);
 }
 
+/// A server whose directory was moved away, with a backup in its place, went on to collect in the backup by rows that were not its own.
+#[tokio::test]
+async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_one_that_was_opened() {
+    let ground = Ground::new();
+    let new = ground.left("dead").await;
+    let (own, away) = (ground.data.path().join("content"), ground.data.path().join("old"));
+    fs::rename(&own, &away).expect("it can be moved");
+    let another = ContentStore::open(ground.data.path(), SMALL, UploadBounds::NONE).expect("another is made");
+    let mut upload = another.upload(&crate::limits::Room::of_nobody());
+    upload.write("dead".repeat(SMALL).as_bytes()).await.expect("the disk is well");
+    upload.finish("text/plain").await.expect("the other's own go on");
+    assert!(ground.is_there(&new), "by its path");
+    let collector = ground.collector();
+    let number = u16::from(new.content.sha256[0]);
+    assert!(collector.folder(number, Duration::ZERO).await.is_err());
+    assert!(ground.is_there(&new));
+    let (_end, ended) = oneshot::channel();
+    // It ends by itself.
+    collector.run(ended).await;
+    let mut upload = ground.contents.upload(&crate::limits::Room::of_nobody());
+    upload.write("other".repeat(SMALL).as_bytes()).await.expect("it is not refused before its end");
+    assert!(upload.finish("text/plain").await.is_err());
+    fs::remove_dir_all(&own).expect("it can be removed");
+    fs::rename(&away, &own).expect("it can be moved back");
+    assert_eq!(ground.collect().await.files, 1);
+    ground.left("other").await;
+}
+
 #[tokio::test]
 async fn what_is_young_goes_when_there_was_no_room_for_an_upload() {
     let ground = Ground::new();
