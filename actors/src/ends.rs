@@ -106,7 +106,10 @@ impl Ends {
             }
         }
         if known.doubted.take().is_some() {
-            tracing::info!(clock = told(reading.now_ms), "the clock is believed: what is past its time ends from now on");
+            tracing::info!(
+                clock = told(reading.now_ms),
+                "the clock is believed: what is past its time ends from now on"
+            );
         }
         known.believed = Some(reading);
         Some(EndTime(reading.now_ms))

@@ -214,11 +214,7 @@ async fn purge(app: Arc<App>, repository: Repository) {
 
 /// Destroys the entries that have lain there for longer than so many seconds; one that can't be is logged, and does not hold up the
 /// others. Returns how many there were.
-async fn purged(
-    repository: &Repository,
-    database: DatabaseId,
-    (now, seconds): (EndTime, u64),
-) -> Result<usize, Error> {
+async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (EndTime, u64)) -> Result<usize, Error> {
     let before = now.s().saturating_sub(seconds);
     let (mut after, mut count) = (None::<Bytes>, 0);
     loop {

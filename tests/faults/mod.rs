@@ -41,7 +41,7 @@ fn every_test_that_the_manual_of_durability_names_is_there() {
     let names = text.split('`').skip(1).step_by(2).filter(|code| code.contains("::"));
     let mut count = 0;
     for name in names.filter_map(|code| code.rsplit("::").next()).filter(|name| name.contains('_')) {
-        let folders = ["tests", "src", "crates/store/src/tests", "actors/tests"];
+        let folders = ["tests", "src", "crates/store/src/tests", "actors"];
         assert!(folders.iter().any(|folder| is_function(&root.join(folder), name)), "there is no test `{name}`");
         count += 1;
     }

@@ -124,12 +124,7 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
 }
 
 /// Folds everything at once; nothing ends by that.
-pub(super) fn fold_all(
-    state: &State,
-    overlay: &Overlay,
-    folded: Seq,
-    packing: &Packing,
-) -> Result<(), RedbError> {
+pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, packing: &Packing) -> Result<(), RedbError> {
     overlay.freeze(folded);
     state.fold(overlay, folded, Commit::Immediate, packing, None)?;
     overlay.drop_frozen();
