@@ -89,7 +89,7 @@ impl Repository {
         clock: Arc<dyn Clock>,
         options: RuntimeOptions,
     ) -> Result<Repository, StoreError> {
-        let numbers = Arc::new(NumberMill::open(store.clone()).await?);
+        let numbers = Arc::new(NumberMill::open(store.clone(), clock.clone()).await?);
         let arbiters: Vec<Arbiter> = (0..options.threads()).map(|_| Arbiter::new()).collect();
         for arbiter in &arbiters {
             arbiter.spawn_fn(|| thread::name_this(c"stet-arbiter"));

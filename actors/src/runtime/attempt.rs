@@ -104,6 +104,7 @@ impl<F: Family> Container<F> {
             changes: noted.changes,
             events: vec![event],
             epoch: live.epoch,
+            passes: false,
             trace: Trace::current(),
             on_commit: Box::new(move |_| cell.show(Some(shown))),
             on_done: Box::new(move |outcome| {

@@ -28,6 +28,10 @@ pub struct MemoryStore {
     inner: Mutex<Inner>,
     /// How many of the next commits fail.
     failing: AtomicUsize,
+    /// Why changes are refused at once, if they are.
+    refusing: Mutex<Option<StoreError>>,
+    /// How many were.
+    refused: AtomicUsize,
     /// Whether [`Store::is_certain`] is denied.
     uncertain: AtomicBool,
     /// What happens right after the next row of a table was read.
@@ -75,6 +79,16 @@ impl MemoryStore {
     /// The next commit fails.
     pub fn fail_next(&self) {
         self.failing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Refuses changes at once from now on, or takes them again.
+    pub fn refuse(&self, why: Option<StoreError>) {
+        *self.refusing.lock() = why;
+    }
+
+    /// How many were refused so.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
     }
 
     /// Whether it can say of every change set what became of it.
@@ -290,7 +304,12 @@ impl Store for MemoryStore {
         if set.epoch != inner.epoch {
             return refuse(StoreError::Stale, set);
         }
-        if set.changes.is_empty() && set.events.is_empty() && inner.queue.is_empty() {
+        let empty = set.changes.is_empty() && set.events.is_empty();
+        if let Some(why) = self.refusing.lock().clone().filter(|_| !empty) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return refuse(why, set);
+        }
+        if empty && inner.queue.is_empty() {
             // Nothing is pending, so all before it has been decided, held or not.
             let seq = inner.submitted;
             drop(inner);

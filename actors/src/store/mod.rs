@@ -69,6 +69,9 @@ pub struct ChangeSet {
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
+    /// It is taken where memory is full, too: one row that is written over again and again takes no room there, and other changes
+    /// can't be made without it.
+    pub passes: bool,
     /// Whom the commit is done for.
     pub trace: Trace,
     /// Called after the commit and before any `on_done` of the same batch: publishes the containers' new views.
@@ -85,6 +88,7 @@ impl ChangeSet {
             changes: Vec::new(),
             events: Vec::new(),
             epoch,
+            passes: false,
             trace: Trace::none(),
             on_commit: Box::new(|_| ()),
             on_done: Box::new(on_done),
@@ -226,8 +230,8 @@ pub trait Store: Look + EventLog + 'static {
     /// submitted before it has been decided: at once if nothing is pending.
     ///
     /// # Errors
-    /// [`StoreError::Stale`], [`StoreError::Overloaded`], [`StoreError::Closed`], and while the disk is
-    /// known not to work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
+    /// [`StoreError::Stale`], [`StoreError::Overloaded`] (not for a set that [passes](ChangeSet::passes)), [`StoreError::Closed`],
+    /// and while the disk is known not to work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
     fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
 
     /// The present epoch.

@@ -75,7 +75,9 @@ impl Shared {
                 let why = format!("a change set of {bytes} bytes; the limit is {}", limits.set_bytes);
                 return Err(StoreError::Failed(why));
             }
-            if gate.queue.len() >= limits.queued || limits.is_full(self.overlay.total(), self.journal_bytes()) {
+            let full =
+                || gate.queue.len() >= limits.queued || limits.is_full(self.overlay.total(), self.journal_bytes());
+            if !set.passes && full() {
                 metrics::counter!("stet_overloaded_total", "what" => "store").increment(1);
                 return Err(StoreError::Overloaded);
             }

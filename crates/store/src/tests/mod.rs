@@ -65,6 +65,7 @@ fn empty(store: &RedbStore) -> ChangeSet {
         changes: Vec::new(),
         events: Vec::new(),
         epoch: store.epoch(),
+        passes: false,
         trace: Trace::none(),
         on_commit: Box::new(|_| ()),
         on_done: Box::new(|_| ()),

@@ -96,6 +96,28 @@ fn a_checkpoint_begins_before_memory_is_full_however_late_it_was_asked_for() {
     }
 }
 
+/// Numbers were not reserved in a memory that is full, so that changes failed for want of them that others had made room for.
+#[test]
+fn a_row_that_changes_can_t_be_made_without_is_taken_where_memory_is_full() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.limits.overlay_entries = 20;
+    let store = RedbStore::open(options).expect("the store opens");
+    disk.plan_for(StoreFile::State, Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
+    let full = |number: usize| {
+        let refused = submit(&store, vec![put(Table::Parts, &format!("p{number}"), "1")]).err();
+        refused.map(|why| assert!(matches!(why, StoreError::Overloaded), "{why:?}")).is_some()
+    };
+    let filled = (0..100).find(|number| full(*number)).expect("memory is full");
+    for number in 0..100 {
+        let set =
+            ChangeSet { changes: vec![put(Table::Marks, "m", &number.to_string())], passes: true, ..empty(&store) };
+        submit_set(&store, set).expect("taken").wait().expect("committed");
+    }
+    assert!(full(filled), "it is so still");
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("99"));
+}
+
 #[test]
 fn what_a_crash_has_left_is_folded_at_once_if_memory_holds_no_more() {
     let disk = Disk::new();
