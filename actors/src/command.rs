@@ -55,6 +55,8 @@ pub enum Fault {
     /// A joint command changes more objects below this one than one step can: locks of others there are to be looked for, and it
     /// is to be applied again if there are none.
     NeedsLocks(Loid),
+    /// It alters more than a small change, and is to be applied again when its caller's turn among those that do has come.
+    IsLarge,
 }
 
 impl From<crate::error::Error> for Fault {
@@ -129,6 +131,14 @@ pub trait Numbers: Send + Sync {
     fn next(&self) -> Result<u64>;
 }
 
+/// How many parts or objects a small change alters at most. What alters more waits for its turn ([`crate::runtime::LargeChanges`]), or it
+/// would keep the thread that it is applied on from others, and fill the memory that is for all.
+pub const SMALL: usize = 256;
+/// How many rows that makes at most, with what is looked up by.
+const SMALL_ROWS: usize = 4 * SMALL;
+/// Bytes of them.
+const SMALL_BYTES: usize = 1 << 20;
+
 /// How many objects one step changes below an object, unless it is configured otherwise.
 pub const OBJECTS_PER_STEP: usize = 256;
 
@@ -161,6 +171,8 @@ pub struct Context<'a> {
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
     paths: PathLimits,
+    /// Whether it may be large.
+    admits_large: bool,
     /// Where the objects lie that the command has made.
     made: HashMap<Loid, Made>,
     /// The one of them that it made last.
@@ -230,6 +242,7 @@ impl<'a> Context<'a> {
             numbers,
             readable: None,
             paths: PathLimits::default(),
+            admits_large: true,
             made: HashMap::new(),
             newest: None,
             expect: None,
@@ -250,6 +263,32 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn within(self, paths: PathLimits) -> Context<'a> {
         Context { paths, ..self }
+    }
+
+    /// The same for a command whose turn to be large has come, or has not.
+    #[must_use]
+    pub(crate) fn admitting_large(self, admits_large: bool) -> Context<'a> {
+        Context { admits_large, ..self }
+    }
+
+    /// So many parts or objects will be altered: to be said before they are, by a command that knows. What it does not say counts when it
+    /// has been applied, and is done in vain then.
+    ///
+    /// # Errors
+    /// [`Fault::IsLarge`].
+    pub fn alters(&self, parts: usize) -> Result<(), Fault> {
+        if parts <= SMALL || self.admits_large { Ok(()) } else { Err(Fault::IsLarge) }
+    }
+
+    /// Whether what has been noted is as large as it may be.
+    ///
+    /// # Errors
+    /// [`Fault::IsLarge`].
+    pub(crate) fn check_size(&self) -> Result<(), Fault> {
+        let bytes = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
+        let is_small = self.admits_large
+            || (self.changes.len() <= SMALL_ROWS && self.changes.iter().map(bytes).sum::<usize>() <= SMALL_BYTES);
+        if is_small { Ok(()) } else { Err(Fault::IsLarge) }
     }
 
     /// The same for a caller who expects that of what is changed; nothing if it is `None`.

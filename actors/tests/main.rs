@@ -6,6 +6,7 @@ mod checkout;
 mod common;
 mod depth;
 mod families;
+mod large;
 mod liveblog;
 mod readable;
 mod runtime_model;

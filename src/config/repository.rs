@@ -41,7 +41,7 @@ pub struct StoreConfig {
 impl Default for StoreConfig {
     fn default() -> StoreConfig {
         StoreConfig {
-            checkpoint_bytes: 16 << 20,
+            checkpoint_bytes: 32 << 20,
             checkpoint_rows: 100_000,
             checkpoint_seconds: 2,
             cache_bytes: 256 << 20,

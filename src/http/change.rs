@@ -20,21 +20,26 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::joint::Joint;
 use stet_actors::receipt::Step as ReceiptStep;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Done, Jointly, Left as LeftObject, Published, Request};
+use stet_actors::runtime::{Done, Jointly, LargeChanges, Left as LeftObject, Published, Request};
 
 use super::call::Call;
+use super::large::Large;
 use crate::auth::Privilege;
 use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
 use crate::traces::Step;
 
 /// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
-pub struct Changes(Repository);
+pub struct Changes {
+    repository: Repository,
+    large: Arc<dyn LargeChanges>,
+}
 
 impl Changes {
     /// Changes to what is in this repository.
     pub fn to(repository: Repository) -> Changes {
-        Changes(repository)
+        let large = Arc::new(Large::of(repository.store().clone()));
+        Changes { repository, large }
     }
 }
 
@@ -146,7 +151,7 @@ impl<'c> OneOfMany<'c> {
         let step = call.once().map(|once| once.at(self.place, object)).transpose()?;
         let request = call.request_under(step)?;
         let traced = call.traced(J::NAME);
-        let outcome = call.app.changes.0.joint(joint, request).await;
+        let outcome = call.app.changes.repository.joint(joint, request).await;
         drop(traced);
         match outcome {
             Ok(done) => Ok(done),
@@ -233,7 +238,7 @@ impl Call {
     ) -> Result<Left<C::Reply, C::Family>> {
         let request = self.request()?;
         let traced = self.traced(C::NAME);
-        let outcome = self.app.changes.0.execute(container.loid, command, request).await;
+        let outcome = self.app.changes.repository.execute(container.loid, command, request).await;
         drop(traced);
         match outcome {
             // The caller was let to it by its name in the path, and this is what they have left.
@@ -250,7 +255,7 @@ impl Call {
     pub async fn change_all<J: Joint>(&self, joint: J) -> Result<Jointly<J::Reply>> {
         let request = self.request()?;
         let traced = self.traced(J::NAME);
-        let outcome = self.app.changes.0.jointly(joint, request).await;
+        let outcome = self.app.changes.repository.jointly(joint, request).await;
         drop(traced);
         match outcome {
             Ok(done) => Ok(done),
@@ -301,7 +306,8 @@ impl Call {
 
     fn request_under(&self, step: Option<ReceiptStep>) -> Result<Request> {
         let readable = self.access().readable()?;
-        Ok(Request { who: self.who()?, readable, expect: self.expect.clone(), step, trace: self.trace.clone() })
+        let (expect, large) = (self.expect.clone(), Some(self.app.changes.large.clone()));
+        Ok(Request { who: self.who()?, readable, expect, step, large, trace: self.trace.clone() })
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.

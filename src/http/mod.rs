@@ -20,6 +20,7 @@ pub(crate) mod held;
 pub(crate) mod home;
 pub(crate) mod identify;
 pub(crate) mod intake;
+mod large;
 pub mod listing;
 pub(crate) mod media_type;
 pub(crate) mod meters;

@@ -160,6 +160,7 @@ pub(super) const METRICS: &[Metric] = &[
                     "passwords",
                     "scaling",
                     "work_aside",
+                    "large_changes",
                 ]
             }),
         )],

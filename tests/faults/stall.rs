@@ -96,3 +96,41 @@ fn while_the_tables_stall_neither_changes_nor_reads_wait() {
     house.start();
     assert_eq!(house.client().items(&drawer), [story]);
 }
+
+/// Large changes that are made at a time, and those of one user that may wait.
+const LARGE: usize = 2 + 64;
+
+/// All of one user's went to their containers at once, and everybody else's change came after them.
+#[test]
+fn large_changes_of_one_user_wait_for_their_turn_and_small_ones_do_not() {
+    let house = House::started();
+    let client = house.client();
+    let (drawer, other) = (client.drawer("/Stall", "large", 1000), client.drawer("/Stall", "small", 10));
+    // One more than a small change may alter.
+    let mut stories: Vec<String> =
+        (0..257).map(|number| client.story("/Stall", &format!("story{number:03}"))).collect();
+    house.disk.stall(StoreFile::Journal);
+    let (answered, answers) = mpsc::channel();
+    let large = serde_json::json!({ "sources": &stories });
+    for _ in 0..=LARGE {
+        let path = format!("/v3/container/drawer/{}/item", encoded(&drawer));
+        let (client, large, answered) = (client.clone(), large.clone(), answered.clone());
+        std::thread::spawn(move || answered.send(client.post(&path, &large)));
+    }
+    let refused = answers.recv_timeout(PATIENCE).expect("one is too many");
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    refused.fails(503, "Overloaded");
+    wait_until("two have their turn", || house.metric("stet_store_pending") == 2.0);
+    let (small, path, told) = (client.clone(), item(&other, &stories[0]), answered.clone());
+    let small = std::thread::spawn(move || drop(told.send(small.post(&path, &serde_json::json!({})))));
+    wait_until("the small one waits for the disk alone", || house.metric("stet_store_pending") == 3.0);
+    assert_eq!(house.metric("stet_overloaded_total{what=\"large_changes\"}"), 1.0);
+    house.disk.release();
+    small.join().expect("it ended well");
+    for _ in 0..=LARGE {
+        answers.recv_timeout(PATIENCE).expect("all are answered").ok();
+    }
+    assert_eq!(client.items(&drawer), stories);
+    stories.truncate(1);
+    assert_eq!(client.items(&other), stories);
+}

@@ -96,6 +96,7 @@ impl Command for Add {
     const NAME: &'static str = "drawer.item.add";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+        context.alters(self.items.len())?;
         let mut reads = context.reads()?;
         for address in &self.items {
             let Some(object) = missing(drawer, *address, &mut reads)? else { continue };
@@ -217,6 +218,7 @@ impl Command for Remove {
     const NAME: &'static str = "drawer.item.delete";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Removed, Fault> {
+        context.alters(self.items.len())?;
         let mut reads = context.reads()?;
         let mut removed = Removed { items: Vec::new(), errors: Vec::new() };
         let mut named = HashSet::new();
@@ -250,8 +252,7 @@ impl Command for Clear {
     const NAME: &'static str = "drawer.item.clear";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
-        drawer.take_all(context);
-        Ok(())
+        drawer.take_all(context)
     }
 }
 

@@ -61,7 +61,7 @@ impl NewDrawer {
         context: &mut Context<'_>,
     ) -> Result<(), Fault> {
         if mode == CreateMode::Replace {
-            drawer.take_all(context);
+            drawer.take_all(context)?;
             let all = Update {
                 capacity: Some(self.capacity),
                 title: Some(self.title.to_string()),
@@ -97,6 +97,7 @@ pub fn check_capacity(capacity: i64) -> Result<u32> {
 impl DrawerState {
     /// Puts objects into a drawer at its making, first to last.
     fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+        context.alters(objects.len())?;
         let mut reads = context.reads()?;
         for object in objects {
             if self.find(Address::Object(*object)).is_some() {

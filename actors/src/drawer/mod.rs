@@ -61,8 +61,7 @@ impl Family for Drawer {
     }
 
     fn dissolve(drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
-        drawer.dissolve(context);
-        Ok(())
+        drawer.dissolve(context)
     }
 
     fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {

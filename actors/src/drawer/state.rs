@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::rows::{DrawerHead, Item};
-use crate::command::Context;
+use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
@@ -175,19 +175,28 @@ impl DrawerState {
     }
 
     /// Takes everything out.
-    pub(super) fn take_all(&mut self, context: &mut Context<'_>) {
+    ///
+    /// # Errors
+    /// [`Fault::IsLarge`].
+    pub(super) fn take_all(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+        context.alters(self.items.len())?;
         for item in &self.items {
             context.remove(item);
         }
         self.items = Sequence::default();
         self.by_object = Numbers::default();
         self.by_shortcut = Numbers::default();
+        Ok(())
     }
 
     /// Removes the drawer: its items and its head.
-    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) {
-        self.take_all(context);
+    ///
+    /// # Errors
+    /// [`Fault::IsLarge`].
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.take_all(context)?;
         context.remove(&*self.head);
+        Ok(())
     }
 
     /// Drops what does not fit any more: hidden items first, from the tail, then visible ones.

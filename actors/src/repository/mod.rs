@@ -30,8 +30,8 @@ use crate::receipt::{Outcome, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::admit;
 use crate::runtime::{
-    Answer, AnyJoint, AnyReply, Cache, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared,
-    overloaded, refusal, run_joint, store_failure, unknown,
+    Answer, AnyJoint, AnyReply, Cache, Done, IsLarge, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions,
+    Shared, overloaded, refusal, run_joint, store_failure, unknown,
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
 use crate::thread;
@@ -230,11 +230,17 @@ impl Repository {
         if let Some(reply) = kept_outcome(request.step.as_ref(), C::NAME)? {
             return Ok(Done { reply, view: self.view::<C::Family>(container).await? });
         }
-        let handle = self.registry.get::<C::Family>(container)?;
-        let answer = handle.execute(self.registry.shared(), command, request)?;
-        drop(handle);
-        // Dropped unanswered by a store that has broken down.
-        answer.await.unwrap_or_else(|_| Err(unknown()))
+        let (command, mut turn) = (Arc::new(command), None);
+        loop {
+            let handle = self.registry.get::<C::Family>(container)?;
+            let answer = handle.execute(self.registry.shared(), command.clone(), request.clone(), turn)?;
+            drop(handle);
+            // Dropped unanswered by a store that has broken down.
+            match answer.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
+                Ok(answer) => return answer,
+                Err(IsLarge) => turn = request.large_turn().await?,
+            }
+        }
     }
 
     /// Carries out a command on several containers at once; resolves when the change is on disk.
@@ -254,29 +260,36 @@ impl Repository {
             return Ok(Jointly { reply, left: None });
         }
         let (first, top) = (joint.wants().first().copied(), joint.top());
-        self.untyped(Box::new(joint), request, first, top).await?.typed()
+        self.untyped(Arc::new(joint), request, first, top).await?.typed()
     }
 
     /// [`Repository::jointly`] for a command of any type: `first` is a container that it wants, `top` see [`Joint::top`].
     async fn untyped(
         &self,
-        joint: Box<dyn AnyJoint>,
+        joint: Arc<dyn AnyJoint>,
         request: Request,
         first: Option<Loid>,
         top: Option<Loid>,
     ) -> Result<Jointly<AnyReply>> {
         let shared = self.registry.shared().clone();
-        let permit = admit(&shared)?;
-        let (sender, receiver) = oneshot::channel();
-        // On an arbiter of its own accord: it runs to its end even if the caller goes away.
-        let under_way = request.step.as_ref().and_then(Step::under_way);
-        let answer = Answer::new(sender, permit, under_way);
-        let run = run_joint(self.registry.clone(), joint, request, answer);
-        if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::MAIN))).spawn(run) {
-            return Err(overloaded("The repository is shutting down"));
-        }
-        // As above.
-        let done = receiver.await.unwrap_or_else(|_| Err(unknown()))?;
+        let mut turn = None;
+        let done = loop {
+            let permit = admit(&shared)?;
+            let (sender, receiver) = oneshot::channel();
+            // On an arbiter of its own accord: it runs to its end even if the caller goes away.
+            let under_way = request.step.as_ref().and_then(Step::under_way);
+            let admits_large = request.admits_large(turn.as_ref());
+            let answer = Answer::new(sender, permit, under_way, turn);
+            let run = run_joint(self.registry.clone(), joint.clone(), request.clone(), answer, admits_large);
+            if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::MAIN))).spawn(run) {
+                return Err(overloaded("The repository is shutting down"));
+            }
+            // As above.
+            match receiver.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
+                Ok(answer) => break answer?,
+                Err(IsLarge) => turn = request.large_turn().await?,
+            }
+        };
         if let Some(top) = top
             && let Err(error) = shared.remains.finished(&*shared.store, top).await
         {

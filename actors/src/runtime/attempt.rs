@@ -56,7 +56,8 @@ impl<F: Family> Container<F> {
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
             .reading(readable.as_deref())
             .expecting(expect.as_deref())
-            .within(shared.options.paths);
+            .within(shared.options.paths)
+            .admitting_large(job.admits_large());
         context.subtrees = shared.subtrees();
         let applied = catch_unwind(AssertUnwindSafe(|| {
             if context.subtrees.under_way
@@ -65,11 +66,16 @@ impl<F: Family> Container<F> {
                 return Err(Error::not_found(loid).into());
             }
             job.apply(&mut after, &mut context)?;
+            context.check_size()?;
             context.expects(&before.object().record);
             Ok(context.check_expected()?)
         }));
         match applied {
             Ok(Ok(())) => {}
+            Ok(Err(Fault::IsLarge)) => {
+                job.give_back();
+                return Attempt::Finished;
+            }
             Ok(Err(fault)) => {
                 return self.answer(job, Err(refusal(fault)));
             }
@@ -180,7 +186,7 @@ pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
         Fault::Store(error) => store_failure(&error),
-        Fault::NeedsTurns(_) | Fault::NeedsLocks(_) => Error::internal(),
+        Fault::NeedsTurns(_) | Fault::NeedsLocks(_) | Fault::IsLarge => Error::internal(),
     }
 }
 

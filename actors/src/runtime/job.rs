@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::cell::Published;
+use super::{IsLarge, LargeChanges, LargeTurn};
 use crate::command::{Command, Context, Fault, Who};
 use crate::error::{Error, Result};
 use crate::expect::Expect;
@@ -24,6 +25,8 @@ pub struct Request {
     pub expect: Option<Arc<Expect>>,
     /// Under which its outcome is kept, if the call has a key.
     pub step: Option<Step>,
+    /// Where it gets its turn if it is large; `None`: it needs none.
+    pub large: Option<Arc<dyn LargeChanges>>,
     /// Whom the command and its commit are carried out for.
     pub trace: Trace,
 }
@@ -31,7 +34,7 @@ pub struct Request {
 impl Request {
     /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
-        Request { who, readable: None, expect: None, step: None, trace: Trace::current() }
+        Request { who, readable: None, expect: None, step: None, large: None, trace: Trace::current() }
     }
 }
 
@@ -44,8 +47,9 @@ pub struct Done<R, S> {
     pub view: Arc<Published<S>>,
 }
 
-/// The answer to a command.
-pub(crate) type Answered<C> = Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>;
+/// The answer to a command; or that it is to come again.
+pub(crate) type Answered<C> =
+    Result<Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>, IsLarge>;
 
 /// Counts as one unit of admitted work until it is dropped.
 pub(crate) struct Permit {
@@ -56,20 +60,27 @@ pub(crate) struct Permit {
     pub _overall: Option<OwnedSemaphorePermit>,
     /// Keeps the call's key from being free, where it has one.
     pub _under_way: Option<UnderWay>,
+    /// Of a large change.
+    pub turn: Option<LargeTurn>,
 }
 
 /// A command of any type for a container of family `F`.
 pub(crate) trait Job<F: Family>: Send {
     fn name(&self) -> &'static str;
     fn request(&self) -> &Request;
+    /// Whether it may be large.
+    fn admits_large(&self) -> bool;
     fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
     /// What `apply` has just said, to be kept for a call that is carried out once.
     fn outcome(&self, now_ms: u64) -> Option<Outcome>;
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
+    /// Gives it back: it is large, and may not be.
+    fn give_back(self: Box<Self>);
 }
 
 pub(crate) struct TypedJob<C: Command> {
-    pub command: C,
+    /// Whoever gave it has it, too: it may have to come again.
+    pub command: Arc<C>,
     pub request: Request,
     pub reply: Option<C::Reply>,
     pub sender: oneshot::Sender<Answered<C>>,
@@ -83,6 +94,10 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
 
     fn request(&self) -> &Request {
         &self.request
+    }
+
+    fn admits_large(&self) -> bool {
+        self.request.admits_large(self.permit.turn.as_ref())
     }
 
     fn apply(&mut self, state: &mut <C::Family as Family>::State, context: &mut Context<'_>) -> Result<(), Fault> {
@@ -103,6 +118,13 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
         // The permit goes first: whoever has the answer may count on it being free. The caller may have gone; the change stands
         // all the same.
         drop(permit);
-        let _ = sender.send(answer);
+        let _ = sender.send(Ok(answer));
+    }
+
+    fn give_back(self: Box<Self>) {
+        let TypedJob { sender, permit, .. } = *self;
+        // As above.
+        drop(permit);
+        let _ = sender.send(Err(IsLarge));
     }
 }

@@ -25,6 +25,7 @@
 //! | a commit fails | `RepositoryError` or `StorageFull` | wait for the restart | no: the disk is to blame |
 //! | loading fails | – | wait for the next try | yes |
 //! | the budget is used up | `RepositoryError` | `RepositoryError`, until the quarantine ends | – |
+//! | it is large and has no turn | is given back, to come again with one | go on | no |
 //! | no permit is left | `Overloaded` | go on | no |
 //!
 //! # Rules
@@ -42,6 +43,7 @@ mod attempt;
 mod cell;
 mod container;
 mod job;
+mod large;
 mod left;
 mod lend;
 mod numbers;
@@ -57,6 +59,8 @@ mod untyped;
 pub(crate) use self::attempt::refusal;
 pub use self::cell::Published;
 pub use self::job::{Done, Request};
+pub(crate) use self::large::IsLarge;
+pub use self::large::{LargeChanges, LargeTurn};
 pub use self::left::{Jointly, Left};
 pub use self::numbers::NumberMill;
 pub use self::options::RuntimeOptions;

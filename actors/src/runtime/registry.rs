@@ -26,7 +26,7 @@ use super::job::{Answered, Job, Permit, Request, TypedJob};
 use super::lend::Lend;
 use super::supervise::{Alive, Census};
 use super::turns::{BoxedTurn, TypedTurn};
-use super::{Shared, overloaded, store_failure};
+use super::{LargeTurn, Shared, overloaded, store_failure};
 use crate::command::Command;
 use crate::error::{Code, Error, Result};
 use crate::families::Families;
@@ -135,18 +135,20 @@ impl<F: Family> AnyHandle for Handle<F> {
 impl<F: Family> Handle<F> {
     fn permit(self: &Arc<Self>, overall: Option<OwnedSemaphorePermit>) -> Result<Permit> {
         let container = self.admission.clone().try_acquire_owned().map_err(|_| too_much("container"))?;
-        Ok(Permit { _handle: self.clone(), _container: container, _overall: overall, _under_way: None })
+        Ok(Permit { _handle: self.clone(), _container: container, _overall: overall, _under_way: None, turn: None })
     }
 
-    /// Admits a command and puts it into the mailbox. The returned future resolves when the change is on disk;
+    /// Admits a command and puts it into the mailbox, with its turn if it is known to be large. The returned future resolves when the change is on disk;
     /// dropping it does not take the command back.
     pub fn execute<C: Command<Family = F>>(
         self: &Arc<Self>,
         shared: &Shared,
-        command: C,
+        command: Arc<C>,
         request: Request,
+        turn: Option<LargeTurn>,
     ) -> Result<oneshot::Receiver<Answered<C>>> {
         let mut permit = self.permit(Some(admit(shared)?))?;
+        permit.turn = turn;
         permit._under_way = request.step.as_ref().and_then(|step| step.under_way());
         let (sender, receiver) = oneshot::channel();
         let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, reply: None, sender, permit });

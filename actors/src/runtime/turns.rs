@@ -157,8 +157,14 @@ const MOST_ROUNDS: usize = 1000;
 /// How often a joint command may be applied afresh because a commit has failed since a container of it was loaded.
 const MOST_STALE: usize = 8;
 
-/// Carries out a joint command; the answer goes out once the change is on disk.
-pub(crate) async fn run_joint(registry: Arc<Registry>, joint: Box<dyn AnyJoint>, request: Request, answer: Answer) {
+/// Carries out a joint command, which may be large or not; the answer goes out once the change is on disk.
+pub(crate) async fn run_joint(
+    registry: Arc<Registry>,
+    joint: Arc<dyn AnyJoint>,
+    request: Request,
+    answer: Answer,
+    mut admits_large: bool,
+) {
     let shared = registry.shared();
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
@@ -173,7 +179,7 @@ pub(crate) async fn run_joint(registry: Arc<Registry>, joint: Box<dyn AnyJoint>,
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let asked = Asked { request: &request, epoch, locks_seen: locks_seen == Some(epoch) };
+        let asked = Asked { request: &request, epoch, locks_seen: locks_seen == Some(epoch), admits_large };
         let refused = match attempt(shared, &*joint, asked, &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
@@ -204,10 +210,16 @@ pub(crate) async fn run_joint(registry: Arc<Registry>, joint: Box<dyn AnyJoint>,
                 if answer.pause(shared, entry).await.is_err() {
                     return;
                 }
+                // A turn has been given back meanwhile.
+                admits_large = request.large.is_none();
                 // What it needs may be something else by now.
                 wanted = joint.wants().into_iter().collect();
                 rounds = 0;
                 continue;
+            }
+            Attempt::IsLarge => {
+                drop(held);
+                return answer.give_back();
             }
             Attempt::Unchanged(outcome) => {
                 held.give_back(TurnOutcome::Unchanged);
@@ -293,6 +305,8 @@ struct Asked<'a> {
     epoch: Epoch,
     /// See [`Subtrees::locks_seen`].
     locks_seen: bool,
+    /// Whether it may be large.
+    admits_large: bool,
 }
 
 /// What came of applying a joint command once.
@@ -307,6 +321,8 @@ enum Attempt {
     Locks(Loid),
     /// The change of that subtree is to be awaited.
     Await(Loid),
+    /// It is large, and may not be.
+    IsLarge,
     /// Refused by the command, or nothing to do.
     Unchanged(Result<Jointly<AnyReply>>),
 }
@@ -323,13 +339,14 @@ fn attempt(
     let nature = joint.nature();
     let (_alone, _beside) =
         if nature.alone { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
-    let Asked { request, epoch, locks_seen } = asked;
+    let Asked { request, epoch, locks_seen, admits_large } = asked;
     let _within = request.trace.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
         .reading(request.readable.as_deref())
         .expecting(request.expect.as_deref())
-        .within(shared.options.paths);
+        .within(shared.options.paths)
+        .admitting_large(admits_large);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
@@ -351,6 +368,7 @@ fn attempt(
         Ok(Ok(said)) => said,
         Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
         Ok(Err(Fault::NeedsLocks(top))) => return Attempt::Locks(top),
+        Ok(Err(Fault::IsLarge)) => return Attempt::IsLarge,
         Ok(Err(fault)) => return Attempt::Unchanged(Err(refusal(fault))),
         Err(_) => {
             // The copies it worked on are dropped; the containers' own states are untouched.

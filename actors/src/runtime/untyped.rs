@@ -7,9 +7,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::Shared;
 use super::left::Jointly;
 use super::registry::admit;
+use super::{IsLarge, LargeTurn, Shared};
 use crate::command::{Context, Fault};
 use crate::error::{Error, Result};
 use crate::id::Loid;
@@ -56,6 +56,7 @@ impl<J: Joint> AnyJoint for J {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault> {
         let reply = Joint::apply(self, turns, context)?;
+        context.check_size()?;
         let about = self.about(&reply);
         let outcome = step.map(|step| step.outcome(J::NAME, &reply, context.now_ms));
         Ok(Said { reply: Box::new(reply), about, outcome })
@@ -68,45 +69,62 @@ pub(crate) struct Answer(Arc<Mutex<Option<Waiting>>>);
 
 /// Whoever waits for it, and the permit that the command was admitted with.
 struct Waiting {
-    sender: oneshot::Sender<Result<Jointly<AnyReply>>>,
+    sender: oneshot::Sender<AnsweredJoint>,
     permit: OwnedSemaphorePermit,
     /// Keeps the call's key from being free, where it has one.
     under_way: Option<UnderWay>,
+    /// Of a large change.
+    turn: Option<LargeTurn>,
 }
+
+/// What comes of a joint command; or that it is to come again.
+pub(crate) type AnsweredJoint = Result<Result<Jointly<AnyReply>>, IsLarge>;
 
 impl Answer {
     pub fn new(
-        sender: oneshot::Sender<Result<Jointly<AnyReply>>>,
+        sender: oneshot::Sender<AnsweredJoint>,
         permit: OwnedSemaphorePermit,
         under_way: Option<UnderWay>,
+        turn: Option<LargeTurn>,
     ) -> Answer {
-        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way }))))
+        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way, turn }))))
     }
 
     pub fn send(&self, outcome: Result<Jointly<AnyReply>>) {
-        if let Some(Waiting { sender, permit, under_way }) = self.0.lock().take() {
+        self.end(Ok(outcome));
+    }
+
+    /// Gives the command back: it is large, and may not be.
+    pub fn give_back(&self) {
+        self.end(Err(IsLarge));
+    }
+
+    fn end(&self, outcome: AnsweredJoint) {
+        let waiting = self.0.lock().take();
+        if let Some(Waiting { sender, permit, under_way, turn }) = waiting {
             // These go first: whoever has the answer may count on them being free.
-            drop((permit, under_way));
+            drop((permit, under_way, turn));
             // The caller may have gone; the change stands all the same.
             let _ = sender.send(outcome);
         }
     }
 
-    /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on.
+    /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on. A turn is given back for
+    /// good: the wait may be long.
     pub async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
         let waiting = self.0.lock().take();
-        let Some(Waiting { sender, permit, under_way }) = waiting else { return Err(Error::internal()) };
-        drop(permit);
+        let Some(Waiting { sender, permit, under_way, turn }) = waiting else { return Err(Error::internal()) };
+        drop((permit, turn));
         let awaited = shared.remains.awaited(&*shared.store, entry).await;
         match awaited.and_then(|()| admit(shared)) {
             Ok(permit) => {
-                *self.0.lock() = Some(Waiting { sender, permit, under_way });
+                *self.0.lock() = Some(Waiting { sender, permit, under_way, turn: None });
                 Ok(())
             }
             Err(error) => {
                 drop(under_way);
                 // The caller may have gone; nothing was changed.
-                let _ = sender.send(Err(error.clone()));
+                let _ = sender.send(Ok(Err(error.clone())));
                 Err(error)
             }
         }

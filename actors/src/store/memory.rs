@@ -354,6 +354,6 @@ impl Store for MemoryStore {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { sets: self.pending(), since_ms: None }
+        Backlog { sets: self.pending(), since_ms: None, fills: false }
     }
 }

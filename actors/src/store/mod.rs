@@ -204,6 +204,8 @@ pub struct Backlog {
     pub sets: usize,
     /// Since when the commit under way has been with the disk, epoch milliseconds; `None`: none is.
     pub since_ms: Option<u64>,
+    /// So much waits for the tables that what room there is left is for small changes.
+    pub fills: bool,
 }
 
 /// Reads of rows, consistent at one instant per call.

@@ -220,6 +220,7 @@ impl Command for RemoveItem {
 
     fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
         let item = self.which.find(topic)?;
+        context.alters(topic.lines_of(item.loid()))?;
         context.concerns(item.topic, item.loid());
         topic.take(&[Line::Member(item.clone())], context)?;
         Ok(ItemDone { item: item.loid() })

@@ -62,6 +62,7 @@ impl NewTopic {
         let (title, description) = self.head_of_new();
         let head = TopicHead { loid: object.record.loid, title, description };
         self.check()?;
+        context.alters(NewLine::count(&self.lines))?;
         context.put(None, &head);
         // Its items are of the revision that it begins with.
         let mut object = object;
@@ -78,6 +79,8 @@ impl NewTopic {
         context: &mut Context<'_>,
     ) -> Result<(), Fault> {
         self.check()?;
+        let cleared = if mode == CreateMode::Replace { topic.lines() } else { 0 };
+        context.alters(cleared + NewLine::count(&self.lines))?;
         let mut head = topic.head().clone();
         if mode == CreateMode::Replace {
             topic.clear(context)?;

@@ -102,6 +102,11 @@ impl Joint for MoveItems {
                 sources.push((*topic, item));
             }
         }
+        let mut lines = 0;
+        for (topic, item) in &sources {
+            lines += turns.get::<Topic>(*topic)?.lines_of(item.loid());
+        }
+        context.alters(lines)?;
         let mut subitems_first: Vec<usize> = (0..sources.len()).collect();
         subitems_first.sort_by_key(|at| sources[*at].1.under().is_none());
         let revisions = topics.iter().copied().chain([self.target]).collect::<BTreeSet<_>>().into_iter();

@@ -402,6 +402,11 @@ impl TopicState {
         Ok(())
     }
 
+    /// How many lines an item is, with those below it.
+    pub(super) fn lines_of(&self, item: Loid) -> usize {
+        1 + self.below(item).map_or(0, Lineup::len)
+    }
+
     fn all_below(&self, item: Loid) -> Vec<Line> {
         self.below(item).into_iter().flat_map(Lineup::lines).cloned().collect()
     }

@@ -203,6 +203,7 @@ impl Joint for MoveTopics {
         let mut reads = context.reads()?;
         topics.iter().try_for_each(|topic| check_topic(*topic, &mut reads, context))?;
         let plans = self.plans(&topics, context)?;
+        context.alters(topics.len() + plans.values().map(Vec::len).sum::<usize>())?;
         turns.need(plans.keys().copied())?;
         let mut revisions = Vec::with_capacity(plans.len());
         for (loid, held) in plans {

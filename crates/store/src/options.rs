@@ -47,7 +47,7 @@ pub struct CheckpointOptions {
 impl Default for CheckpointOptions {
     fn default() -> Self {
         CheckpointOptions {
-            bytes: 16 << 20,
+            bytes: 32 << 20,
             entries: 100_000,
             interval: Duration::from_secs(2),
             trim: 20_000,
@@ -99,9 +99,21 @@ impl LimitOptions {
     }
 
     /// Whether nothing more is taken beside these rows and bytes in memory and, if there are any, so many bytes of the journal.
-    pub(super) fn is_full(&self, (rows, bytes): (usize, usize), journal: u64) -> bool {
+    pub(super) fn is_full(&self, gathered: (usize, usize), journal: u64) -> bool {
+        self.reaches(4, gathered, journal)
+    }
+
+    /// Whether three quarters of that are reached: more than what is gathered before a checkpoint begins, so it makes room.
+    pub(super) fn fills(&self, gathered: (usize, usize), journal: u64) -> bool {
+        self.reaches(3, gathered, journal)
+    }
+
+    fn reaches(&self, quarters: u8, (rows, bytes): (usize, usize), journal: u64) -> bool {
+        let of = |limit: u64| limit - limit / 4 * u64::from(4 - quarters);
         // With nothing in memory all is folded, whatever the journal's count says.
-        rows >= self.overlay_entries || bytes >= self.overlay_bytes || (rows > 0 && journal >= self.journal_bytes)
+        rows as u64 >= of(self.overlay_entries as u64)
+            || bytes as u64 >= of(self.overlay_bytes as u64)
+            || (rows > 0 && journal >= of(self.journal_bytes))
     }
 }
 

@@ -26,7 +26,7 @@ use stet_actors::store::{Change, EventId, Logged, Range, Seq, Table};
 use super::blob::Set;
 use super::log::{self, Tail};
 use super::tables::{COUNT, place};
-use super::versions::{Ordered, ROW_OVERHEAD, RowKey, Rows, Sought, Versions};
+use super::versions::{Ordered, ROW_OVERHEAD, RowKey, Rows, Sought, Versions, version_bytes};
 
 /// The rows of one table in memory.
 #[derive(Debug, Default)]
@@ -190,7 +190,7 @@ impl Overlay {
         bytes += weight(events);
         for change in changes {
             let mut shelf = self.shelves[place(change.table)].write();
-            bytes += change.value.as_ref().map_or(0, Bytes::len);
+            bytes += version_bytes(change.value.as_ref());
             match shelf.active.entry(RowKey::new(change.key.clone())) {
                 btree_map::Entry::Vacant(entry) => {
                     rows += 1;

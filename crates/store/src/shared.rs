@@ -266,8 +266,9 @@ impl Shared {
 
     /// [`stet_actors::store::Store::backlog`].
     pub fn backlog(&self) -> Backlog {
+        let fills = self.options.limits.fills(self.overlay.total(), self.journal_bytes());
         let gate = self.gate.lock();
-        Backlog { sets: gate.taken + gate.queue.len(), since_ms: (gate.taken > 0).then_some(gate.taken_ms) }
+        Backlog { sets: gate.taken + gate.queue.len(), since_ms: (gate.taken > 0).then_some(gate.taken_ms), fills }
     }
 
     /// [`stet_actors::store::Store::health`].

@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use stet_actors::store::Seq;
 
-/// What a row in memory takes beside its key and value, roughly.
-pub(super) const ROW_OVERHEAD: usize = 120;
+/// What a row in memory takes beside its key and its versions, roughly: its place in a tree whose nodes are half full, the key's count of
+/// references, and what the allocator rounds up.
+pub(super) const ROW_OVERHEAD: usize = 240;
+/// What a version takes beside its value.
+const VERSION_OVERHEAD: usize = 48;
 
 #[derive(Debug, Clone)]
 struct Version {
@@ -18,12 +21,17 @@ struct Version {
 
 impl Version {
     fn bytes(&self) -> usize {
-        self.value.as_ref().map_or(0, Bytes::len)
+        version_bytes(self.value.as_ref())
     }
 
     fn bytes_of_all(&self, older: &[Version]) -> usize {
         self.bytes() + older.iter().map(Version::bytes).sum::<usize>()
     }
+}
+
+/// What a version takes that has this value.
+pub(super) fn version_bytes(value: Option<&Bytes>) -> usize {
+    VERSION_OVERHEAD + value.map_or(0, Bytes::len)
 }
 
 /// The versions of a row, newest first.
@@ -62,6 +70,8 @@ impl Versions {
         if before.seq <= committed {
             let forgotten = before.bytes_of_all(&self.older) - before.bytes();
             self.older.clear();
+            // Most rows that have an older version have this one.
+            self.older.reserve_exact(1);
             self.older.push(before);
             return forgotten;
         }
@@ -71,6 +81,7 @@ impl Versions {
             forgotten = self.older[visible + 1..].iter().map(Version::bytes).sum();
             self.older.truncate(visible + 1);
         }
+        self.older.reserve_exact(1);
         self.older.insert(0, before);
         forgotten
     }

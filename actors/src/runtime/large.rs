@@ -1,0 +1,45 @@
+//! Large changes: those that alter more than [`SMALL`](crate::command::SMALL) parts, or as many rows or bytes. They come one after the
+//! other, whoever asks for how many of them, so that a small change waits for one or two and not for all.
+//!
+//! A command is given to its container as a small one. If it turns out to be large it is given back with nothing changed, waits for its
+//! turn without a permit, and is given to the container again with the turn, which goes with its permit: until it is on disk or
+//! refused, even if the caller has gone away. So no large change is submitted without a turn, whatever its command says of itself.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use super::Request;
+use crate::error::Result;
+
+/// Whose turn it is.
+pub trait LargeChanges: Debug + Send + Sync {
+    /// A turn, when it has come to whom the present task works for.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    fn turn(&self) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>>;
+}
+
+/// A turn, until it is dropped.
+pub type LargeTurn = Box<dyn Any + Send + Sync>;
+
+/// What a command is given back with that has no turn and needs one; nothing was changed.
+#[derive(Debug)]
+pub(crate) struct IsLarge;
+
+impl Request {
+    /// Whether a command may be large. Those that the repository carries out of its own accord wait for nobody.
+    pub(crate) fn admits_large(&self, turn: Option<&LargeTurn>) -> bool {
+        turn.is_some() || self.large.is_none()
+    }
+
+    /// The turn for a command that is large.
+    pub(crate) async fn large_turn(&self) -> Result<Option<LargeTurn>> {
+        match &self.large {
+            Some(large) => large.turn().await.map(Some),
+            None => Ok(None),
+        }
+    }
+}

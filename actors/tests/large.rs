@@ -1,0 +1,193 @@
+//! Large changes wait for their turn; small ones do not.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use stet_actors::clock::SystemClock;
+use stet_actors::command::{Command, Context, Fault, Who};
+use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, NewDrawer};
+use stet_actors::error::Result;
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::joint::{Joint, Turns};
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{LargeChanges, LargeTurn, Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::{Key, Table};
+use tokio::sync::Semaphore;
+
+/// One turn at a time.
+#[derive(Debug)]
+struct Gate {
+    free: Arc<Semaphore>,
+    asked: AtomicUsize,
+}
+
+impl LargeChanges for Gate {
+    fn turn(&self) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let free = self.free.clone();
+        Box::pin(async move { Ok(Box::new(free.acquire_owned().await.expect("it is open")) as LargeTurn) })
+    }
+}
+
+struct World {
+    store: Arc<MemoryStore>,
+    repository: Repository,
+    gate: Arc<Gate>,
+}
+
+fn own() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+}
+
+fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let options = RuntimeOptions::default();
+        let repository = Repository::start(store.clone(), Arc::new(SystemClock), options).await.unwrap();
+        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let gate = Arc::new(Gate { free: Arc::new(Semaphore::new(1)), asked: AtomicUsize::new(0) });
+        let all = test(World { store, repository, gate });
+        tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
+    });
+}
+
+impl World {
+    fn request(&self) -> Request {
+        Request { large: Some(self.gate.clone()), ..own() }
+    }
+
+    fn asked(&self) -> usize {
+        self.gate.asked.load(Ordering::SeqCst)
+    }
+
+    async fn create(&self, object: NewObject) -> Loid {
+        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        self.repository.joint(create, own()).await.unwrap().loid
+    }
+
+    async fn drawer(&self, name: &str) -> Loid {
+        self.create(NewObject::of::<Drawer>(name, "Drawer", NewDrawer::empty(1000))).await
+    }
+
+    async fn stories(&self, many: usize) -> Vec<Address> {
+        let mut stories = Vec::new();
+        for number in 0..many {
+            stories.push(Address::Object(self.create(NewObject::document(&format!("s{number}"), "Story")).await));
+        }
+        stories
+    }
+
+    async fn count(&self, drawer: Loid) -> usize {
+        self.repository.view::<Drawer>(drawer).await.unwrap().state.count()
+    }
+
+    async fn until(&self, what: &str, condition: impl Fn() -> bool) {
+        let waiting = async {
+            while !condition() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("{what} never came"));
+    }
+}
+
+/// 64 users with a drawer each took seconds, one large change after the other, before anybody else's small one had its turn.
+#[test]
+fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
+    run(|world| async move {
+        let (drawer, stories) = (world.drawer("d").await, world.stories(300).await);
+        let turn = world.gate.free.clone().acquire_owned().await.unwrap();
+        let (repository, request) = (world.repository.clone(), world.request());
+        let add = Add { items: stories.clone() };
+        let adding = actix::spawn(async move { repository.execute(drawer, add, request).await.map(drop) });
+        world.until("the large change", || world.asked() == 1).await;
+        // The same container, by the same user.
+        for story in &stories[..10] {
+            world.repository.execute(drawer, Add { items: vec![*story] }, world.request()).await.unwrap();
+        }
+        assert_eq!((world.count(drawer).await, world.asked()), (10, 1));
+        world.store.hold();
+        drop(turn);
+        world.until("its submission", || world.store.pending() == 1).await;
+        adding.abort();
+        assert!(adding.await.is_err_and(|ended| ended.is_cancelled()), "nobody waits for it any more");
+        assert_eq!(world.gate.free.available_permits(), 0);
+        world.store.release();
+        world.until("the turn", || world.gate.free.available_permits() == 1).await;
+        assert_eq!(world.count(drawer).await, 300);
+        world.repository.execute(drawer, Clear, world.request()).await.unwrap();
+        assert_eq!((world.count(drawer).await, world.asked(), world.gate.free.available_permits()), (0, 2, 1));
+        // What the repository does of its own accord waits for nobody.
+        let _turn = world.gate.free.clone().acquire_owned().await.unwrap();
+        world.repository.execute(drawer, Add { items: stories }, own()).await.unwrap();
+        assert_eq!(world.asked(), 2);
+    });
+}
+
+/// Changes rows without having said how many; counts how often.
+struct Silent {
+    drawer: Loid,
+    rows: u32,
+    bytes: usize,
+    applied: Arc<AtomicUsize>,
+}
+
+impl Silent {
+    fn note(&self, context: &mut Context<'_>) {
+        self.applied.fetch_add(1, Ordering::SeqCst);
+        for row in 0..self.rows {
+            let key = Key { table: Table::Marks, key: Bytes::copy_from_slice(&row.to_be_bytes()) };
+            context.set(key, Some(vec![0; self.bytes].into()));
+        }
+    }
+}
+
+impl Command for Silent {
+    type Family = Drawer;
+    type Reply = ();
+    const NAME: &'static str = "test.silent";
+
+    fn apply(&self, _: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.note(context);
+        Ok(())
+    }
+}
+
+impl Joint for Silent {
+    type Reply = ();
+    const NAME: &'static str = "test.silent.joint";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.drawer]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        turns.get::<Drawer>(self.drawer)?;
+        self.note(context);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_command_does_not_say_counts_by_its_rows_and_bytes() {
+    run(|world| async move {
+        let drawer = world.drawer("d").await;
+        let mut asked = 0;
+        for (rows, bytes, is_large) in [(500, 1, false), (2000, 1, true), (2, 400_000, false), (3, 400_000, true)] {
+            asked += 2 * usize::from(is_large);
+            let applied = Arc::new(AtomicUsize::new(0));
+            let silent = || Silent { drawer, rows, bytes, applied: applied.clone() };
+            world.repository.execute(drawer, silent(), world.request()).await.unwrap();
+            world.repository.joint(silent(), world.request()).await.unwrap();
+            let times = if is_large { 4 } else { 2 };
+            assert_eq!((applied.load(Ordering::SeqCst), world.asked()), (times, asked), "{rows} rows of {bytes} bytes");
+            assert_eq!(world.gate.free.available_permits(), 1);
+        }
+    });
+}
