@@ -721,10 +721,15 @@ fn each_step_of_a_restore_changes_the_folders_whose_names_come_back() {
         for n in 0..7 {
             world.create_in(below, NewObject::document(&format!("{n}"), "Story")).await;
         }
-        world.repository.joint(Discard { object: top, reach: stet_actors::object::Reach::All }, request()).await.unwrap();
+        world
+            .repository
+            .joint(Discard { object: top, reach: stet_actors::object::Reach::All }, request())
+            .await
+            .unwrap();
         let revision = || world.repository.any_record(below).unwrap().unwrap().revision;
         let before = revision();
-        let restore = Restore { object: top, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+        let restore =
+            Restore { object: top, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         world.repository.joint(restore, request()).await.unwrap();
         // The folder itself in the first step; its stories, as many as one step takes, in others.
         assert!(revision() >= before + 1 + 7_u64.div_ceil(STEP as u64), "{} to {}", before, revision());

@@ -10,7 +10,7 @@ use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};
 use super::repository::USER;
-use super::{Config, LimitsConfig, SmtpSecurity};
+use super::{Config, LimitsConfig, ServerConfig, SmtpSecurity};
 use crate::auth::MAX_MIN_LENGTH;
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
@@ -93,13 +93,14 @@ impl Config {
         let well = base.is_empty() || base.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_segment));
         let wanted = "empty, or begin with `/`, not end with one, and have only characters that need no escape";
         faults.unless(well, "server.base_path", wanted, base);
-        faults.within("server.workers", server.workers, 0, 1024);
+        faults.within("server.workers", server.workers, 0, ServerConfig::MAX_WORKERS as u64);
         faults.seconds("server.drain_seconds", server.drain_seconds, 0);
         faults.seconds("server.shutdown_seconds", server.shutdown_seconds, 0);
         faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
         faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);
         // The system counts it in milliseconds in 32 bits.
         faults.within("server.slow_reader_seconds", server.slow_reader_seconds, 0, 86_400);
+        faults.within("server.compress_bytes", server.compress_bytes, 0, MAX_BYTES);
         faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
         for proxy in &server.trusted_proxies {
             let wanted = "a list of addresses and networks like `10.0.0.0/8`";

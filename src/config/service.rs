@@ -15,7 +15,7 @@ pub struct ServerConfig {
     pub listen: String,
     /// Path in front of every route of the interface: empty, or like `/swing/api/rest`.
     pub base_path: String,
-    /// Threads that read requests and write replies; 0 is one for every two cores and one more.
+    /// Threads that read requests and write replies; [`ServerConfig::MAX_WORKERS`] at most. 0 is one for every two cores and one more.
     pub workers: usize,
     /// Seconds for which it still serves all when it was asked to end, while `/readyz` is 503.
     pub drain_seconds: u64,
@@ -39,6 +39,11 @@ pub struct ServerConfig {
     pub cors_origins: Vec<String>,
     /// Encrypted connections.
     pub tls: TlsConfig,
+}
+
+impl ServerConfig {
+    /// The most workers that `actix-server` takes; it panics at one more.
+    pub const MAX_WORKERS: usize = 512;
 }
 
 impl Default for ServerConfig {

@@ -271,6 +271,24 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
 }
 
 #[test]
+fn every_number_has_a_highest_value() {
+    let defaults = Table::try_from(Config::default()).expect("it is numbers and texts");
+    let mut known = Vec::new();
+    keys("", &defaults.clone().into(), &mut known);
+    let is_number = |key: &&String| super::layers::find(&defaults, key).is_some_and(Value::is_integer);
+    let without: Vec<_> = known
+        .iter()
+        .filter(is_number)
+        .filter(|key| {
+            let variable = format!("STET_{}", key.replace('.', "__").to_uppercase());
+            let result = from_variables(&[(&variable, &i64::MAX.to_string())]);
+            !result.is_err_and(|error| error.to_string().contains(&**key))
+        })
+        .collect();
+    assert!(without.is_empty(), "no bound, and what takes the value may fail: {without:?}");
+}
+
+#[test]
 fn databases_and_connections_are_told_apart() {
     let two = "[[databases]]\nid = 1\nname = 'a'\n[[databases]]\nid = 1\nname = 'a'";
     assert_says(&fault(from_file(two)), &["databases.id", "databases.name", "different", "config.toml"]);

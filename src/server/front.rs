@@ -159,3 +159,18 @@ fn note_unreadable(client: Option<SocketAddr>, error: &DispatchError) {
         tracing::debug!(client, %error, "the head of a request can't be read");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::config::ServerConfig;
+
+    #[test]
+    fn the_most_workers_that_may_be_configured_are_the_most_that_the_library_takes() {
+        let takes = |workers| catch_unwind(|| drop(Server::build().workers(workers))).is_ok();
+        assert!(takes(ServerConfig::MAX_WORKERS), "a configuration that is accepted must not end the server");
+        assert!(!takes(ServerConfig::MAX_WORKERS + 1), "more are possible by now");
+    }
+}

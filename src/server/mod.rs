@@ -37,7 +37,7 @@ use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
-use crate::config::{Config, Durability as ConfiguredDurability};
+use crate::config::{Config, Durability as ConfiguredDurability, ServerConfig};
 use crate::content::{self, ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
@@ -447,7 +447,11 @@ fn workers(config: &Config) -> usize {
 /// One thread for requests for each two cores, and one more: of a change, over half is spent there, and the rest in the threads
 /// of the containers, the writer and the checkpointer.
 fn automatic_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2 + 1)
+    std::thread::available_parallelism().map_or(1, |cores| workers_for(cores.get()))
+}
+
+fn workers_for(cores: usize) -> usize {
+    (cores / 2 + 1).min(ServerConfig::MAX_WORKERS)
 }
 
 #[cfg(test)]
@@ -472,6 +476,13 @@ mod tests {
             (u64::MAX, Some(100)),
         ] {
             assert_eq!(connections_within(limit, &config), wanted, "{limit}");
+        }
+    }
+
+    #[test]
+    fn half_the_cores_and_one_more_read_requests_but_never_more_threads_than_there_may_be() {
+        for (cores, workers) in [(1, 1), (2, 2), (7, 4), (1021, 511), (1022, 512), (1023, 512), (4096, 512)] {
+            assert_eq!(workers_for(cores), workers, "{cores}");
         }
     }
 
