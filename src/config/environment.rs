@@ -35,8 +35,8 @@ pub(super) struct Variable {
     value: String,
 }
 
-/// The variables that are meant for the configuration, in the order of their names. Those without two underscores
-/// (`STET_ADMIN_PASSWORD`) are not.
+/// The variables that are meant for the configuration, in the order of what they set: the entries of a list by their numbers, for only
+/// the next one can be added. Those without two underscores (`STET_ADMIN_PASSWORD`) are not.
 pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<Variable>, ConfigError> {
     let mut found = Vec::new();
     for (name, value) in environment {
@@ -48,7 +48,7 @@ pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>)
         let path = path.split(SEPARATOR).map(str::to_ascii_lowercase).collect();
         found.push(Variable { name: name.to_owned(), path, value });
     }
-    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found.sort_by(|one, other| one.place().cmp(other.place()).then_with(|| one.name.cmp(&other.name)));
     Ok(found)
 }
 
@@ -58,6 +58,11 @@ fn section_in<'a>(defaults: &'a Table, section: &str, inner: &str) -> Option<&'a
 }
 
 impl Variable {
+    /// Its path, to be compared: numbers as such, for as texts the tenth comes before the second.
+    fn place(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
+        self.path.iter().map(|part| (part.parse().ok(), part.as_str()))
+    }
+
     /// The variable's value inside its sections, to be laid over `below`.
     pub(super) fn values(&self, defaults: &Table, below: &Table) -> Result<Table, ConfigError> {
         match self.path.as_slice() {

@@ -217,11 +217,25 @@ fn variables_change_entries_of_lists_and_add_the_next() {
 }
 
 #[test]
+fn variables_add_more_entries_than_ten() {
+    // As texts, the tenth comes before the second.
+    let names: Vec<_> = (0..23).map(|number| format!("STET_CONNECTIONS__{number}__ID")).collect();
+    let ids: Vec<_> = (0..23).map(|number| format!("desk{number}")).collect();
+    let titles: Vec<_> = (0..23).map(|number| format!("STET_CONNECTIONS__{number}__NAME")).collect();
+    let variables: Vec<_> =
+        names.iter().chain(&titles).map(String::as_str).zip(ids.iter().chain(&ids).map(String::as_str)).collect();
+    let config = from_variables(&variables).expect("all values are well");
+    let found: Vec<_> = config.connections.iter().map(|connection| &connection.id).collect();
+    assert_eq!(found, ids.iter().collect::<Vec<_>>());
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_with_key_and_value() {
     for (file, key, value) in [
         ("[server]\nbase_path = 'api'", "server.base_path", "`api`"),
         ("[server]\nbase_path = '/api/'", "server.base_path", "`/api/`"),
         ("[server]\nbase_path = '/'", "server.base_path", "`/`"),
+        ("[server]\nworkers = 513", "server.workers", "between 0 and 512"),
         ("[server]\nlisten = '8080'", "server.listen", "`8080`"),
         ("[server]\nlisten = '::1:80'", "server.listen", "`::1:80`"),
         ("[drawer]\ndefault_capacity = 10001", "drawer.default_capacity", "`10001`"),
