@@ -1,5 +1,6 @@
 //! Where something new goes.
 
+use futures_util::future::LocalBoxFuture;
 use stet_actors::amend::Amending;
 use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
@@ -37,7 +38,12 @@ impl Destination {
     ///
     /// # Errors
     /// As [`Call::change_all`].
-    pub async fn make(self, call: &Call, mut object: NewObject) -> Result<Jointly<Created>> {
+    pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<Jointly<Created>>> {
+        // Large as it is, it is not held in each handler.
+        Box::pin(self.made(call, object))
+    }
+
+    async fn made(self, call: &Call, mut object: NewObject) -> Result<Jointly<Created>> {
         object.reach = self.reach;
         if self.is_home && object.mode == CreateMode::AutoRename {
             object.mode = CreateMode::Exception;

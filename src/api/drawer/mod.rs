@@ -328,7 +328,8 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    make(call, folder, object, database).await
+    // Large as it is, it is not held beside what came before.
+    Box::pin(make(call, folder, object, database)).await
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
@@ -341,7 +342,6 @@ pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mut object = new_drawer(&call, &name, true, &mut request, database).await?;
     object.mode = CreateMode::Existing;
     let folder = folder_source(None, Some(&folder))?;
-    // Large as it is, it is not held beside what came before.
     Box::pin(make(call, folder, object, database)).await
 }
 
