@@ -111,13 +111,15 @@ const WAITING: usize = 128;
 
 static TURNS: LazyLock<Turns> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Turns::new("work_aside", "large calls", cores, WAITING)
+    // Of one user all but one, so there are two at least.
+    Turns::new("work_aside", "large calls", cores.max(2), WAITING)
 });
 
 /// A turn for work on another thread: as many have one at a time as there are cores, and users have theirs one after the other.
 /// What the work needs in memory is best got once there is a turn: that bounds how much of it is there at a time.
 pub struct Aside {
-    _turn: Turn,
+    /// None is needed for what goes aside at once.
+    _turn: Option<Turn>,
 }
 
 impl Aside {
@@ -126,7 +128,7 @@ impl Aside {
     /// # Errors
     /// `Overloaded`: too much of the same user waits.
     pub async fn turn() -> Result<Aside> {
-        TURNS.turn().await.map(|turn| Aside { _turn: turn })
+        TURNS.turn().await.map(|turn| Aside { _turn: Some(turn) })
     }
 
     /// Does work that can't stop halfway on another thread; it is carried to its end even if the caller goes away.
@@ -169,6 +171,17 @@ type Untyped = Box<dyn Any + Send>;
 /// When `work` does.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     Aside::turn().await?.work(work).await
+}
+
+/// Does work aside at once, whoever waits for a turn: what operators ask for, of which there is one at a time anyway.
+///
+/// # Errors
+/// As [`Aside::work`].
+///
+/// # Panics
+/// When `work` does.
+pub async fn aside_at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    Aside { _turn: None }.work(work).await
 }
 
 /// Where work is done whose length goes with a number of bytes: here if they are few, else aside.
@@ -224,6 +237,8 @@ pub fn by_size<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
+    use futures_util::FutureExt;
 
     use super::*;
 
@@ -282,5 +297,16 @@ mod tests {
         let panicked = tokio::spawn(aside(|| panic!("on purpose"))).await;
         assert!(panicked.is_err_and(|error| error.is_panic()));
         assert_eq!(aside(|| 3).await, Ok(3), "the turn has come back");
+    }
+
+    #[tokio::test]
+    async fn what_goes_aside_at_once_waits_for_nobody() {
+        // Other tests have turns, too, so it is tried until none is left.
+        let mut had: Vec<Aside> = Vec::new();
+        while let Some(turn) = Aside::turn().now_or_never() {
+            had.push(turn.expect("the server's own has no bound"));
+        }
+        assert_eq!(aside_at_once(|| 3).await, Ok(3));
+        assert!(had.len() <= std::thread::available_parallelism().map_or(1, usize::from).max(2));
     }
 }

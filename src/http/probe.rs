@@ -11,7 +11,7 @@ use stet_actors::store::Health;
 use super::app::{App, Stage};
 use super::home;
 use super::openapi::{self, Served};
-use crate::give_way::aside;
+use crate::give_way::aside_at_once;
 
 /// What is asked outside the endpoints.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,8 @@ fn home() -> HttpResponse {
 /// The OpenAPI document, made when it is first asked for.
 async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
-    let make = || aside(move || Served::new(&openapi::document(made_of.groups, &made_of.config.server.base_path)));
+    let document = move || Served::new(&openapi::document(made_of.groups, &made_of.config.server.base_path));
+    let make = || aside_at_once(document);
     Ok(app.openapi.get_or_try_init(make).await?.answer(http))
 }
 

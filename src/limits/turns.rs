@@ -1,7 +1,8 @@
 //! Work of which few are done at a time, with turns that are fair: whoever asks for much of it waits for their own.
 //!
 //! Those who wait stand in one line for each holder, and the lines have turns one after the other. So a caller with one piece of
-//! work waits for one piece of each other, however many those have.
+//! work waits for one piece of each other, however many those have. And nobody has all turns at a time: what one caller's work takes
+//! is time that a piece of it may need to its end, and others need not wait for that while there is a turn that they may have.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -42,6 +43,8 @@ pub struct Turns(Arc<Inner>);
 struct Inner {
     /// What waits, for people: `passwords`.
     about: &'static str,
+    /// How many turns one holder may have at a time.
+    share: usize,
     /// How many of one holder may wait.
     most: usize,
     lines: Mutex<Lines>,
@@ -49,8 +52,10 @@ struct Inner {
 }
 
 struct Lines {
-    /// How many more may work now; none while somebody waits.
+    /// How many more may work now; none while somebody waits who has less than a share.
     free: usize,
+    /// How many turns whoever has some has. Nobody's own are the server's, and have no bound.
+    working: HashMap<Holder, usize>,
     /// Those who wait, by holder. Nobody's own is the server's.
     waiting: HashMap<Option<Holder>, VecDeque<oneshot::Sender<Turn>>>,
     /// Whose line is next.
@@ -58,15 +63,17 @@ struct Lines {
 }
 
 /// Somebody's turn, until this is dropped.
-pub struct Turn(Option<Arc<Inner>>);
+pub struct Turn(Option<(Arc<Inner>, Option<Holder>)>);
 
 impl Turns {
-    /// `at_once` have a turn at a time; `most` of one holder may wait. `name` is the label in the metrics, `about` what messages
+    /// `at_once` have a turn at a time, and of one holder all but one; `most` of one holder may wait. `name` is the label in the metrics, `about` what messages
     /// call the work.
     pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> Turns {
-        let lines = Lines { free: at_once.max(1), waiting: HashMap::default(), order: VecDeque::new() };
+        let at_once = at_once.max(1);
+        let lines =
+            Lines { free: at_once, working: HashMap::default(), waiting: HashMap::default(), order: VecDeque::new() };
         let refused = metrics::counter!("stet_overloaded_total", "what" => name);
-        Turns(Arc::new(Inner { about, most, lines: Mutex::new(lines), refused }))
+        Turns(Arc::new(Inner { about, share: (at_once - 1).max(1), most, lines: Mutex::new(lines), refused }))
     }
 
     /// A turn, when it has come, for whom the present task works.
@@ -77,9 +84,9 @@ impl Turns {
         let holder = behalf();
         let coming = {
             let mut lines = self.0.lines.lock();
-            if lines.free > 0 {
-                lines.free -= 1;
-                return Ok(Turn(Some(self.0.clone())));
+            if lines.free > 0 && lines.may_have_one(holder.as_ref(), self.0.share) {
+                lines.begin(holder.as_ref());
+                return Ok(Turn(Some((self.0.clone(), holder))));
             }
             let Lines { waiting, order, .. } = &mut *lines;
             let is_new = !waiting.contains_key(&holder);
@@ -107,34 +114,60 @@ impl Turns {
 }
 
 impl Lines {
-    /// Who is next.
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
-        let holder = self.order.pop_front()?;
+    fn may_have_one(&self, holder: Option<&Holder>, share: usize) -> bool {
+        holder.and_then(|holder| self.working.get(holder)).is_none_or(|turns| *turns < share)
+    }
+
+    /// One of the turns that are free is somebody's.
+    fn begin(&mut self, holder: Option<&Holder>) {
+        self.free -= 1;
+        if let Some(holder) = holder {
+            *self.working.entry(holder.clone()).or_default() += 1;
+        }
+    }
+
+    /// And is free again.
+    fn end(&mut self, holder: Option<&Holder>) {
+        self.free += 1;
+        if let Some(holder) = holder
+            && let Some(turns) = self.working.get_mut(holder)
+        {
+            *turns -= 1;
+            if *turns == 0 {
+                self.working.remove(holder);
+            }
+        }
+    }
+
+    /// Who is next of those that may have a turn. No more lines are passed over than there are holders with all that one may have.
+    fn next(&mut self, share: usize) -> Option<(Option<Holder>, oneshot::Sender<Turn>)> {
+        let place = self.order.iter().position(|holder| self.may_have_one(holder.as_ref(), share))?;
+        let holder = self.order.remove(place)?;
         let line = self.waiting.get_mut(&holder)?;
-        let next = line.pop_front();
+        let next = line.pop_front()?;
         if line.is_empty() {
             self.waiting.remove(&holder);
         } else {
-            self.order.push_back(holder);
+            self.order.push_back(holder.clone());
         }
-        next
+        self.begin(holder.as_ref());
+        Some((holder, next))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let Some(inner) = self.0.take() else { return };
+        let Some((inner, holder)) = self.0.take() else { return };
+        let mut over = holder;
         loop {
             let mut lines = inner.lines.lock();
-            let Some(next) = lines.next() else {
-                lines.free += 1;
-                return;
-            };
+            lines.end(over.as_ref());
+            let Some((holder, next)) = lines.next(inner.share) else { return };
             drop(lines);
             // One that has gone away gives the turn back, to be offered to the next: not dropped here, or this would be recursive.
-            match next.send(Turn(Some(inner.clone()))) {
+            match next.send(Turn(Some((inner.clone(), holder)))) {
                 Ok(()) => return,
-                Err(mut unwanted) => unwanted.0 = None,
+                Err(mut unwanted) => over = unwanted.0.take().and_then(|(_, holder)| holder),
             }
         }
     }
@@ -180,6 +213,49 @@ mod tests {
         assert_eq!(*order.lock(), ["a", "b", "c", "a", "b", "a", "a"]);
         let lines = turns.0.lines.lock();
         assert_eq!((lines.free, lines.waiting.len(), lines.order.len()), (1, 0, 0));
+    }
+
+    /// Two pieces of work of one caller, of two minutes each, had both processors of a machine: nobody else's was begun meanwhile.
+    #[tokio::test]
+    async fn nobody_has_all_turns_at_a_time() {
+        for (at_once, share) in [(1, 1), (2, 1), (4, 3)] {
+            let turns = Turns::new("test", "tests", at_once, 100);
+            let mut had: Vec<Turn> = Vec::new();
+            for _ in 0..share {
+                had.push(of("a", turns.turn()).now_or_never().expect("it is free").unwrap());
+            }
+            let mut more = Box::pin(of("a", turns.turn()));
+            assert!(more.as_mut().now_or_never().is_none());
+            if at_once == 1 {
+                drop(had);
+                drop(more.await.unwrap());
+                continue;
+            }
+            // Others have what is left, one after the other, and whoever comes in between; it is no turn for who has a share.
+            let mut waiting = Vec::new();
+            let other = of("b", turns.turn()).now_or_never().expect("one is left").unwrap();
+            for name in ["c", "a", "d"] {
+                let mut turn = Box::pin(of(name, turns.turn()));
+                assert!(turn.as_mut().now_or_never().is_none(), "{name}");
+                waiting.push(turn);
+            }
+            drop(other);
+            let c = waiting.remove(0).now_or_never().expect("it is the next").unwrap();
+            assert!(more.as_mut().now_or_never().is_none(), "{at_once}");
+            drop(c);
+            let d = waiting.remove(1).now_or_never().expect("nor does the line of the other stand before it").unwrap();
+            // The server's own has no share.
+            drop(d);
+            let own = turns.turn().now_or_never().expect("one is free").unwrap();
+            drop(had.pop());
+            drop(more.now_or_never().expect("one of the same is over").unwrap());
+            drop(own);
+            drop(waiting.remove(0).now_or_never().expect("and another").unwrap());
+            drop(had);
+            let lines = turns.0.lines.lock();
+            let left = (lines.free, lines.working.len(), lines.waiting.len(), lines.order.len());
+            assert_eq!(left, (at_once, 0, 0, 0));
+        }
     }
 
     #[tokio::test]
