@@ -243,7 +243,7 @@ fn what_is_wrong_with_the_machine_is_told_with_what_to_do() {
     let few = run(few);
     says(&few, 4, "fail", "limits", &["may open 64 files, and needs", "LimitNOFILE"]);
     says(&few, 4, "warn", "limits", &["files of this process may have", "LimitFSIZE"]);
-    let many = doctor(data.path(), &[("STET_SERVER__MAX_CONNECTIONS", "1000000"), ("STET_SERVER__WORKERS", "1000")]);
+    let many = doctor(data.path(), &[("STET_SERVER__MAX_CONNECTIONS", "1000000"), ("STET_SERVER__WORKERS", "500")]);
     says(&many, 0, "warn", "limits", &["leaves each worker", "of 1000000 connections"]);
     let large = doctor(data.path(), &[("STET_CACHES__BYTES", "1099511627776")]);
     says(&large, 4, "fail", "memory", &["grows to 1.0 TiB", "`caches.bytes`"]);
