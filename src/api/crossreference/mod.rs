@@ -25,7 +25,7 @@ use crate::records::Cached;
 
 pub mod routes;
 
-/// What the expressions of one call may take, of whatever many objects: half a second, and as much memory as a few large contents.
+/// What the expressions of one call may take, of whatever many objects: half a second at most, and as much memory as a few large contents.
 const BUDGET: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
 
 /// Bytes of texts that one source may take of that: what is found in it is one step of the reply, and in memory before it counts there.

@@ -1,7 +1,8 @@
 //! Finding nodes of a document by XPath 1.0, and setting what they hold.
 //!
-//! The language is [`xpath_eval`]'s; the document that it looks at is [`nodes::Nodes`], where each look counts. So an expression has a
-//! budget of work, however hostile it is: when it is spent the evaluation ends at the next look.
+//! The language is [`xpath_eval`]'s; the document that it looks at is [`nodes::Nodes`], where each look counts, and with it what may be
+//! done until the next ([`weight`]). So an expression has a budget of work, however hostile it is: when it is spent the evaluation ends
+//! at the next look.
 //!
 //! Names are compared as they are written: a prefix is a part of a name, and `x:a` finds what is written so. There are no namespace
 //! nodes, and no variables.
@@ -20,7 +21,7 @@ use xpath_eval::{EvaluationContext, Expr, Value, evaluate, parse};
 
 use self::nodes::{Nodes, Spent};
 use self::refused::refused;
-use self::weight::Price;
+use self::weight::Weight;
 use super::Limits;
 use super::edit::Tree;
 use super::error::XmlError;
@@ -62,10 +63,11 @@ impl From<XmlError> for XPathError {
     }
 }
 
-/// What an evaluation may take: looks at nodes, and bytes of their texts. What is left when it ends serves the next.
+/// What an evaluation may take: looks at nodes, with what is done between two counted as looks, and bytes of their texts. What is left
+/// when it ends serves the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Looks at nodes; some 10 million take a second.
+    /// Looks at nodes; some 10 million take half a second.
     pub looks: u64,
     /// Bytes of texts that are put together; as many may be in memory.
     pub bytes: u64,
@@ -118,7 +120,7 @@ pub struct Found {
 pub struct XPath {
     text: String,
     expression: Expr,
-    price: Price,
+    weight: Weight,
 }
 
 impl XPath {
@@ -154,7 +156,8 @@ impl XPath {
         if let Some(why) = refused(&expression) {
             return Err(XPathError::Expression(format!("`{shown}` is refused: {why}.")));
         }
-        Ok(XPath { text: text.to_owned(), price: Price::of(&expression), expression })
+        let weight = Weight::of(&expression);
+        Ok(XPath { text: text.to_owned(), expression, weight })
     }
 
     /// The nodes that it finds, in the order of the document.
@@ -164,7 +167,7 @@ impl XPath {
     pub fn find(&self, xml: &str, limits: &Limits, budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
         budget.read(xml)?;
         let tree = Tree::read(Some(xml), limits)?;
-        let nodes = Nodes::of(&tree, *budget, self.price);
+        let nodes = Nodes::of(&tree, self.weight, *budget);
         let found = self.found(&nodes);
         *budget = nodes.left();
         let found = found?;
@@ -188,7 +191,7 @@ impl XPath {
         }
         budget.read(xml)?;
         let mut tree = Tree::read(Some(xml), limits)?;
-        let nodes = Nodes::of(&tree, *budget, self.price);
+        let nodes = Nodes::of(&tree, self.weight, *budget);
         let found = self.found(&nodes);
         *budget = nodes.left();
         let found = found?;

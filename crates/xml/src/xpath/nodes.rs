@@ -7,12 +7,15 @@ use std::panic::resume_unwind;
 
 use xpath_eval::{ExpandedName, Node as XNode, NodeKind};
 
-use super::weight::Price;
+use super::weight::{BYTES_A_LOOK, Weight};
 use super::{Budget, Found, Kind};
 use crate::edit::{Place, Tree, View};
 
-/// Comparisons of two texts or numbers that take as long as a look, about.
-const COMPARED: u64 = 128;
+/// Comparisons of two short texts or numbers that take as long as a look, about.
+const COMPARED: u64 = 32;
+
+/// Bytes of two texts whose comparison takes as long as that of short ones does.
+const COMPARED_BYTES: u64 = 16;
 
 /// What is thrown when the budget is spent.
 pub(super) struct Spent;
@@ -22,7 +25,8 @@ pub(super) struct Nodes<'t, 'x> {
     tree: &'t Tree<'x>,
     nodes: Vec<Data>,
     budget: Cell<Budget>,
-    price: Price,
+    /// What the expression costs beside its looks.
+    weight: Weight,
     /// See [`Nodes::siblings`].
     siblings: OnceCell<Vec<(u32, u32)>>,
 }
@@ -43,7 +47,7 @@ pub(super) struct Node<'n> {
 }
 
 impl<'t, 'x> Nodes<'t, 'x> {
-    pub(super) fn of(tree: &'t Tree<'x>, budget: Budget, price: Price) -> Nodes<'t, 'x> {
+    pub(super) fn of(tree: &'t Tree<'x>, weight: Weight, budget: Budget) -> Nodes<'t, 'x> {
         let mut nodes = vec![Data { kind: NodeKind::Root, parent: 0, end: 0, place: Place::Document }];
         let mut open: Vec<u32> = vec![0];
         tree.walk(&mut |view| {
@@ -69,7 +73,7 @@ impl<'t, 'x> Nodes<'t, 'x> {
             }
         });
         nodes[0].end = nodes.len() as u32;
-        Nodes { tree, nodes, budget: Cell::new(budget), price, siblings: OnceCell::new() }
+        Nodes { tree, nodes, budget: Cell::new(budget), weight, siblings: OnceCell::new() }
     }
 
     /// What is left of the budget.
@@ -77,10 +81,12 @@ impl<'t, 'x> Nodes<'t, 'x> {
         self.budget.get()
     }
 
-    /// Counts looks and bytes; unwinds when there are no more.
+    /// Counts looks and bytes, and what is done with these; unwinds when there are no more.
     fn count(&self, looks: u64, bytes: u64) {
+        // The bytes of a document times those of an expression.
+        let looks = looks + bytes * self.weight.passes / BYTES_A_LOOK;
         let Budget { looks: looks_left, bytes: bytes_left } = self.budget.get();
-        let left = looks_left.checked_sub(self.price.looks(looks)).zip(bytes_left.checked_sub(bytes));
+        let left = looks_left.checked_sub(looks).zip(bytes_left.checked_sub(bytes));
         let Some((looks, bytes)) = left else {
             self.budget.set(Budget { looks: 0, bytes: 0 });
             resume_unwind(Box::new(Spent))
@@ -88,8 +94,16 @@ impl<'t, 'x> Nodes<'t, 'x> {
         self.budget.set(Budget { looks, bytes });
     }
 
+    /// The node that an evaluation begins with, and comes to.
     pub(super) fn root(&self) -> Node<'_> {
-        self.node(0)
+        self.count(self.weight.once, 0);
+        self.come_to(0)
+    }
+
+    /// A node that an evaluation comes to: whatever is asked of each node may be asked of it.
+    fn come_to(&self, number: u32) -> Node<'_> {
+        self.count(self.weight.each, 0);
+        self.node(number)
     }
 
     fn node(&self, number: u32) -> Node<'_> {
@@ -185,12 +199,12 @@ impl<'n> Node<'n> {
         let mut next = self.number + 1;
         std::iter::from_fn(move || {
             while next < end {
-                let node = Node { nodes, number: next };
-                let data = node.look();
+                let number = next;
+                let data = nodes.node(number).look();
                 next = data.end;
                 let is_attribute = data.kind == NodeKind::Attribute;
                 if is_attribute == attributes {
-                    return Some(node);
+                    return Some(nodes.come_to(number));
                 }
                 // Attributes come first.
                 if attributes {
@@ -232,7 +246,7 @@ impl<'n> XNode<'n> for Node<'n> {
 
     fn parent(self) -> Option<Self> {
         let parent = self.look().parent;
-        (self.number != 0).then_some(Node { nodes: self.nodes, number: parent })
+        (self.number != 0).then(|| self.nodes.come_to(parent))
     }
 
     fn children(self) -> impl Iterator<Item = Self> + 'n {
@@ -259,9 +273,13 @@ impl<'n> XNode<'n> for Node<'n> {
     }
 
     fn string_value(self) -> String {
-        // Two sets of nodes are compared each with each, and of that no more is seen here than that their texts are asked for.
-        self.nodes.count(self.nodes.nodes.len() as u64 / COMPARED, 0);
-        self.text()
+        let text = self.text();
+        if self.nodes.weight.compares {
+            // Two sets of nodes are compared each with each, and of that no more is seen here than that their texts are asked for.
+            let others = self.nodes.nodes.len() as u64;
+            self.nodes.count(others * (1 + text.len() as u64 / COMPARED_BYTES) / COMPARED, 0);
+        }
+        text
     }
 
     fn document_order(self, other: Self) -> Ordering {
@@ -273,7 +291,11 @@ impl<'n> XNode<'n> for Node<'n> {
         let Some(name) = self.nodes.tree.name_at(self.look().place) else { return false };
         match namespace_uri {
             None => name == local_name,
-            Some(prefix) => name.split_once(':') == Some((prefix, local_name)),
+            Some(prefix) => {
+                // It is gone through, and may be of any length.
+                self.nodes.count(name.len() as u64 / BYTES_A_LOOK, 0);
+                name.split_once(':') == Some((prefix, local_name))
+            }
         }
     }
 

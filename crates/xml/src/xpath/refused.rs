@@ -48,7 +48,7 @@ fn call_refused(call: &FunctionCall) -> Option<String> {
     }
 }
 
-pub(super) fn literal(expression: &Expr) -> Option<&str> {
+fn literal(expression: &Expr) -> Option<&str> {
     match expression {
         Expr::Path(PathExpr::Filter(FilterExpr { primary: PrimaryExpr::Literal(text), predicates })) => {
             predicates.is_empty().then_some(text.as_str())

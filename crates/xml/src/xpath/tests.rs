@@ -164,6 +164,71 @@ fn what_takes_work_that_nobody_counts_is_refused() {
     }
 }
 
+/// The looks that an expression takes in a document.
+fn taken(expression: &str, xml: &str) -> u64 {
+    let mut budget = Budget { looks: u64::MAX, bytes: u64::MAX };
+    let xpath = XPath::parse(expression).unwrap_or_else(|error| panic!("{error}"));
+    xpath.find(xml, &Limits::default(), &mut budget).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    u64::MAX - budget.looks
+}
+
+/// An expression of 750 bytes that compares 600 letters with 64, and looks at nothing meanwhile, was done some millions of times: two
+/// minutes of a processor for what counted as half a second.
+#[test]
+fn what_is_done_between_two_looks_counts_as_looks_for_each_node() {
+    let (nodes, xml) = (100, wide(100));
+    let (letters, replaced) = ("a".repeat(600), "b".repeat(64));
+    let repeated = |part: &str, times: usize, by: &str| vec![part; times].join(by);
+    // What a predicate does for one node, in bytes gone through or in parts that take as long as several.
+    for (predicate, bytes) in [
+        (format!("contains(translate('{letters}', '{replaced}', 'c'), 'z')"), 600 * 64),
+        (format!("self::node()[self::node()[translate('{letters}', '{replaced}', 'c') = 'z']]"), 600 * 64),
+        (format!("contains(normalize-space('{letters}'), 'z')"), 600 * 2),
+        (format!("substring('{letters}', 2) = 'z'"), 600 * 2),
+        (format!("concat('{letters}', 'z') = ''"), 600 * 2),
+        // A number is as long as it becomes.
+        (format!("contains(translate(string(1 div 3), '{replaced}', ''), 'z')"), 300 * 64),
+        (repeated("1", 300, "+"), 300 * 16),
+        (repeated(".", 300, "/"), 300 * 64),
+        (repeated("p:q", 200, "|"), 200 * 256),
+        (repeated("''=''", 100, " or "), 100 * 48),
+    ] {
+        let taken = taken(&format!("//i[{predicate}]"), &xml);
+        assert!(taken > nodes * bytes / weight::BYTES_A_LOOK, "{predicate}: {taken}");
+    }
+    // What is asked for as a rule takes little: of the budget of a call there is enough for a hundred thousand such elements.
+    let lower = "translate(., 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')";
+    for (predicate, most) in [("@n = '7'", 60), ("contains(., 'text 7')", 60), (&format!("contains({lower}, 'x')"), 90)]
+    {
+        let taken = taken(&format!("//i[{predicate}]"), &xml);
+        assert!(taken < nodes * most, "{predicate}: {taken}");
+    }
+}
+
+/// So was a text of megabytes that went through one function after the other, or was compared with many.
+#[test]
+fn what_is_done_with_the_texts_of_a_document_counts_as_looks() {
+    let xml = format!("<r><i>{}</i></r>", "x".repeat(100_000));
+    let letters = "b".repeat(64);
+    let text = 100_000 / weight::BYTES_A_LOOK;
+    assert!(taken("//i[. = 'z']", &xml) > text);
+    assert!(taken(&format!("//i[translate(., '{letters}', '') = '']"), &xml) > 64 * text);
+    let (open, close) = ("translate(".repeat(6), format!(", '{letters}', '')").repeat(6));
+    assert!(taken(&format!("//i[{open}.{close} = '']"), &xml) > 6 * 64 * text);
+    assert!(taken("//i[substring(substring(substring(., 1), 1), 1) = '']", &xml) > 3 * text);
+
+    // Texts that begin alike are compared to their ends, each with each.
+    let alike =
+        |name: &str| (0..50).map(|n| format!("<{name}>{}{name}{n:02}</{name}>", "x".repeat(2_000))).collect::<String>();
+    let xml = format!("<r>{}{}</r>", alike("a"), alike("b"));
+    assert!(taken("/r[a = b]", &xml) > taken("/r[a = 'b'][b = 'b']", &xml) + 50 * 50 * 2_000 / (16 * 32));
+
+    // A name that is asked for with a prefix is gone through.
+    let name = "n".repeat(64_000);
+    let xml = format!("<r><{name}/></r>");
+    assert!(taken("/r/p:q", &xml) > taken("/r/q", &xml) + 1_000);
+}
+
 #[test]
 fn reading_a_document_takes_from_the_budget() {
     let (text, xpath) = (format!("<a>{}</a>", "x".repeat(16_000)), XPath::parse("/b").expect("it can be read"));
@@ -222,47 +287,4 @@ proptest! {
         let again = XPath::parse(&node.path).unwrap().find(STORY, &Limits::default(), &mut BUDGET.clone()).unwrap();
         prop_assert_eq!(again, vec![node.clone()]);
     }
-}
-
-/// Conditions that look at nothing took no part of the budget: with one of 750 bytes an expression worked for two minutes.
-#[test]
-fn what_an_expression_takes_beside_its_looks_is_in_their_price() {
-    const MANY: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
-    let story = format!("<s>{}</s>", "<p a='1'>one <b>two</b></p>".repeat(10));
-    let joined = |condition: &str| {
-        let expression = format!("//node()[//node()[//node()[//node()[{condition}]]]]");
-        let xpath = XPath::parse(&expression).unwrap_or_else(|error| panic!("{error}"));
-        let mut budget = MANY;
-        let outcome = xpath.find(&story, &Limits::default(), &mut budget).map(|found| found.len());
-        outcome.map(|found| (found, MANY.looks - budget.looks))
-    };
-    let trimmed = (0..12).fold(format!("'{}'", "a ".repeat(300)), |text, _| format!("normalize-space({text})"));
-    let small = format!("0.{}1", "0".repeat(150));
-    let hostile = [
-        format!("contains(translate('{}','{}a','c'),'z')", "a".repeat(600), "b".repeat(63)),
-        format!("{trimmed} = 'z'"),
-        format!("'{}' = 'z'", "a".repeat(900)),
-        format!("{} = 0", vec!["1"; 400].join("+")),
-        format!("concat({}) = ''", vec!["1"; 400].join(",")),
-        format!("concat({}) = ''", vec!["'a'"; 200].join(",")),
-        format!("concat({}) = ''", vec![small.as_str(); 5].join(",")),
-        format!("{} = 0", vec!["round(1)"; 90].join("+")),
-        format!("not({})", vec!["true()"; 70].join(" and ")),
-    ];
-    // It is false everywhere, and evaluated for each of some two million nodes.
-    for condition in hostile {
-        assert_eq!(joined(&condition), Err(XPathError::TooMuch), "{condition}");
-    }
-    assert_eq!(joined("false()").map(|(found, _)| found), Ok(0));
-    // What people write costs a few times what its looks do.
-    let looks = |expression: &str| {
-        let xpath = XPath::parse(expression).unwrap_or_else(|error| panic!("{error}"));
-        xpath.price.looks(100)
-    };
-    assert_eq!(looks("//p[@id='p1']"), 100);
-    assert_eq!(looks("/s/body/*[position() > 1]"), 100);
-    let of_many = "//p[contains(., 'two') and @a='1' and position() < 3]";
-    assert!((200..400).contains(&looks(of_many)), "{}", looks(of_many));
-    let translated = "//p[translate(., 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')='X']";
-    assert!((300..600).contains(&looks(translated)), "{}", looks(translated));
 }

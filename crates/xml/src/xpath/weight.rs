@@ -1,126 +1,185 @@
-//! What an expression takes beside its looks at the document: texts that are written in it are put together, compared and searched anew for
-//! each node that it is evaluated for, and the library does that between two looks.
+//! What an expression costs beside its looks at the document: the library compares, copies and converts between two of them, and
+//! tells nobody.
 //!
-//! An expression is evaluated for no more nodes than are looked at, and each part of it once for each. So what all parts take once is a
-//! part of the price of each look.
+//! A predicate is evaluated once for each node that the evaluation has come to, so all that its parts take for one node is charged
+//! when one is come to ([`Weight::each`]); and each byte of the document that becomes a part of a text is charged for all functions
+//! that the text goes through ([`Weight::passes`]). Both are bounds: no part is evaluated more often than that.
 
-use xpath_eval::{Expr, FilterExpr, FunctionCall, LocationPath, PathExpr, PrimaryExpr};
+use xpath_eval::{Expr, FilterExpr, FunctionCall, LocationPath, NodeTest, PathExpr, PrimaryExpr, Step};
 
-use super::refused::literal;
+/// Bytes that are gone through in the time of a look, about.
+pub(super) const BYTES_A_LOOK: u64 = 64;
 
-/// Steps of work that take as long as a look, about: a byte that is gone through is one.
-const LOOK: u64 = 128;
+/// What a part of an expression takes by itself, in bytes gone through.
+const PART: u64 = 48;
 
-/// Steps that are in the price of a look: a condition as people write them.
-const FREE: u64 = 256;
+/// What a step of a path or a call takes by itself: it makes lists, and reads a name.
+const STEP: u64 = 96;
 
-/// Steps that a part takes by itself, whatever it is.
-const PART: u64 = 16;
+/// What it takes more to look up the prefix of a step among those known.
+const PREFIX: u64 = 512;
 
-/// Steps for a text that is made: of what is written in the expression, or of a number.
-const MADE: u64 = 64;
+/// The longest text that a number becomes: 17 digits, and as many zeros as there are powers of ten.
+const NUMBER: u64 = 330;
 
-/// Steps for what is given to a function: much of it becomes a text.
-const GIVEN: u64 = 100;
+/// How often a function goes through its text: the text is copied for it, and it makes another.
+const FUNCTION: u64 = 4;
 
-/// How often a function goes through what it is given, at most.
-const PASSES: u64 = 4;
+/// What an expression costs beside its looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// In looks, what is evaluated once.
+    pub(super) once: u64,
+    /// In looks, what may be evaluated for each node that is come to.
+    pub(super) each: u64,
+    /// How often each byte of a text of the document is gone through.
+    pub(super) passes: u64,
+    /// Whether it compares two sets of nodes: it does so each with each.
+    pub(super) compares: bool,
+}
 
-/// What a look costs, in parts of one that costs nothing beside itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Price(u64);
-
-impl Price {
-    /// For an expression. It recurses as deep as that is nested, which has a bound.
-    pub fn of(expression: &Expr) -> Price {
-        Price(LOOK + Part::of(expression).steps.saturating_sub(FREE))
-    }
-
-    /// That of so many looks, in looks of no price.
-    pub fn looks(self, looks: u64) -> u64 {
-        looks.saturating_mul(self.0).div_ceil(LOOK)
+impl Weight {
+    /// That of an expression. It recurses as deep as the expression is nested, which has a bound.
+    pub(super) fn of(expression: &Expr) -> Weight {
+        let mut scale = Scale::default();
+        scale.expression(expression);
+        let looks = |bytes: u64| bytes.div_ceil(BYTES_A_LOOK);
+        // A text of the document is put together, and told or compared, whatever else is done with it.
+        Weight { once: looks(scale.here), each: looks(scale.each), passes: 2 + scale.passes, compares: scale.compares }
     }
 }
 
-/// What is known of a part of an expression.
 #[derive(Default)]
-struct Part {
-    /// What it takes to evaluate it once.
-    steps: u64,
-    /// Bytes that are written in it: a text that is made of nothing else has no more.
-    bytes: u64,
+struct Scale {
+    /// Bytes gone through where it is now: in the expression itself, or in one of its predicates.
+    here: u64,
+    /// In all predicates.
+    each: u64,
+    /// Of the text that goes through most.
+    passes: u64,
+    compares: bool,
 }
 
-impl Part {
-    fn with(mut self, other: Part) -> Part {
-        self.steps += other.steps;
-        self.bytes += other.bytes;
-        self
-    }
+/// What a part gives.
+#[derive(Clone, Copy, Default)]
+struct Gives {
+    /// Bytes of its text that are not the document's.
+    bytes: u64,
+    /// How often what is the document's has been gone through.
+    passes: u64,
+    is_number: bool,
+    is_set: bool,
+}
 
-    fn all(parts: impl Iterator<Item = Part>) -> Part {
-        parts.fold(Part::default(), Part::with)
-    }
+impl Gives {
+    const NUMBER: Gives = Gives { bytes: 0, passes: 0, is_number: true, is_set: false };
+    const SET: Gives = Gives { bytes: 0, passes: 0, is_number: false, is_set: true };
 
-    fn taking(mut self, steps: u64) -> Part {
-        self.steps += steps;
-        self
+    /// Bytes of it as a text.
+    fn as_text(self) -> u64 {
+        if self.is_number { NUMBER } else { self.bytes }
     }
+}
 
-    /// It is gone through so often.
-    fn passed(self, times: u64) -> Part {
-        let steps = PART + times * self.bytes;
-        self.taking(steps)
-    }
-
-    /// A text that is written in the expression, or of a number that is.
-    fn text(bytes: usize) -> Part {
-        Part { bytes: bytes as u64, steps: MADE }.passed(1)
-    }
-
-    fn of(expression: &Expr) -> Part {
+impl Scale {
+    fn expression(&mut self, expression: &Expr) -> Gives {
+        self.here += PART;
         match expression {
-            Expr::Or(left, right)
-            | Expr::And(left, right)
-            | Expr::Equality(left, _, right)
-            | Expr::Relational(left, _, right)
-            | Expr::Additive(left, _, right)
-            | Expr::Multiplicative(left, _, right)
-            | Expr::Union(left, right) => Part::of(left).with(Part::of(right)).passed(1),
-            Expr::Negate(inner) => Part::of(inner).passed(1),
-            Expr::Path(PathExpr::Location(path)) => Part::of_path(path),
-            Expr::Path(PathExpr::Filter(filter)) => Part::of_filter(filter),
-            Expr::Path(PathExpr::FilterLocation(filter, path)) => Part::of_filter(filter).with(Part::of_path(path)),
+            Expr::Equality(left, _, right) | Expr::Relational(left, _, right) => {
+                let (left, right) = (self.expression(left), self.expression(right));
+                self.here += 2 * (left.bytes + right.bytes);
+                self.compares |= left.is_set && right.is_set;
+                Gives::default()
+            }
+            Expr::Or(left, right) | Expr::And(left, right) => {
+                self.expression(left);
+                self.expression(right);
+                Gives::default()
+            }
+            Expr::Additive(left, _, right) | Expr::Multiplicative(left, _, right) => {
+                let (left, right) = (self.expression(left), self.expression(right));
+                self.here += left.bytes + right.bytes;
+                Gives::NUMBER
+            }
+            Expr::Negate(inner) => {
+                let inner = self.expression(inner);
+                self.here += inner.bytes;
+                Gives::NUMBER
+            }
+            Expr::Union(left, right) => {
+                self.expression(left);
+                self.expression(right);
+                Gives::SET
+            }
+            Expr::Path(PathExpr::Location(path)) => self.path(path),
+            Expr::Path(PathExpr::Filter(filter)) => self.filter(filter),
+            Expr::Path(PathExpr::FilterLocation(filter, path)) => {
+                self.filter(filter);
+                self.path(path)
+            }
         }
     }
 
-    fn of_path(path: &LocationPath) -> Part {
-        let of_step = |predicates: &[Expr]| Part::all(predicates.iter().map(Part::of)).taking(PART);
-        // What it finds is no text that is written in it.
-        Part { bytes: 0, ..Part::all(path.steps.iter().map(|step| of_step(&step.predicates))) }
+    fn path(&mut self, path: &LocationPath) -> Gives {
+        for Step { node_test, predicates, .. } in &path.steps {
+            let has_prefix = match node_test {
+                NodeTest::NamespaceWildcard(_) => true,
+                NodeTest::QName(name) => name.prefix.is_some(),
+                _ => false,
+            };
+            self.here += STEP + if has_prefix { PREFIX } else { 0 };
+            self.predicates(predicates);
+        }
+        Gives::SET
     }
 
-    fn of_filter(filter: &FilterExpr) -> Part {
-        let primary = match &filter.primary {
-            PrimaryExpr::Variable(_) => Part::default().taking(PART),
-            // Its digits are written where a text is wanted: hundreds, if it is very large or small.
-            PrimaryExpr::Number(number) => Part { bytes: number.to_string().len() as u64, steps: PART },
-            PrimaryExpr::Literal(text) => Part::text(text.len()),
-            PrimaryExpr::Parenthesized(inner) => Part::of(inner),
-            PrimaryExpr::Function(call) => Part::of_call(call),
-        };
-        primary.with(Part { bytes: 0, ..Part::all(filter.predicates.iter().map(Part::of)) })
+    fn predicates(&mut self, predicates: &[Expr]) {
+        let here = self.here;
+        for predicate in predicates {
+            self.here = 0;
+            self.expression(predicate);
+            self.each += self.here;
+        }
+        self.here = here;
     }
 
-    fn of_call(call: &FunctionCall) -> Part {
-        let given = Part::all(call.args.iter().map(Part::of)).taking(GIVEN * call.args.len() as u64);
-        match (call.name.local.as_str(), call.args.as_slice()) {
-            // For each character of the first it looks among those that it replaces.
-            ("translate", [text, replaced, ..]) => {
-                let replaced = literal(replaced).map_or(0, str::len) as u64;
-                given.taking(replaced * Part::of(text).bytes).passed(1)
+    fn filter(&mut self, filter: &FilterExpr) -> Gives {
+        let gives = match &filter.primary {
+            PrimaryExpr::Variable(_) => Gives::default(),
+            PrimaryExpr::Literal(text) => {
+                let bytes = text.len() as u64;
+                self.here += bytes;
+                Gives { bytes, ..Gives::default() }
             }
-            _ => given.passed(PASSES),
+            PrimaryExpr::Number(_) => Gives::NUMBER,
+            PrimaryExpr::Parenthesized(inner) => self.expression(inner),
+            PrimaryExpr::Function(call) => self.call(call),
+        };
+        self.predicates(&filter.predicates);
+        gives
+    }
+
+    fn call(&mut self, call: &FunctionCall) -> Gives {
+        let given: Vec<Gives> = call.args.iter().map(|argument| self.expression(argument)).collect();
+        let name = call.name.local.as_str();
+        let (bytes, others, times) = match (name, &*given) {
+            // For each character of a text it walks those that it replaces; these it takes apart.
+            ("translate", [text, replaced, by, ..]) => {
+                (text.as_text(), replaced.as_text() + by.as_text(), FUNCTION + replaced.as_text())
+            }
+            _ => (given.iter().map(|given| given.as_text()).sum(), 0, FUNCTION),
+        };
+        let passes = times + given.iter().map(|given| given.passes).max().unwrap_or_default();
+        self.here += STEP + times * bytes + FUNCTION * others;
+        self.passes = self.passes.max(passes);
+        match name {
+            "id" => Gives::SET,
+            "last" | "position" | "count" | "sum" | "number" | "floor" | "ceiling" | "round" | "string-length" => {
+                Gives::NUMBER
+            }
+            // `true` and `false` have no more bytes than a part has.
+            "boolean" | "not" | "true" | "false" | "lang" | "contains" | "starts-with" => Gives::default(),
+            _ => Gives { bytes, passes, ..Gives::default() },
         }
     }
 }
