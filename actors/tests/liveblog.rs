@@ -47,7 +47,8 @@ fn by(user: &str) -> Request {
 
 /// What makes the liveblog, or says of it whether posts wait.
 fn night(moderated: Option<bool>) -> Create {
-    let mut object = NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog { moderated });
+    let mut object =
+        NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog { moderated, ..NewLiveblog::default() });
     object.mode = CreateMode::Replace;
     Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
 }

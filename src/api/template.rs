@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
-use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{NewContent, Stored, Version};
 use stet_actors::store::Key;
 
@@ -42,19 +41,6 @@ impl Template {
         }
         let content = content_of(call, Version::key(record.loid.at_version(version)), source).await?;
         Ok(Template { content: content.ok_or_else(not_found)?, record })
-    }
-}
-
-impl Template {
-    /// What an object begins with that is made of the template, where nothing else is said by now.
-    pub fn begin(self, object: &mut NewObject) {
-        let (begins, has) = (&mut object.begins_with, &self.record.attributes);
-        begins.attributes.clone_from(&has.attributes);
-        // Whoever says anything of product and team says all of it: the template's product must not stand beside the caller's edition.
-        if begins.system_attributes.is_none() {
-            begins.system_attributes.clone_from(&has.system_attributes);
-        }
-        begins.content = Some(self.content);
     }
 }
 

@@ -21,7 +21,7 @@ impl Folders<'_> {
         let (folder, name) = parent_path(&said.path).ok_or_else(|| faulty(&said.path))?;
         let template = FILES.get_file(said.template.trim_start_matches('/')).ok_or_else(|| faulty(&said.template))?;
         let text = |value: &Option<String>| value.as_deref().map(Text::from);
-        let new = NewLiveblog { moderated: Some(said.moderated) };
+        let new = NewLiveblog { moderated: Some(said.moderated), ..NewLiveblog::default() };
         let mut object = NewObject::of::<Liveblog>(name, "LiveBlog", new);
         object.status = text(&said.status);
         object.attributes = text(&said.attributes);

@@ -75,6 +75,10 @@ pub struct Beginning {
     pub attributes: Option<Text>,
     /// XML with the root `props`.
     pub system_attributes: Option<Text>,
+    /// See `Record`.
+    pub work_folder: Option<Text>,
+    /// The day of its issue.
+    pub issue_date: Option<IssueDate>,
     /// Its bytes.
     pub content: Option<NewContent>,
 }
@@ -306,7 +310,7 @@ impl Create {
 impl NewObject {
     /// Refuses texts of a record that are longer than what they stand for: each list shows them.
     fn check(&self, context: &Context<'_>) -> Result<()> {
-        if let Some(path) = &self.work_folder {
+        for path in self.work_folder.iter().chain(&self.begins_with.work_folder) {
             check_work_folder(path, context)?;
         }
         if let Some(long) = self.suid.as_deref().filter(|suid| suid.len() > MAX_NAME_BYTES) {
@@ -340,10 +344,12 @@ impl NewObject {
     fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
         let loid = Loid::new(folder.database, context.next_number()?);
         let (created, content) = (self.created.unwrap_or(context.now_s()), self.content_of_new());
+        let begins = &self.begins_with;
+        let issue_date = self.issue_date.as_ref().or(begins.issue_date.as_ref());
         let mut record = Record {
             folder: Some(FolderKey(folder)),
-            work_folder: self.work_folder.clone(),
-            issue_date: self.issue_date.as_ref().map(|date| date.text().clone()),
+            work_folder: self.work_folder.as_ref().or(begins.work_folder.as_ref()).cloned(),
+            issue_date: issue_date.map(|date| date.text().clone()),
             created,
             modified: created,
             version: u32::from(content.is_some()),

@@ -39,6 +39,8 @@ pub struct Liveblog;
 pub struct NewLiveblog {
     /// Whether every post waits for approval; `None`: not said.
     pub moderated: Option<bool>,
+    /// Whether it does in a new one of which it is not said.
+    pub begins_moderated: bool,
 }
 
 impl Family for Liveblog {
@@ -55,7 +57,7 @@ impl Family for Liveblog {
     }
 
     fn make(new: &NewLiveblog, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
-        let head = LiveblogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(false) };
+        let head = LiveblogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(new.begins_moderated) };
         context.put(None, &head);
         Ok(())
     }

@@ -3,13 +3,13 @@
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
-use stet_actors::lifecycle::NewObject;
+use stet_actors::lifecycle::{NewObject, NewParts};
 use stet_actors::liveblog::{Liveblog, NewLiveblog};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
-use crate::api::object::{ProductInfo, describe_system, status_of};
+use crate::api::object::{ProductInfo, begin_as, describe_system, status_of};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
 use crate::http::call::Call;
@@ -73,11 +73,12 @@ async fn new_liveblog(
     let mut object = NewObject::of::<Liveblog>(
         request.name.as_deref().unwrap_or(TYPE_NAME),
         known.map_or(TYPE_NAME, |known| &*known.name),
-        NewLiveblog { moderated: request.moderated },
+        NewLiveblog::default(),
     );
     (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
+    object.issue_date = issue_date.clone();
     object.suid = text(&request.suid);
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     let said = ProductInfo {
@@ -86,9 +87,12 @@ async fn new_liveblog(
         issue_date: issue_date.as_ref(),
         team: request.team.as_deref(),
     };
-    describe_system(app, &mut object, request.system_attributes.take(), &said).await?;
-    template.begin(&mut object);
-    object.issue_date = issue_date;
+    let shown = describe_system(app, &mut object, request.system_attributes.take(), &said).await?;
+    let begins = begin_as(app, &mut object, template).await?;
+    object.parts = NewParts::of::<Liveblog>(NewLiveblog {
+        moderated: request.moderated.map_or_else(|| shown.moderated(), |said| Ok(Some(said)))?,
+        begins_moderated: begins.moderated().unwrap_or_default().unwrap_or(false),
+    });
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);

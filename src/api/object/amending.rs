@@ -5,11 +5,11 @@ use std::sync::Arc;
 use stet_actors::amend::{Ahead, Amend, Amended, Amending};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{Attributes, FamilyKind, IssueDate, Record, Text};
+use stet_actors::object::{Attributes, FamilyKind, Record, Text};
 use stet_xml::edit::{Edit, EditError, edited};
 use stet_xml::{Limits, XmlErrorKind};
 
-use super::system::mirrored;
+use super::system::Shown;
 use crate::give_way::{self, LARGE_TEXT};
 use crate::http::app::App;
 
@@ -108,25 +108,17 @@ impl Amend for Fields {
         if self.system.is_empty() {
             return Ok(Some(amended));
         }
-        let before = mirrored(old.system_attributes.as_ref(), &self.limits)?;
-        let after = mirrored(amended.system_attributes.as_ref(), &self.limits)?;
-        let [moderated, issue_date, work_folder] = after;
-        if moderated != before[0] && record.family == FamilyKind::Liveblog {
-            amended.moderated = Some(match moderated.as_deref().map(str::trim) {
-                None | Some("" | "false" | "0") => false,
-                Some("true" | "1") => true,
-                Some(other) => {
-                    let message = format!("`moderated` of a liveblog must be true or false, but is `{other}`.");
-                    return Err(Error::new(Code::InvalidAttributes, message).with_detail("field", "systemAttributes"));
-                }
-            });
+        let before = Shown::of(old.system_attributes.as_ref(), &self.limits)?;
+        let after = Shown::of(amended.system_attributes.as_ref(), &self.limits)?;
+        let [moderated, issue_date, work_folder] = after.decided_by(&self.system, &before);
+        if moderated && record.family == FamilyKind::Liveblog {
+            amended.moderated = Some(after.moderated()?.unwrap_or(false));
         }
-        if issue_date != before[1] {
-            let date = issue_date.filter(|date| !date.trim().is_empty());
-            amended.issue_date = Some(date.map(|date| IssueDate::parse(date.trim())).transpose()?);
+        if issue_date {
+            amended.issue_date = Some(after.issue_date()?);
         }
-        if work_folder != before[2] {
-            amended.work_folder = Some(work_folder.filter(|path| !path.is_empty()).map(Text::from));
+        if work_folder {
+            amended.work_folder = Some(after.work_folder());
         }
         Ok(Some(amended))
     }

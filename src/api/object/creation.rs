@@ -14,7 +14,7 @@ use {
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
-use super::system::{ProductInfo, describe as describe_system};
+use super::system::{ProductInfo, begin as begin_as, describe as describe_system};
 use super::{ChangedRecord, display_with_path, reply_with};
 use crate::api::attributes::Given;
 use crate::api::form::{self, FilePart, FileRule, Submitted};
@@ -199,6 +199,7 @@ async fn make(
     object.initial_status = initial_status;
     object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
+    object.issue_date = issue_date.clone();
     object.suid = text(&options.suid);
     object.attributes = app.attribute_text("attributes", options.attributes.take()).await?;
     let said = ProductInfo {
@@ -209,9 +210,8 @@ async fn make(
     };
     describe_system(app, &mut object, options.system_attributes.take(), &said).await?;
     if let Some(template) = template {
-        template.begin(&mut object);
+        begin_as(app, &mut object, template).await?;
     }
-    object.issue_date = issue_date.clone();
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
     let how = options.how();

@@ -10,6 +10,7 @@ use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, Tex
 use stet_actors::web_container::WebContainer;
 
 use super::correlates::Side;
+use super::system::{ProductInfo, describe as describe_system};
 use super::{ChangedRecord, reply_after, status_of};
 use crate::api::attributes::Given;
 use crate::api::form::{self, FileRule, Submitted};
@@ -240,7 +241,7 @@ impl ImportObject {
             links: links.collect::<Result<_>>()?,
         });
         object.attributes = app.attribute_text("attributes", self.attributes).await?;
-        object.system_attributes = app.rooted_text("systemAttributes", self.system_attributes, "props").await?;
+        describe_system(app, &mut object, self.system_attributes, &ProductInfo::default()).await?;
         object.usage_tickets = app.rooted_text("usageTickets", self.usage_tickets, "tl").await?;
         Ok(object)
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
-use stet_actors::error::{Error, Result};
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{IssueDate, Text};
 use stet_xml::Limits;
@@ -11,6 +11,7 @@ use stet_xml::edit::{Edit, Path, first_texts};
 
 use super::amending::{Attempts, Fields, refused};
 use crate::api::attributes::{Given, written};
+use crate::api::template::Template;
 use crate::give_way;
 use crate::http::app::App;
 
@@ -68,28 +69,61 @@ impl ProductInfo<'_> {
 
 /// Gives an object that is to be made its system attributes: those that the call gives, with what it says of product and team beside
 /// them unless that is there; and where it gives none, what it says of product and team, which changes no more than that of an object
-/// that is there.
+/// that is there. What the call says of day and work folder by itself counts for more than what those attributes say, so the object has
+/// to have it already.
 ///
 /// # Errors
-/// `InvalidAttributes`.
+/// `InvalidAttributes`; `InvalidParameter` for a day that is none.
 pub(in crate::api) async fn describe(
     app: &App,
     object: &mut NewObject,
     given: Option<Given>,
     said: &ProductInfo<'_>,
-) -> Result<()> {
+) -> Result<Shown> {
     let limits = app.attribute_limits();
     if let Some(text) = app.rooted_text("systemAttributes", given, "props").await? {
-        let said = said.json();
-        object.system_attributes = Some(give_way::by_size(text.len(), move || with_said(text, said, &limits)).await??);
-        return Ok(());
+        let (said, bytes) = (said.json(), text.len());
+        let read = move || {
+            let text = with_said(text, said, &limits)?;
+            Shown::of(Some(&text), &limits).map(|shown| (text, shown))
+        };
+        let (text, shown) = give_way::by_size(bytes, read).await??;
+        object.system_attributes = Some(text);
+        object.work_folder = object.work_folder.take().or_else(|| shown.work_folder());
+        if object.issue_date.is_none() {
+            object.issue_date = shown.issue_date()?;
+        }
+        return Ok(shown);
     }
     let edits = Fields { attributes: Vec::new(), system: said.edits(&limits)?, limits };
     if !edits.system.is_empty() {
         object.begins_with.system_attributes = edits.new_system()?;
         object.amending = Some(Attempts::to(Arc::new(edits)).next());
     }
-    Ok(())
+    Ok(Shown::default())
+}
+
+/// Gives an object that is to be made what a template has, for the case that it is new and nothing else is said of that by now. What the
+/// template's system attributes say that can't be shown is as good as not said: it is not up to the caller.
+///
+/// # Errors
+/// `Overloaded`.
+pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<Shown> {
+    let begins = &mut object.begins_with;
+    begins.content = Some(template.content);
+    begins.attributes.clone_from(&template.record.attributes.attributes);
+    // Whoever says anything of product and team says all of it: the template's product must not stand beside the caller's edition.
+    if object.system_attributes.is_some() || begins.system_attributes.is_some() {
+        return Ok(Shown::default());
+    }
+    begins.system_attributes.clone_from(&template.record.attributes.system_attributes);
+    let Some(text) = begins.system_attributes.clone() else { return Ok(Shown::default()) };
+    let limits = app.attribute_limits();
+    let read = move || Shown::of(Some(&text), &limits).unwrap_or_default();
+    let shown = give_way::by_size(template.record.attributes.text_bytes(), read).await?;
+    begins.work_folder = shown.work_folder();
+    begins.issue_date = shown.issue_date().unwrap_or_default();
+    Ok(shown)
 }
 
 /// System attributes with what was said beside them. Values that they have already take precedence.
@@ -114,20 +148,65 @@ fn with_said(text: Text, mut said: Map<String, Value>, limits: &Limits) -> Resul
     written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| text)
 }
 
-/// What goes with system attributes: whether posts of a liveblog wait, and the day and the work folder that the record shows.
-static MIRRORED: LazyLock<[Path; 3]> = LazyLock::new(|| {
+/// Where system attributes say what records and liveblogs show: whether new posts wait for approval, the day, and the work folder.
+static SHOWN: LazyLock<[Path; 3]> = LazyLock::new(|| {
     // They are paths, as a test shows.
     ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder"]
         .map(|path| Path::parse(path).expect("it is a path"))
 });
 
-/// What the texts at [`MIRRORED`] are.
-///
-/// # Errors
-/// `InvalidAttributes`.
-pub(super) fn mirrored(text: Option<&Text>, limits: &Limits) -> Result<[Option<String>; 3]> {
-    let Some(text) = text else { return Ok([None, None, None]) };
-    first_texts(text, MIRRORED.each_ref(), limits).map_err(|error| refused("systemAttributes", &error))
+/// What system attributes say at [`SHOWN`].
+#[derive(Debug, Default)]
+pub(in crate::api) struct Shown([Option<String>; 3]);
+
+impl Shown {
+    /// What a text says.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`.
+    pub fn of(text: Option<&Text>, limits: &Limits) -> Result<Shown> {
+        let Some(text) = text else { return Ok(Shown::default()) };
+        first_texts(text, SHOWN.each_ref(), limits).map(Shown).map_err(|error| refused("systemAttributes", &error))
+    }
+
+    /// Whether new posts wait for approval.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`.
+    pub fn moderated(&self) -> Result<Option<bool>> {
+        match self.0[0].as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("" | "false" | "0") => Ok(Some(false)),
+            Some("true" | "1") => Ok(Some(true)),
+            Some(other) => {
+                let message = format!("`moderated` of a liveblog must be true or false, but is `{other}`.");
+                Err(Error::new(Code::InvalidAttributes, message).with_detail("field", "systemAttributes"))
+            }
+        }
+    }
+
+    /// The day.
+    ///
+    /// # Errors
+    /// `InvalidParameter`.
+    pub fn issue_date(&self) -> Result<Option<IssueDate>> {
+        self.0[1].as_deref().map(str::trim).filter(|date| !date.is_empty()).map(IssueDate::parse).transpose()
+    }
+
+    /// The work folder.
+    pub fn work_folder(&self) -> Option<Text> {
+        self.0[2].as_deref().filter(|path| !path.is_empty()).map(Text::from)
+    }
+
+    /// Which of them were decided by edits that have made this of what was there `before`: what an edit names, also where it leaves
+    /// nothing; what stands in what an edit names, where it is said; and whatever is another text than before.
+    pub fn decided_by(&self, edits: &[Edit], before: &Shown) -> [bool; 3] {
+        std::array::from_fn(|at| {
+            let (path, said) = (&SHOWN[at], &self.0[at]);
+            let named = |edit: &Edit| edit.is_at(path) || said.is_some() && edit.is_around(path);
+            *said != before.0[at] || edits.iter().any(named)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -135,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_mirrored_stands_at_paths() {
-        assert_eq!(MIRRORED.len(), 3);
+    fn what_is_shown_stands_at_paths() {
+        assert_eq!(SHOWN.len(), 3);
     }
 }

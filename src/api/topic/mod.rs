@@ -18,7 +18,7 @@ use self::reply::{
     Extent, Open, address, changed_divider, changed_item, changed_topic, facts, gone, structure as structure_of,
     topic_reply,
 };
-use super::object::{ProductInfo, Removed, status_of};
+use super::object::{ProductInfo, Removed, describe_system, status_of};
 use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
 use super::settled::{Opened, settled};
@@ -377,7 +377,7 @@ pub(in crate::api) async fn described(
     object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     object.issue_date = request.issue_date.as_deref().map(IssueDate::parse).transpose()?;
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
-    object.system_attributes = app.rooted_text("systemAttributes", request.system_attributes.take(), "props").await?;
+    describe_system(app, object, request.system_attributes.take(), &ProductInfo::default()).await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };

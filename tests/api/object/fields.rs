@@ -263,6 +263,48 @@ fn what_records_and_liveblogs_show_of_system_attributes_follows_them() {
     assert_eq!(info("moderated"), false);
 }
 
+#[test]
+fn what_a_creation_has_said_by_itself_follows_a_change_that_names_it() {
+    let desk = Desk::of("editor");
+    let set = |at: &str, content: Value| json!([{ "set": { "xpath": format!("/sysattributes/props{at}"), "content": content } }]);
+    let unset = |at: &str| json!([{ "unset": { "xpath": format!("/sysattributes/props{at}") } }]);
+    // The texts say what they are set to already, or nothing.
+    let both = json!({ "workFolder": "/News/City", "issueDate": "20261201", "systemAttributes": {
+        "props": { "workFolder": "/News/Sport", "productInfo": { "issueDate": "20261202" } },
+    } });
+    let story = id(&desk.create("a.xml", b"1", both).ok());
+    changed(&desk, &story, set("/team", json!("City")));
+    shows(&read(&desk, &story), json!({ "workFolder": "/News/City", "issueDate": "20261201" }));
+    changed(&desk, &story, set("/workFolder", json!("/News/Sport")));
+    changed(&desk, &story, set("/productInfo", json!({ "issueDate": "20261202" })));
+    shows(&read(&desk, &story), json!({ "workFolder": "/News/Sport", "issueDate": "20261202" }));
+    let bare = id(&desk.create("b.xml", b"1", json!({ "workFolder": "/News/City" })).ok());
+    changed(&desk, &bare, set("", json!({ "team": "City" })));
+    assert_eq!(at(&desk, &bare, "/workFolder"), "/News/City", "nothing was said of it");
+    changed(&desk, &bare, unset("/workFolder"));
+    assert_eq!(at(&desk, &bare, "/workFolder"), Value::Null);
+
+    let make = |name: &str, extra: Value| {
+        let mut body = json!({ "name": name, "folderPath": desk.folder });
+        body.as_object_mut().expect("it is one").extend(extra.as_object().expect("it is one").clone());
+        desk.call("liveblog-from-default-template-post", &[]).json(&body)
+    };
+    let moderated = |liveblog: &str| desk.call("liveblog-get", &[&liveblog]).ok()["info"]["moderated"].clone();
+    let liveblog = id(&make("said", json!({ "moderated": true })).ok()["info"]);
+    changed(&desk, &liveblog, set("/team", json!("City")));
+    assert_eq!(moderated(&liveblog), true);
+    changed(&desk, &liveblog, unset("/moderated"));
+    assert_eq!(moderated(&liveblog), false);
+    let system = |value: &str| json!({ "systemAttributes": { "props": { "moderated": value } } });
+    let liveblog = id(&make("text", system("true")).ok()["info"]);
+    assert_eq!(moderated(&liveblog), true);
+    let said = json!({ "createMode": "REPLACE", "moderated": false });
+    make("text", said).gives(&json!({ "info": { "moderated": false } }));
+    changed(&desk, &liveblog, set("/moderated", json!("true")));
+    assert_eq!(moderated(&liveblog), true);
+    make("other", system("perhaps")).fails(400, "InvalidAttributes");
+}
+
 /// 64 clients that add to the same number end at the sum, whether the text that it stands in is short or so long that it is amended
 /// ahead; and so does what they have pushed to a list.
 #[test]

@@ -53,6 +53,12 @@ fn what_is_imported_keeps_what_it_was() {
     assert_eq!(kept["path"], format!("{folder}/a.xml"));
     assert_eq!(content(&admin, kept["id"].as_str().expect("it has an id")), "<a/>");
 
+    // What is not said by itself is what the system attributes say.
+    let system =
+        "<props><workFolder>/News/Sport</workFolder><productInfo><issueDate>261201</issueDate></productInfo></props>";
+    let info = import(&admin, &with(story(&folder, "s.xml"), json!({ "systemAttributes": system })), None).ok();
+    assert_eq!((&info["info"]["workFolder"], &info["info"]["issueDate"]), (&json!("/News/Sport"), &json!("20261201")));
+
     // The same again, and others that would be in its place.
     let again = with(options.clone(), json!({ "name": "b.xml", "modified": 5 }));
     let reply = import(&admin, &again, Some("<b/>")).ok();

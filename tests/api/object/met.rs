@@ -132,3 +132,40 @@ fn a_story_without_content_replaces_no_text() {
     desk.call("stet-old-object-story-post", &[]).form(&options, &[]).ok();
     assert_eq!((bytes_of(&desk, &story), &read(&desk, &story)["version"]), (b"<mine/>".to_vec(), &json!(1)));
 }
+
+#[test]
+fn what_system_attributes_say_of_work_folder_and_day_is_what_the_record_shows() {
+    let desk = Desk::of("editor");
+    let props = |folder: &str, date: &str| {
+        let xml = format!(
+            "<props><workFolder>{folder}</workFolder><productInfo><issueDate>{date}</issueDate></productInfo></props>"
+        );
+        json!({ "systemAttributes": xml })
+    };
+    let with = |mut options: Value, more: Value| {
+        options.as_object_mut().expect("it is one").extend(more.as_object().expect("it is one").clone());
+        options
+    };
+    let both = |folder: &str, date: &str| json!({ "workFolder": folder, "issueDate": date });
+    let story = desk.create("a.xml", b"1", props("/News/Sport", "261201")).ok();
+    shows(&story, both("/News/Sport", "20261201"));
+    // What is said by itself counts for more, and no date is looked for then.
+    let said = with(props("/News/Sport", "tomorrow"), both("/News/City", "20261202"));
+    shows(&desk.create("b.xml", b"1", said).ok(), both("/News/City", "20261202"));
+    desk.create("c.xml", b"1", props("/News/Sport", "tomorrow")).fails(400, "InvalidParameter");
+    desk.create("c.xml", b"1", props(&"/x".repeat(9000), "261201")).fails(400, "InvalidPath");
+    // So it is for one that is there; what is not said stays.
+    for (mode, date) in [("REPLACE", "20261203"), ("NEW_VERSION", "20261204")] {
+        let met = desk.create("a.xml", b"2", with(props("/News/City", date), json!({ "createMode": mode }))).ok();
+        shows(&met, both("/News/City", date));
+    }
+    let other = json!({ "createMode": "REPLACE", "systemAttributes": "<props><a/></props>" });
+    shows(&desk.create("a.xml", b"3", other).ok(), both("/News/City", "20261204"));
+    // And for one that begins as a template.
+    let extra = with(props("/News/Sport", "tomorrow"), json!({ "type": "Template", "issueDate": "20261205" }));
+    desk.create("template.xml", b"<t/>", extra).ok();
+    let options = json!({ "name": "d.xml", "folderPath": desk.folder, "type": "Story" });
+    let path = format!("{}/template.xml", desk.folder);
+    let made = desk.call("stet-object-create-from-template-post", &[]).query("path", path).json(&options).ok();
+    shows(&made, json!({ "workFolder": "/News/Sport", "issueDate": null }));
+}

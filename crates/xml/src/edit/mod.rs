@@ -165,6 +165,16 @@ impl Edit {
         Ok(Edit { path, change: Change::Pull { first, count, equal: equal.transpose()? } })
     }
 
+    /// Whether it names what that path names.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.path.names_as(path)
+    }
+
+    /// Whether what that path names may be what it names, or lie in it.
+    pub fn is_around(&self, path: &Path) -> bool {
+        self.path.is_above(path)
+    }
+
     /// Bytes that it takes, about.
     pub fn bytes(&self) -> usize {
         let content = match &self.change {

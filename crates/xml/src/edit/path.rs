@@ -100,6 +100,19 @@ impl Path {
         }
     }
 
+    /// Whether both have steps of the same names, whichever of the elements with these they choose.
+    pub(super) fn names_as(&self, other: &Path) -> bool {
+        let named = self.steps.iter().all(|step| step.name.is_some());
+        named && self.steps.len() == other.steps.len() && self.attribute == other.attribute && self.is_above(other)
+    }
+
+    /// Whether what the other one finds may be what this one finds, or lie in it.
+    pub(super) fn is_above(&self, other: &Path) -> bool {
+        let mut steps = self.steps.iter().zip(&other.steps);
+        let same = steps.all(|(step, other)| step.name.is_none() || step.name == other.name);
+        same && self.steps.len() <= other.steps.len() && (self.attribute.is_none() || self.attribute == other.attribute)
+    }
+
     /// Bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
         self.text.len() * 2 + self.steps.len() * size_of::<Step>()

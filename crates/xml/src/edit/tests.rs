@@ -152,6 +152,24 @@ fn edits_see_what_those_before_them_have_left() {
 }
 
 #[test]
+fn an_edit_is_at_what_it_names_and_around_what_lies_in_that() {
+    let which = |edit: &str, other: &str| {
+        let (edit, other) = (Edit::unset(path(edit)), path(other));
+        (edit.is_at(&other), edit.is_around(&other))
+    };
+    let place = "/s/list/k";
+    for edit in [place, "/s/list[2]/k[.='1']", "/s[1]/list[@n='2']/k/text()"] {
+        assert_eq!(which(edit, place), (true, true), "{edit}");
+    }
+    for edit in ["/s", "/s/list", "/s/list[last()]", "/s/*/k", "/*", "/s/list/*"] {
+        assert_eq!(which(edit, place), (false, true), "{edit}");
+    }
+    for edit in ["/t", "/s/k", "/s/list/l", "/s/list/k/a", "/s/list/@k", "/s/list/k/@n", "/s/@list"] {
+        assert_eq!(which(edit, place), (false, false), "{edit}");
+    }
+}
+
+#[test]
 fn a_path_is_of_plain_steps() {
     for text in [
         "",
