@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::limits::Turns;
 
-/// Large changes that are made at a time: while one waits for the disk, another is applied.
+/// Large changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
 const AT_ONCE: usize = 2;
 /// Those of one user that may wait.
 const WAITING: usize = 64;
