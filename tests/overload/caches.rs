@@ -70,8 +70,12 @@ fn many_displays_of_large_objects_and_drawers_keep_no_more_than_the_budget() {
     let before_hits = hits();
     client.get(&format!("/v3/object/{}", encoded(&huge))).ok();
     assert_eq!((records(), hits()), (kept, before_hits));
-    client.get(&format!("/v3/object/{}", encoded(&small[0]))).ok();
-    client.get(&format!("/v3/object/{}", encoded(&small[0]))).ok();
-    assert!(hits() > before_hits);
+    // What was not asked for lately may have to be asked for more than once before others in its shard make room for it; which
+    // those are is by chance.
+    let is_hit = || {
+        client.get(&format!("/v3/object/{}", encoded(&small[0]))).ok();
+        hits() > before_hits
+    };
+    assert!((0..10).any(|_| is_hit()), "what is asked for again and again is kept");
     assert_peak(&server, before, 100 * MIB);
 }
