@@ -134,6 +134,37 @@ fn a_key_and_a_session_whose_end_a_full_disk_refuses_are_ended_by_the_same_calls
     assert_eq!(told, ["key.revoke", "key.create"].map(|action| (json!(action), json!("admin"))));
 }
 
+/// Of many who change something while the disk fills up, only those in the first commit that found no room heard of it.
+#[test]
+fn whoever_waits_behind_a_change_that_found_no_room_is_told_so_too() {
+    const WAITING: usize = 5;
+    let mut house = House::empty();
+    house.sets_in_commit = Some(1);
+    house.start();
+    let client = house.client();
+    let names: Vec<String> = (0..=WAITING).map(|number| format!("story{number}")).collect();
+    client.drawer("/Full", "drawer", 3);
+    wait_until("nothing is pending", || house.metric("stet_store_pending") == 0.0);
+    house.disk.stall(StoreFile::Journal);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let calls: Vec<_> = names.iter().map(|name| scope.spawn(|| create(&client, name))).collect();
+        wait_until("all wait for the disk", || house.metric("stet_store_pending") == names.len() as f64);
+        // The first is being synced; of those behind, the next finds no room.
+        let at = house.disk.syncs_of(StoreFile::Journal) + 2;
+        house.disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: Fault::Full });
+        house.disk.release();
+        calls.into_iter().map(|call| call.join().expect("it is answered")).map(|answer| answer.status).collect()
+    });
+    let so_many = |status: u16| statuses.iter().filter(|found| **found == status).count();
+    assert_eq!((so_many(200), so_many(507)), (1, WAITING), "{statuses:?}");
+    for (name, status) in names.iter().zip(statuses) {
+        assert_eq!(story(&client, name).status, if status == 200 { 200 } else { 404 }, "{name}");
+        if status == 507 {
+            create(&client, name).ok();
+        }
+    }
+}
+
 #[test]
 fn a_server_starts_on_a_full_disk_and_serves_reads() {
     let mut house = House::started();

@@ -46,6 +46,8 @@ pub struct House {
     pub config: Config,
     /// Rows that memory holds beside the tables; without it as many as the real server's.
     pub rows_in_memory: Option<usize>,
+    /// Change sets in a commit at most; without it as many as the real server's.
+    pub sets_in_commit: Option<usize>,
     data: TempDir,
     running: Option<Running>,
     _place: Place,
@@ -112,7 +114,16 @@ impl House {
         config.store.checkpoint_seconds = 3600;
         config.store.cache_bytes = 8 << 20;
         config.runtime.restart_backoff_milliseconds = 0;
-        House { disk, clock: None, config, rows_in_memory: None, data, running: None, _place: place }
+        House {
+            disk,
+            clock: None,
+            config,
+            rows_in_memory: None,
+            sets_in_commit: None,
+            data,
+            running: None,
+            _place: place,
+        }
     }
 
     /// The same, started.
@@ -139,6 +150,9 @@ impl House {
         ground.store.checkpoint.segment_events = 8;
         if let Some(rows) = self.rows_in_memory {
             ground.store.limits.overlay_entries = rows;
+        }
+        if let Some(sets) = self.sets_in_commit {
+            ground.store.limits.batch_sets = sets;
         }
         let (told, listening) = mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();

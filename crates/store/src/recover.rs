@@ -2,7 +2,7 @@
 //!
 //! An error says only that a commit failed, not whether it is there. So the journal is opened anew and read. If
 //! the record is there, it is written again and synced, and counts as committed, and those queued behind it stay; if not, the batch
-//! is refused, and everything behind it as stale.
+//! is refused, and everything behind it as stale, or with it for want of room.
 //!
 //! When the journal can't be opened either, the batch waits for its fate, up to `StoreOptions::decide_within`, while
 //! it is tried again and again and new submissions are refused at once. Past that it is answered with an error that
@@ -47,7 +47,7 @@ impl Writer {
                     // commit succeeds.
                     self.shared.fault(|faults| faults.journal.take_if(|fault| !fault.full || batch.is_none()));
                     match batch {
-                        Some((batch, _)) if !found => self.refuse(batch, &cause, Phase::Open),
+                        Some((batch, _)) if !found => self.refuse(batch, &cause, &cause, Phase::Open),
                         Some((batch, last)) => {
                             self.enter(Phase::Open);
                             self.publish(batch, Some(last));
@@ -83,9 +83,9 @@ impl Writer {
                 other => other.to_string(),
             };
             let why = format!("{why}; if the change is found on disk it will be removed");
-            self.refuse(batch, &StoreError::Unknown(why), Phase::Failing);
+            self.refuse(batch, &StoreError::Unknown(why), cause, Phase::Failing);
         } else if !self.shared.gate.lock().queue.is_empty() {
-            self.refuse(Vec::new(), cause, Phase::Failing);
+            self.refuse(Vec::new(), cause, cause, Phase::Failing);
         }
     }
 

@@ -143,10 +143,10 @@ impl Writer {
         self.settle(decided);
     }
 
-    /// Refuses a batch with `why`, and everything queued behind it as stale: it was computed on top of the batch. In
-    /// the same instant new submissions meet `phase`, so that who is refused, loads again and submits is not refused
-    /// for the old failure.
-    pub fn refuse(&mut self, batch: Vec<Waiting>, why: &StoreError, phase: Phase) {
+    /// Refuses a batch with `why`, and everything queued behind it for what the disk said (`cause`): it was computed on top of the
+    /// batch, and none of it was ever written. In the same instant new submissions meet `phase`, so that who is refused, loads again
+    /// and submits is not refused for the old failure.
+    pub fn refuse(&mut self, batch: Vec<Waiting>, why: &StoreError, cause: &StoreError, phase: Phase) {
         let (behind, decided) = {
             let mut gate = self.shared.gate.lock();
             if gate.phase != Phase::Closing {
@@ -163,7 +163,7 @@ impl Writer {
             guarded("on_done", || (set.on_done)(Err(why.clone())));
         }
         for set in behind {
-            guarded("on_done", || (set.on_done)(Err(StoreError::Stale)));
+            guarded("on_done", || (set.on_done)(Err(told_behind(cause))));
         }
         self.settle(Some(decided));
     }
@@ -173,6 +173,15 @@ impl Writer {
         gate.taken = 0;
         gate.decided = gate.decided.max(decided.unwrap_or(0));
         self.shared.settled.notify_all();
+    }
+}
+
+/// What those hear who were queued behind a commit that failed for this: of a full disk as the commit's own callers do, for whoever
+/// has to make room must not be told of a fault. Anything else happened to the commit and not to them: they are stale.
+fn told_behind(cause: &StoreError) -> StoreError {
+    match cause {
+        StoreError::Full => StoreError::Full,
+        _ => StoreError::Stale,
     }
 }
 

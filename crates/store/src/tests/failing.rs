@@ -89,6 +89,34 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     assert_eq!(store.committed(), held.seq);
 }
 
+#[test]
+fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
+    // Where there is room again at once, and where there is none for long.
+    for times in [1, u64::MAX] {
+        let disk = Disk::new();
+        let mut options = options(&disk);
+        options.limits.batch_sets = 1;
+        let store = RedbStore::open(options).expect("the store opens");
+        let held = hold(&disk, &store);
+        let failing = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+        let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
+        let fence = submit_set(&store, empty(&store)).expect("taken");
+        let at = disk.syncs_of(StoreFile::Journal) + 2;
+        disk.plan_for(StoreFile::Journal, Plan { at, times, fault: DiskFault::Full });
+        disk.release();
+        assert_eq!(held.wait(), Ok(held.seq));
+        assert_eq!(failing.wait(), Err(StoreError::Full));
+        assert_eq!(behind.wait(), Err(StoreError::Full), "it was never written, and there was no room for it");
+        assert_eq!(fence.wait(), Err(StoreError::Full));
+        assert_eq!(store.epoch(), 1, "whoever has built on it must load again all the same");
+        disk.heal();
+        until("commits succeed again", || {
+            submit(&store, vec![put(Table::Marks, "after", "1")]).is_ok_and(|answer| answer.wait().is_ok())
+        });
+        assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    }
+}
+
 /// Between a panic of the writer and the end of its thread those who wait for what is pending were taken in, and never answered.
 #[test]
 fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
