@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use stet_actors::error::Result;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, ChangeSet, Key, Row, encode_value};
+use stet_actors::store::{Change, Key, Row, encode_value};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::rows::{Copies, Message};
@@ -57,11 +57,6 @@ impl Turn<'_> {
     /// What the store says.
     pub async fn commit(self, changes: Vec<Change>) -> Result<()> {
         let Turn { repository, held } = self;
-        let fill = |set: &mut ChangeSet| {
-            set.changes = changes;
-            // Dropped without being called where the commit is refused, or fails.
-            set.on_commit = Box::new(move |_| drop(held));
-        };
-        repository.commit(fill).await
+        repository.commit_holding(held, |set| set.changes = changes).await
     }
 }
