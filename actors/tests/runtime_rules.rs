@@ -21,7 +21,7 @@ use stet_actors::object::{CreateMode, Record, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View};
+use stet_actors::store::{Change, ChangeSet, Look, Store, StoreError, Table, View};
 use stet_actors::trace::{self, Asked, RequestId, Trace};
 
 struct World {
@@ -326,6 +326,42 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
         let (unlocked, discarded) = futures_util::future::join(unlocking, discard()).await;
         assert_eq!(unlocked.map(drop).unwrap_err().code, Code::RepositoryError);
         assert_eq!(discarded.map(drop).unwrap_err().code, Code::ObjectLocked, "it was never unlocked");
+    });
+}
+
+/// While the disk was full, a third of all mails, logins and keys were told of an internal error: a commit of others had failed while
+/// theirs was made ready, with which they had nothing in common.
+#[test]
+fn what_is_in_no_container_is_committed_though_a_commit_of_others_has_failed_meanwhile() {
+    run(RuntimeOptions::default(), |world| async move {
+        let mark = |name: &'static str| vec![Change { table: Table::Marks, key: name.into(), value: Some("1".into()) }];
+        let fails_once = |set: &mut ChangeSet| {
+            set.changes = mark("own");
+            let mut others = ChangeSet::fence(world.store.epoch(), |_| ());
+            others.changes = mark("others");
+            world.store.fail_next();
+            world.store.submit(others).expect("it is taken, and fails");
+        };
+        let before = world.store.epoch();
+        world.repository.commit(fails_once).await.unwrap();
+        assert_eq!(world.store.epoch(), before + 1);
+        let is_there = |name: &str| world.store.get(View::Committed, Table::Marks, name.as_bytes()).unwrap().is_some();
+        assert_eq!((is_there("own"), is_there("others")), (true, false));
+    });
+}
+
+#[test]
+fn who_meets_failing_commits_again_and_again_is_told_whether_the_disk_is_full() {
+    run(RuntimeOptions::default(), |world| async move {
+        world.store.refuse(Some(StoreError::Stale));
+        for (full, code) in [(false, Code::Overloaded), (true, Code::StorageFull)] {
+            world.store.set_full(full);
+            let create =
+                Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object: NewObject::document("s", "Story") };
+            assert_eq!(world.repository.joint(create, request()).await.unwrap_err().code, code);
+            let mark = Change { table: Table::Marks, key: "m".into(), value: Some("1".into()) };
+            assert_eq!(world.repository.commit(|set| set.changes = vec![mark]).await.unwrap_err().code, code);
+        }
     });
 }
 

@@ -30,8 +30,8 @@ use crate::receipt::{Outcome, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::admit;
 use crate::runtime::{
-    Answer, AnyJoint, AnyReply, Cache, Done, IsLarge, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions,
-    Shared, overloaded, refusal, run_joint, store_failure, unknown,
+    Answer, AnyJoint, AnyReply, Cache, Done, IsLarge, Jointly, MOST_STALE, NumberMill, Registry, Remains, Request,
+    RuntimeOptions, Shared, commits_keep_failing, overloaded, refusal, run_joint, store_failure, unknown,
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
 use crate::thread;
@@ -164,12 +164,24 @@ impl Repository {
             on_commit(seq);
             drop(held);
         });
-        let decided = match store.submit(set) {
-            // Dropped unanswered by a store that has broken down.
-            Ok(_) => receiver.await.unwrap_or_else(|_| Err(StoreError::Unknown("the store broke down".to_owned()))),
-            Err(refused) => Err(refused.why),
-        };
-        decided.map(drop).map_err(|error| store_failure(&error))
+        for _ in 0..MOST_STALE {
+            match store.submit(set) {
+                Ok(_) => {
+                    // Dropped unanswered by a store that has broken down.
+                    let broken = || Err(StoreError::Unknown("the store broke down".to_owned()));
+                    let decided = receiver.await.unwrap_or_else(|_| broken());
+                    return decided.map(drop).map_err(|error| store_failure(&error));
+                }
+                // A commit of others has failed since the epoch was looked at. These rows follow from what is on disk, and from no
+                // change that has gone with that commit: they are for the disk to take or to refuse.
+                Err(refused) if refused.why == StoreError::Stale => {
+                    set = refused.set;
+                    set.epoch = store.epoch();
+                }
+                Err(refused) => return Err(store_failure(&refused.why)),
+            }
+        }
+        Err(commits_keep_failing(&**store))
     }
 
     /// The next number for what has one; none is ever given twice.

@@ -80,7 +80,7 @@ use crate::clock::Clock;
 use crate::command::Subtrees;
 use crate::ends::Ends;
 use crate::error::{Code, Error};
-use crate::store::{Store, StoreError};
+use crate::store::{Health, Store, StoreError};
 
 /// What all containers share.
 pub(crate) struct Shared {
@@ -134,6 +134,18 @@ pub fn store_failure(error: &StoreError) -> Error {
 pub(crate) fn unknown() -> Error {
     let message = "The disk of the repository failed, and it is not known whether the change will stand: look before you try again.";
     Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")
+}
+
+/// How often a change may meet that a commit of others has failed since it was begun: a joint command is applied afresh then, and rows of
+/// no container are submitted once more.
+pub(crate) const MOST_STALE: usize = 8;
+
+/// What whoever asks for a change is told that has met so many: whoever has to make room must not hear that they try again.
+pub(crate) fn commits_keep_failing(store: &dyn Store) -> Error {
+    if store.health() == Health::Full {
+        return store_failure(&StoreError::Full);
+    }
+    overloaded("Changes keep failing to reach the disk")
 }
 
 /// A refusal of work that may be tried again.

@@ -11,7 +11,7 @@ use super::left::{Jointly, Left};
 use super::lend::{Lent, Returned};
 use super::registry::Registry;
 use super::untyped::{Answer, AnyJoint, AnyReply, Said};
-use super::{Shared, overloaded, store_failure};
+use super::{MOST_STALE, Shared, commits_keep_failing, overloaded, store_failure};
 use crate::command::{Context, Fault, Subtrees};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
@@ -154,9 +154,6 @@ impl Drop for Held {
 /// How often a joint command may be applied afresh because it needed further turns. Each round adds at least one.
 const MOST_ROUNDS: usize = 1000;
 
-/// How often a joint command may be applied afresh because a commit has failed since a container of it was loaded.
-const MOST_STALE: usize = 8;
-
 /// Carries out a joint command, which may be large or not; the answer goes out once the change is on disk.
 pub(crate) async fn run_joint(
     registry: Arc<Registry>,
@@ -236,7 +233,7 @@ pub(crate) async fn run_joint(
         }
         stale += 1;
         if stale >= MOST_STALE {
-            return answer.send(Err(overloaded("Changes keep failing to reach the disk")));
+            return answer.send(Err(commits_keep_failing(&*shared.store)));
         }
     }
     answer.send(Err(overloaded("The call needs more containers than can be taken")));

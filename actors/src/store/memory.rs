@@ -34,6 +34,8 @@ pub struct MemoryStore {
     refused: AtomicUsize,
     /// Whether [`Store::is_certain`] is denied.
     uncertain: AtomicBool,
+    /// Whether [`Store::health`] says that the disk is full.
+    full: AtomicBool,
     /// What happens right after the next row of a table was read.
     after_read: Mutex<Option<(Table, Step)>>,
 }
@@ -94,6 +96,11 @@ impl MemoryStore {
     /// Whether it can say of every change set what became of it.
     pub fn set_certain(&self, certain: bool) {
         self.uncertain.store(!certain, Ordering::SeqCst);
+    }
+
+    /// Whether the disk is told to be full.
+    pub fn set_full(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
     }
 
     /// Runs once, between the next reading of that table and what is done with what was read.
@@ -342,7 +349,11 @@ impl Store for MemoryStore {
     }
 
     fn health(&self) -> Health {
-        if self.inner.lock().closed { Health::Closed } else { Health::Ok }
+        match self.inner.lock().closed {
+            true => Health::Closed,
+            false if self.full.load(Ordering::SeqCst) => Health::Full,
+            false => Health::Ok,
+        }
     }
 
     fn is_certain(&self) -> bool {

@@ -91,9 +91,13 @@ impl Collector {
                 let places = &contents.places;
                 places.are_still_there().map_err(|error| failure("collected", &places.root, &error))
             });
-            // What failed has been logged. It is not for this server to say which of the files there are wanted.
+            if after.is_zero() {
+                pressed_again = tokio::time::Instant::now() + SHORTEST_WHEN_SHORT;
+            }
+            // What failed has been logged. It is not for this server to say which of the files there are wanted, until its own are
+            // there again.
             if there.await.is_err() {
-                return;
+                continue;
             }
             let mut total = Collected::default();
             for _ in 0..folders {
@@ -104,9 +108,6 @@ impl Collector {
                 let found = self.folder(next, after).await.unwrap_or_default();
                 total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
                 next = (next + 1) % FOLDERS;
-            }
-            if after.is_zero() {
-                pressed_again = tokio::time::Instant::now() + SHORTEST_WHEN_SHORT;
             }
             if total.files > 0 {
                 let Collected { files, bytes } = total;

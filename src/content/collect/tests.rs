@@ -1,3 +1,4 @@
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use stet_actors::id::{DatabaseId, Loid};
@@ -290,7 +291,8 @@ async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
 }
 
 /// A server whose directory was moved away, with a backup in its place, went on to collect in the backup by rows that were not its own.
-#[tokio::test]
+/// It also ended collecting for good when the folder could not be looked at once.
+#[tokio::test(start_paused = true)]
 async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_one_that_was_opened() {
     let ground = Ground::new();
     let new = ground.left("dead").await;
@@ -305,15 +307,25 @@ async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_on
     let number = u16::from(new.content.sha256[0]);
     assert!(collector.folder(number, Duration::ZERO).await.is_err());
     assert!(ground.is_there(&new));
-    let (_end, ended) = oneshot::channel();
-    // It ends by itself.
-    collector.run(ended).await;
+    let (end, ended) = oneshot::channel();
+    let mut collecting = pin!(collector.run(ended));
+    tokio::select! {
+        () = &mut collecting => panic!("it has ended for good"),
+        // It looks every second.
+        () = tokio::time::sleep(Duration::from_secs(5)) => assert!(ground.is_there(&new)),
+    }
     let mut upload = ground.contents.upload(&crate::limits::Room::of_nobody());
     upload.write("other".repeat(SMALL).as_bytes()).await.expect("it is not refused before its end");
     assert!(upload.finish("text/plain").await.is_err());
     fs::remove_dir_all(&own).expect("it can be removed");
     fs::rename(&away, &own).expect("it can be moved back");
-    assert_eq!(ground.collect().await.files, 1);
+    let gone = async {
+        while ground.is_there(&new) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        drop(end);
+    };
+    futures_util::join!(collecting, gone);
     ground.left("other").await;
 }
 
