@@ -179,7 +179,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 }
                 form.options_text = bytes;
             }
-            Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, into).await?),
+            Some(rule) => form.files.extend(file_part(&mut part, rule, limits.upload_bytes, into).await?),
             // What nobody reads may be a file whose name the client has wrong: it must not be lost.
             None => return Err(unknown_part(&name, rules)),
         }
@@ -222,10 +222,12 @@ async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<
     Ok(bytes.freeze())
 }
 
-async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>) -> Result<FilePart> {
+/// A file; `None` where the client's form has a place for one that nobody has chosen: that is sent as no bytes under an empty name.
+async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>) -> Result<Option<FilePart>> {
     let media_type = part.content_type().map(ToString::to_string);
-    let file_name = part.content_disposition().and_then(|value| value.get_filename()).filter(|name| !name.is_empty());
-    let file_name = file_name.map(str::to_owned);
+    let file_name = part.content_disposition().and_then(|value| value.get_filename());
+    let nameless = file_name == Some("");
+    let file_name = file_name.filter(|_| !nameless).map(str::to_owned);
     // Name and type are kept with the file; a part's head may be far longer.
     if let Some(error) = file_name.as_deref().and_then(|name| check_name(name).err()) {
         return Err(error.rephrased(|message| format!("The file of the part `{}`: {message}", rule.name)));
@@ -245,6 +247,9 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>
             return Err(too_large(&format!("The part `{}`", rule.name), limit));
         }
     }
+    if nameless && upload.size() == 0 {
+        return Ok(None);
+    }
     let media_type = media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-    Ok(FilePart { name: rule.name, file_name, content: upload.finish(&media_type).await?, head: head.freeze() })
+    Ok(Some(FilePart { name: rule.name, file_name, content: upload.finish(&media_type).await?, head: head.freeze() }))
 }

@@ -11,6 +11,7 @@ mod edge;
 mod endpoints;
 mod events;
 mod folder;
+mod form;
 mod group;
 mod http;
 mod idempotency;
