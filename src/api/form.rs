@@ -47,6 +47,31 @@ pub(crate) struct FilePart {
     pub content: NewContent,
     /// The first of them, as many as the rule says.
     pub head: Bytes,
+    /// Whether nothing but its bytes says what they are: its media type is guessed from them.
+    guessed: bool,
+}
+
+impl FilePart {
+    /// Its content, as that of an object of this name: which says what it is, if its part and its file name did not.
+    pub fn content_as(self, name: Option<&str>) -> NewContent {
+        let mut content = self.content;
+        if self.guessed
+            && let Some(told) = name.and_then(stet_transfer::media_type_of)
+        {
+            content.content.content_type = told.into();
+        }
+        content
+    }
+}
+
+/// What bytes are of which nobody says it: text, as RFC 7578 has it (4.4), which is mark-up where it begins as that.
+fn guessed_type(first: Option<u8>) -> &'static str {
+    if first == Some(b'<') { "text/xml" } else { "text/plain" }
+}
+
+/// The first byte that is no white space, nor of a byte order mark of UTF-8.
+fn first_shown(bytes: &[u8]) -> Option<u8> {
+    bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(byte))
 }
 
 /// Where what comes with a form goes: files to the content store, the rest into the call's room.
@@ -239,8 +264,10 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>
     }
     let mut upload = into.contents.upload(into.room);
     let mut head = Gathered::new(into.room);
+    let mut first = None;
     while let Some(chunk) = part.next().await {
         let chunk = chunk.map_err(broken)?;
+        first = first.or_else(|| first_shown(&chunk));
         head.extend(&chunk[..chunk.len().min(rule.head - head.len())], rule.head)?;
         upload.write(&chunk).await?;
         if upload.size() > limit {
@@ -250,6 +277,7 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>
     if nameless && upload.size() == 0 {
         return Ok(None);
     }
-    let media_type = media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-    Ok(Some(FilePart { name: rule.name, file_name, content: upload.finish(&media_type).await?, head: head.freeze() }))
+    let told = media_type.or_else(|| Some(stet_transfer::media_type_of(file_name.as_deref()?)?.to_owned()));
+    let content = upload.finish(told.as_deref().unwrap_or_else(|| guessed_type(first))).await?;
+    Ok(Some(FilePart { name: rule.name, file_name, content, head: head.freeze(), guessed: told.is_none() }))
 }

@@ -13,6 +13,7 @@ use super::progress::{Fate, Progress};
 use super::record::Record;
 use super::wire;
 use super::work::Work;
+use crate::media_type_of;
 
 /// Levels of folders and bundles that are walked: as many as a path can have.
 const MAX_DEPTH: usize = 200;
@@ -237,7 +238,7 @@ impl Import<'_> {
         if let Some(item) = wire::recognise(path) {
             options["attributes"] = item.attributes().into();
         }
-        let content_type = mime_guess::from_path(&job.name).first_raw().unwrap_or("application/octet-stream");
+        let content_type = media_type_of(&job.name).unwrap_or("application/octet-stream");
         let made = self.client.form("/v3/object/create", &options, Some(Upload { file: path, content_type }));
         match made {
             Ok(_) => {

@@ -24,6 +24,12 @@ use self::export::Export;
 use self::import::Import;
 use self::progress::{Fate, Progress};
 
+/// The media type of a file of which nothing else tells it, by the extension of its name; `None` where that tells nothing. A server
+/// goes by it, too.
+pub fn media_type_of(name: &str) -> Option<&'static str> {
+    mime_guess::from_path(name).first_raw()
+}
+
 /// Environment variable with the password.
 pub const PASSWORD: &str = "STET_PASSWORD";
 

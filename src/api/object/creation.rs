@@ -110,10 +110,9 @@ pub async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
 
 /// The content of a form's only file; the object is called as that, unless it has a name.
 fn named_as_file(options: &mut CreateObject, file: Option<FilePart>) -> Result<Option<NewContent>> {
-    let (content, file_name) = file.map(|file| (file.content, file.file_name)).unzip();
-    options.name = options.name.take().or(file_name.flatten());
-    if options.name.is_some() {
-        return Ok(content);
+    options.name = options.name.take().or_else(|| file.as_ref()?.file_name.clone());
+    if let Some(name) = options.name.as_deref() {
+        return Ok(file.map(|file| file.content_as(Some(name))));
     }
     let message = "The object needs a `name` in `options`, or a file name with `content`.";
     Err(Error::new(Code::InvalidName, message))

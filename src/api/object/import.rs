@@ -112,8 +112,9 @@ pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
         Submitted::New(call, form) => (call, form),
         Submitted::Answered(reply) => return Ok(reply.into()),
     };
-    let content = form.take("content").map(|file| file.content);
+    let file = form.take("content");
     let options = form.options;
+    let content = file.map(|file| file.content_as(options.name.as_deref()));
     let database = database_named(&call, options.database_id.as_ref())?;
     let folder = Source::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
     let of = call.app.database_of(Some(&folder), database)?;
