@@ -16,6 +16,7 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use stet_actors::error::{Code, Error, Result};
 
+use super::whole_number::Lenient;
 use super::wording;
 use crate::auth::LiveSession;
 use crate::config::LimitsConfig;
@@ -213,7 +214,7 @@ impl<'r> Reading<'r> {
     fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T> {
         let mut reader = serde_json::Deserializer::from_slice(json);
         ENTRIES.set(self.entries);
-        let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let value = serde_path_to_error::deserialize(Lenient(&mut reader)).map_err(|error| {
             let path = match error.path().to_string() {
                 path if path == "." => "$".to_owned(),
                 path if path.starts_with('[') => format!("${path}"),

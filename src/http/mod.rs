@@ -40,4 +40,5 @@ pub(crate) mod shared;
 pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
+mod whole_number;
 pub(crate) mod wording;
