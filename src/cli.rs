@@ -47,10 +47,10 @@ Exit codes:
   0  ended as asked
   1  failed while running, or refused
   2  the command line or the configuration is at fault
-  3  the data directory can't be opened: in use, written by a newer stet, damaged, or without changes that were
-     acknowledged
+  3  the data directory can't be opened: written by a newer stet, damaged, or without changes that were acknowledged
   4  `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged
-  5  calls of `load` failed, or another of its conditions holds";
+  5  calls of `load` failed, or another of its conditions holds
+  6  another process has the data directory open";
 
 const ABOUT: &str = "\
 stet is a content repository for newsrooms: stories, drawers, live blogs, topics and the configuration they live by,
@@ -496,7 +496,7 @@ mod tests {
         ] {
             assert!(help.contains(part), "`{part}` is missing in:\n{help}");
         }
-        for exit in [Exit::Ended, Exit::Failed, Exit::Usage, Exit::Data, Exit::Faults, Exit::Short] {
+        for exit in [Exit::Ended, Exit::Failed, Exit::Usage, Exit::Data, Exit::Faults, Exit::Short, Exit::InUse] {
             assert!(help.contains(&format!("\n  {}  ", exit as u8)), "{exit:?} is missing in:\n{help}");
         }
     }

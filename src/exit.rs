@@ -17,12 +17,15 @@ pub enum Exit {
     Failed = 1,
     /// The command line or the configuration is at fault. The command line's own errors end with the same code.
     Usage = 2,
-    /// The data directory can't be opened: in use, from a newer stet, damaged, or without changes that were acknowledged.
+    /// The data directory can't be opened: from a newer stet, damaged, or without changes that were acknowledged. Another start finds
+    /// it as it is.
     Data = 3,
     /// `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged.
     Faults = 4,
     /// `load` was not good enough by its conditions: calls failed, for one.
     Short = 5,
+    /// Another process has the data directory open: a server, or a command for as long as it takes. A start may be tried again.
+    InUse = 6,
 }
 
 impl From<Exit> for ExitCode {

@@ -7,7 +7,7 @@
 //! data directory is locked by then, so nobody can be listening there.
 
 use std::fs::{File, Permissions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -109,7 +109,7 @@ impl Reach {
         // Where there is no such file system the path is simply too long.
         if !path.is_dir() {
             let message = format!("the path {} is too long for a socket in it", data.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         Ok(Reach { path, _open: Some(open) })
     }
@@ -169,27 +169,57 @@ pub fn connect(data: &Path) -> io::Result<StdStream> {
 /// Asks the server that has a data directory open; `None` if nobody listens.
 ///
 /// # Errors
-/// The socket may not be opened, or the server went away before it answered.
+/// The socket may not be opened, or the server went away before it answered, or does not answer.
 pub fn ask(data: &Path, request: &AdminRequest) -> io::Result<Option<Outcome>> {
+    ask_within(PATIENCE, data, request)
+}
+
+fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Result<Option<Outcome>> {
     let mut stream = match connect(data) {
         Ok(stream) => stream,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             return Ok(None);
         }
         // A path that no socket fits: the server has none either.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(None),
         Err(error) => return Err(error),
     };
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
-    stream.write_all(&line)?;
     let mut reply = String::new();
-    BufReader::new(stream.take(1 << 30)).read_line(&mut reply)?;
+    let asked = stream.write_all(&line).and_then(|()| BufReader::new(stream.take(1 << 30)).read_line(&mut reply));
+    asked.map_err(|error| match error.kind() {
+        // Which of them it is depends on the system.
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            let patience = patience.as_secs();
+            let message = format!(
+                "the server has not answered for {patience} seconds; whether it was done, or will be, is not known: look before you try again"
+            );
+            io::Error::new(ErrorKind::TimedOut, message)
+        }
+        _ => error,
+    })?;
     if reply.is_empty() {
         let message = "the server went away before it answered; whether it was done is not known";
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
     }
     Ok(Some(serde_json::from_str(&reply)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was told as failed in words of the system, and done all the same.
+    #[test]
+    fn who_is_not_answered_hears_that_it_may_be_done_yet() {
+        let data = tempfile::tempdir().expect("a temporary directory can be made");
+        let _silent = StdListener::bind(data.path().join(NAME)).expect("a socket can be opened");
+        let request = AdminRequest::KeyRevoke { name: "k".to_owned() };
+        let error = ask_within(Duration::from_millis(10), data.path(), &request).expect_err("nobody answers");
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(error.to_string().contains("is not known"), "{error}");
+    }
 }

@@ -38,13 +38,15 @@ impl Filling {
     /// Begins to fill the directory, if it is new or was not filled to the end; makes it, if it is not there.
     ///
     /// # Errors
-    /// [`Exit::Data`]: another process is filling it, contents are there without a store, or the disk fails.
+    /// [`Exit::InUse`]: another process is filling it. [`Exit::Data`]: contents are there without a store, or the disk fails.
     pub fn begin(data: &Path, store: &dyn Backends) -> Result<Option<Filling>, Failure> {
         make(data).and_then(|()| Filling::look(data, store)).map_err(|error| {
-            let message = match error.kind() {
-                ErrorKind::ResourceBusy => format!("{} is in use: another process fills it", data.display()),
-                _ if data.exists() && !data.is_dir() => no_directory(data),
-                _ => format!("{} can't be opened: {error}", data.display()),
+            if error.kind() == ErrorKind::ResourceBusy {
+                return Failure::new(Exit::InUse, format!("{} is in use: another process fills it", data.display()));
+            }
+            let message = match data.exists() && !data.is_dir() {
+                true => no_directory(data),
+                false => format!("{} can't be opened: {error}", data.display()),
             };
             Failure::new(Exit::Data, message)
         })

@@ -86,7 +86,7 @@ pub(crate) fn options_at_rest(config: &Config) -> StoreOptions {
 /// Opens the data directory for a command that does not serve.
 ///
 /// # Errors
-/// [`Exit::Data`].
+/// [`Exit::Data`], [`Exit::InUse`].
 pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
     open_store_with(&config.data.directory, options_at_rest(config))
 }
@@ -96,7 +96,8 @@ fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Fail
 }
 
 fn unopened(data: &Path, error: &OpenError) -> Failure {
-    Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display()))
+    let exit = if matches!(error, OpenError::InUse(_)) { Exit::InUse } else { Exit::Data };
+    Failure::new(exit, format!("{} can't be opened: {error}", data.display()))
 }
 
 /// Says of a data directory that is open that what is in it is of no use.

@@ -1,6 +1,7 @@
 //! Commands on a data directory that no server has open.
 
-use std::io::Write;
+use std::fs::Metadata;
+use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use stet_actors::store::StoreError;
@@ -19,7 +20,7 @@ use crate::exit::{self, Exit, Failure};
 pub fn existing(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
-    if !data.join(StoreFile::State.name()).is_file() {
+    if !look(&data.join(StoreFile::State.name()))?.is_some_and(|state| state.is_file()) {
         return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
     }
     filled(data)?;
@@ -27,10 +28,25 @@ pub fn existing(config: &Config) -> Result<&Path, Failure> {
 }
 
 fn is_directory(data: &Path) -> Result<(), Failure> {
-    match data.is_dir() {
-        true => Ok(()),
-        false if data.exists() => Err(Failure::new(Exit::Data, marker::no_directory(data))),
-        false => Err(Failure::new(Exit::Data, format!("{} is not there", data.display()))),
+    match look(data)? {
+        Some(found) if found.is_dir() => Ok(()),
+        Some(_) => Err(Failure::new(Exit::Data, marker::no_directory(data))),
+        None => Err(Failure::new(Exit::Data, format!("{} is not there", data.display()))),
+    }
+}
+
+/// What is at a path, if anything. That it may not be looked at is told: who reads that it is not there looks for a lost newsroom.
+fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
+    match path.metadata() {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => {
+            let hint = match error.kind() {
+                ErrorKind::PermissionDenied => "; run this as the server's user",
+                _ => "",
+            };
+            Err(Failure::new(Exit::Data, format!("{} can't be looked at: {error}{hint}", path.display())))
+        }
     }
 }
 

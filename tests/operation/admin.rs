@@ -466,7 +466,7 @@ fn without_its_socket_a_server_serves_and_commands_say_that_the_directory_is_in_
     let serving = Serving::in_directory(data.path());
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
     let ended = on(data.path(), &["user", "list"]);
-    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert_eq!(ended.code, Some(6), "{}", ended.err);
     assert!(ended.err.contains("in use"), "{}", ended.err);
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
 }

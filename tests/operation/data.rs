@@ -1,6 +1,7 @@
 //! Data directories: in use, damaged, from a newer stet, and what `stet check` says of them.
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
 use super::*;
@@ -11,7 +12,8 @@ fn a_data_directory_in_use_is_refused_to_server_and_check() {
     let data = path(server.data());
     for command in [stet(&["--data", data, "--listen", "127.0.0.1:0"]), stet(&["check", "--data", data])] {
         let ended = run(command);
-        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        // Unlike all that another start would find as it is: whoever starts servers may try again.
+        assert_eq!(ended.code, Some(6), "{}", ended.err);
         assert!(ended.err.contains(data) && ended.err.contains("in use"), "{}", ended.err);
     }
     // It has taken no harm.
@@ -32,6 +34,25 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
         let ended = run(stet(&[command, "--data", path(&file)]));
         assert_eq!(ended.code, Some(3), "{command}: {}", ended.err);
         assert!(ended.err.contains("is a file, and must be a directory"), "{command}: {}", ended.err);
+    }
+}
+
+/// Whoever may not enter a directory was told that it is none of stet's, and looked for a lost newsroom.
+#[test]
+fn who_may_not_look_into_a_data_directory_is_told_so() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let server = Server::start();
+    // As it is made where no test needs to look into it.
+    let closed = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(server.data(), closed).expect("rights can be set");
+    for command in ["check", "audit"] {
+        let mut stranger = stet(&[command, "--data", path(server.data())]);
+        stranger.uid(65_534).gid(65_534);
+        let ended = run(stranger);
+        assert_eq!(ended.code, Some(3), "{command}: {}", ended.err);
+        assert!(ended.err.contains("run this as the server's user"), "{command}: {}", ended.err);
     }
 }
 

@@ -137,7 +137,7 @@ fn a_data_directory_without_a_server_is_as_good() {
 
     let serving = Serving::in_directory(data.path());
     let refused = on(&["export", path(&out)]);
-    assert_eq!(refused.code, Some(3), "{}", refused.err);
+    assert_eq!(refused.code, Some(6), "{}", refused.err);
     assert!(refused.err.contains("--url"), "{}", refused.err);
     assert_eq!(serving.end().0, Some(0));
     let refused = run(stet(&["import", path(&source), "--data", path(&files.path().join("none"))]));
