@@ -216,7 +216,7 @@ impl Folders<'_> {
             _ => NewObject::document(name, &known.name),
         };
         object.status = text(&described.status).or_else(|| initial.map(|status| status.name.clone()));
-        object.issue_date = described.issue_date.as_deref().map(IssueDate::parse).transpose()?;
+        object.issue_date = IssueDate::given(described.issue_date.as_deref())?;
         object.work_folder = text(&described.work_folder);
         object.suid = text(&described.suid);
         object.attributes = text(&described.attributes);

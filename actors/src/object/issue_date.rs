@@ -8,11 +8,17 @@ use crate::error::{Error, Result};
 pub struct IssueDate(Text);
 
 impl IssueDate {
-    /// Reads a day as clients write it: `yyyyMMdd`, or `yyMMdd` for one of the years 2000 to 2099.
+    /// What a client gives for a day, if it is one: an empty text says none, as clients are told where no issue is
+    /// being made.
     ///
     /// # Errors
     /// `InvalidParameter`, naming `issueDate`.
-    pub fn parse(text: &str) -> Result<IssueDate> {
+    pub fn given(text: Option<&str>) -> Result<Option<IssueDate>> {
+        text.filter(|text| !text.is_empty()).map(IssueDate::parse).transpose()
+    }
+
+    /// Reads a day as clients write it: `yyyyMMdd`, or `yyMMdd` for one of the years 2000 to 2099.
+    fn parse(text: &str) -> Result<IssueDate> {
         let whole = match text.len() {
             8 => text.to_owned(),
             6 => format!("20{text}"),
@@ -61,10 +67,9 @@ mod tests {
             ("240229", "20240229"),
             ("19450508", "19450508"),
         ] {
-            assert_eq!(&**IssueDate::parse(given).unwrap().text(), kept);
+            assert_eq!(&**IssueDate::given(Some(given)).unwrap().unwrap().text(), kept);
         }
         for given in [
-            "",
             "2026-11-21",
             "2026112",
             "22111",
@@ -80,8 +85,13 @@ mod tests {
             "00000000",
             "20260100",
         ] {
-            let error = IssueDate::parse(given).unwrap_err();
+            let error = IssueDate::given(Some(given)).unwrap_err();
             assert!(error.message.contains("issueDate") && error.message.contains(given), "{error}");
         }
+    }
+
+    #[test]
+    fn an_empty_text_says_none() {
+        assert_eq!((IssueDate::given(Some("")).unwrap(), IssueDate::given(None).unwrap()), (None, None));
     }
 }

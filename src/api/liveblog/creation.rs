@@ -68,7 +68,7 @@ async fn new_liveblog(
         (_, None) => None,
     };
     let workflow = known.and_then(|known| known.workflow.as_deref());
-    let issue_date = request.issue_date.as_deref().map(IssueDate::parse).transpose()?;
+    let issue_date = IssueDate::given(request.issue_date.as_deref())?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     let mut object = NewObject::of::<Liveblog>(
         request.name.as_deref().unwrap_or(TYPE_NAME),

@@ -192,7 +192,7 @@ async fn make(
         }
     };
     let (status, initial_status) = status_of(app, of, options.status.as_deref(), known.workflow.as_deref())?;
-    let issue_date = options.issue_date.as_deref().map(IssueDate::parse).transpose()?;
+    let issue_date = IssueDate::given(options.issue_date.as_deref())?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     object.status = status;
     object.initial_status = initial_status;

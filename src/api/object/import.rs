@@ -213,8 +213,7 @@ impl ImportObject {
         }
         object.work_folder = text(&self.work_folder);
         object.suid = text(&self.suid);
-        object.issue_date =
-            self.issue_date.as_deref().filter(|date| !date.is_empty()).map(IssueDate::parse).transpose()?;
+        object.issue_date = IssueDate::given(self.issue_date.as_deref())?;
         object.created = time("created", self.created)?;
         let creator = named("creator", self.creator.as_deref())?;
         let creator = creator.map_or_else(|| call.who().map(|who| who.user), Ok)?;

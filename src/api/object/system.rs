@@ -190,7 +190,7 @@ impl Shown {
     /// # Errors
     /// `InvalidParameter`.
     pub fn issue_date(&self) -> Result<Option<IssueDate>> {
-        self.0[1].as_deref().map(str::trim).filter(|date| !date.is_empty()).map(IssueDate::parse).transpose()
+        IssueDate::given(self.0[1].as_deref().map(str::trim))
     }
 
     /// The work folder.

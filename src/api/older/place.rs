@@ -89,8 +89,8 @@ impl Said {
             Some(path) => path.to_owned(),
             None => own_work_folder(call, site, team)?,
         };
-        let issue_date = match named(call, "issueDate") {
-            Some(text) => IssueDate::parse(text)?.text().to_string(),
+        let issue_date = match IssueDate::given(named(call, "issueDate"))? {
+            Some(date) => date.text().to_string(),
             None => current_issue(call, site),
         };
         let product = site.default_product();

@@ -375,7 +375,7 @@ pub(in crate::api) async fn described(
     let workflow = known.get(&object.type_name).and_then(|known| known.workflow.as_deref());
     (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
     object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(Text::from);
-    object.issue_date = request.issue_date.as_deref().map(IssueDate::parse).transpose()?;
+    object.issue_date = IssueDate::given(request.issue_date.as_deref())?;
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     describe_system(app, object, request.system_attributes.take(), &ProductInfo::default()).await?;
     // A generated name has to be free; a given one is up to the caller.

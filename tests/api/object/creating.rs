@@ -56,6 +56,26 @@ fn what_is_said_of_the_product_goes_beside_system_attributes_that_say_nothing_of
     }
 }
 
+/// Where no issue is being made, `/conf/userdata` has an empty one, which clients give to what they make.
+#[test]
+fn an_empty_issue_date_is_none_wherever_something_is_made() {
+    let desk = Desk::of("reporter");
+    let body = json!({ "name": "x", "folderPath": desk.folder, "issueDate": "", "createMode": "AUTO_RENAME" });
+    assert_eq!(desk.create("a.xml", b"<a/>", json!({ "issueDate": "" })).ok()["issueDate"], Value::Null);
+    let from = desk.call("stet-object-create-from-template-post", &[]);
+    let template = "/SysConfig/Product/Shared/Templates/Default/story.xml";
+    assert_eq!(from.query("path", template).json(&body).ok()["issueDate"], Value::Null);
+    for made in [
+        "topic-post",
+        "topic-from-default-template-post",
+        "topicplan-post",
+        "topicplan-from-default-template-post",
+        "liveblog-from-default-template-post",
+    ] {
+        assert_eq!(desk.call(made, &[]).json(&body).ok()["info"]["issueDate"], Value::Null, "{made}");
+    }
+}
+
 #[test]
 fn a_missing_type_follows_from_the_content_type_and_then_from_the_extension() {
     let desk = Desk::of("reporter");
