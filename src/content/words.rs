@@ -1,10 +1,12 @@
-//! The words of a post's content, for searching.
+//! The words of a post's content, for searching, and how texts are compared there.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
+use stet_actors::object::normal_form;
 
 use super::text::decoded;
 
@@ -23,13 +25,46 @@ const INLINE: &[&str] = &[
 /// Elements whose text is nothing that is read.
 const UNREAD: &[&str] = &["script", "style"];
 
+/// A text as searches compare it: without regard to case, and to the form in which its characters are written. What is looked for
+/// has to be one, and so has what it is looked for in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folded<'t>(Cow<'t, str>);
+
+impl Folded<'_> {
+    /// Any text.
+    pub fn of(text: &str) -> Folded<'static> {
+        let lower = text.to_lowercase();
+        // In this order: there are letters with marks that are one character in lower case alone.
+        let composed = match normal_form(&lower) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(composed) => Some(composed),
+        };
+        Folded(composed.unwrap_or(lower).into())
+    }
+}
+
+impl<'t> Folded<'t> {
+    /// A text that [`text_of`] has made: costs next to nothing, but for those from when it kept the form in which they came.
+    pub fn of_words(words: &'t str) -> Folded<'t> {
+        Folded(normal_form(words))
+    }
+}
+
+impl Deref for Folded<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Whether a content of this type is text.
 pub fn is_text(content_type: &str) -> bool {
     let kind = essence(content_type);
     kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
 }
 
-/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case, white
+/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case and NFC, white
 /// space as one space, cut off where it is long. Bytes that are not text have none. The text may be longer than [`LOOKED_AT`]
 /// bytes, of which alone it is taken.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
@@ -43,7 +78,16 @@ pub fn text_of(content_type: &str, head: &[u8]) -> String {
         _ => head,
     };
     let words = Words { lower: true, most: MOST, whole: is_whole, ..Words::default() };
-    words_of(content_type, &decoded(content_type, head), words)
+    let mut text = words_of(content_type, &decoded(content_type, head), words);
+    if let Cow::Owned(composed) = normal_form(&text) {
+        text = composed;
+        // There are characters that take more bytes so.
+        while text.len() > MOST {
+            text.pop();
+        }
+        text.truncate(text.trim_end().len());
+    }
+    text
 }
 
 /// The text of a content as people read it: as [`text_of`], but with its capitals and all of it.
@@ -277,6 +321,32 @@ mod tests {
         assert_eq!(read_of("text/xml", "<p>The <b>F</b>erry</p>\n<p>is LATE</p>"), "The Ferry is LATE");
         assert_eq!(read_of("text/plain", "<B>\tÄ"), "<B> Ä");
         assert_eq!(read_of("text/plain", &"x".repeat(2 * MOST)).len(), 2 * MOST);
+    }
+
+    #[test]
+    fn a_text_is_the_same_in_whatever_form_and_case_its_characters_are_written() {
+        use unicode_normalization::UnicodeNormalization;
+
+        for c in '\0'..=char::MAX {
+            let (text, apart) = (format!("a{c}b"), format!("a{c}b").nfd().collect::<String>());
+            if text != apart {
+                assert_eq!(Folded::of(&text), Folded::of(&apart), "{c:?}");
+                assert_eq!(*Folded::of(&text), *Folded::of_words(&Folded::of(&text)), "{c:?}");
+            }
+        }
+        // In lower case alone it is one character.
+        assert_eq!(Folded::of("J\u{30c}"), Folded::of("\u{1f0}"));
+        for form in ["Cafe\u{301}", "Caf\u{e9}"] {
+            assert_eq!(text_of("text/xml", format!("<p>{form}</p>").as_bytes()), "caf\u{e9}");
+        }
+        // Posts from before have theirs as it came.
+        assert_eq!(Folded::of_words("cafe\u{301}"), Folded::of("Caf\u{e9}"));
+    }
+
+    #[test]
+    fn a_text_whose_normal_form_is_longer_is_cut_too() {
+        let text = text_of("text/plain", "\u{958} ".repeat(MOST).as_bytes());
+        assert!(text.len() <= MOST && text.len() > MOST - 16 && text == text.trim(), "{}", text.len());
     }
 
     #[test]

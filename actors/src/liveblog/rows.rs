@@ -121,7 +121,8 @@ pub struct Post {
     /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are forgotten, but for the
     /// creation and the first approval.
     pub history: Vec<StatusChange>,
-    /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long.
+    /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long. In NFC, but for posts
+    /// from before that was so.
     pub text: Text,
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::error::{Code, Error, Result, printable};
 use crate::id::Loid;
@@ -96,9 +96,9 @@ pub fn name_key(folder: Loid, name: &str) -> Bytes {
     key_of(&[&folder.to_key(), normal_form(name).as_bytes()])
 }
 
-/// A name in the form in which names are compared: NFC.
+/// A name, or another text, in the form in which names are compared: NFC. To see that it has that already costs little.
 pub fn normal_form(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
+    if name.is_ascii() || is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
 /// The names along an absolute path; `/` has none.

@@ -13,6 +13,7 @@ use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
 use crate::auth::Name;
+use crate::content::words::Folded;
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -101,18 +102,18 @@ struct Filter {
 struct Parts(AhoCorasick);
 
 impl Parts {
-    /// Without regard to case; `None` for an empty list, which filters nothing.
+    /// `None` for an empty list, which filters nothing.
     fn of(parts: &[String]) -> Result<Option<Parts>> {
         if parts.is_empty() {
             return Ok(None);
         }
         // Too many of them are refused beforehand, so that the only failure is none.
-        let found = AhoCorasick::new(parts.iter().map(|part| part.to_lowercase()));
+        let found = AhoCorasick::new(parts.iter().map(|part| Folded::of(part).to_string()));
         found.map(|parts| Some(Parts(parts))).map_err(|_| Error::internal())
     }
 
-    fn are_in(&self, lower_case: &str) -> bool {
-        self.0.is_match(lower_case)
+    fn are_in(&self, text: &Folded<'_>) -> bool {
+        self.0.is_match(&**text)
     }
 }
 
@@ -191,8 +192,8 @@ impl Filter {
             && has(&self.author, post.author())
             && has(&self.kind, &post.kind)
             && (self.tag.is_empty() || post.tags.iter().any(|tag| self.tag.contains(&**tag)))
-            && self.title.as_ref().is_none_or(|parts| parts.are_in(&post.title.to_lowercase()))
-            && self.text.as_ref().is_none_or(|parts| parts.are_in(&post.text))
+            && self.title.as_ref().is_none_or(|parts| parts.are_in(&Folded::of(&post.title)))
+            && self.text.as_ref().is_none_or(|parts| parts.are_in(&Folded::of_words(&post.text)))
     }
 }
 

@@ -10,6 +10,7 @@ use stet_actors::object::Text;
 
 use super::place::{current_issue, named, own_work_folder, team};
 use crate::auth::{Privilege, User};
+use crate::content::words::Folded;
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -72,10 +73,11 @@ pub struct UserProduct {
     issue_date: String,
 }
 
-/// How well a user fits what is looked for, in lower case: 0 does not.
-fn relevance(user: &User, wanted: &str) -> u8 {
+/// How well a user fits what is looked for: 0 does not.
+fn relevance(user: &User, wanted: &Folded<'_>) -> u8 {
+    let wanted = &**wanted;
     let of = |text: &str, weight: u8| {
-        let text = text.to_lowercase();
+        let text = &*Folded::of(text);
         let ends_word = |before: &str| before.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
         let begins_word = || text.match_indices(wanted).any(|(at, _)| ends_word(&text[..at]));
         let part = if text == wanted {
@@ -110,7 +112,7 @@ fn calendars(site: &Site, team: Option<&str>) -> Vec<Text> {
 pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     // Users are those of the whole server, whichever database is asked for.
     let site = call.app.sysconfig.site(call.database()?);
-    let wanted = named(&call, "query").map(str::to_lowercase);
+    let wanted = named(&call, "query").map(Folded::of);
     let extra = call.query.boolean("showExtraInfo");
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
     let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
@@ -123,7 +125,7 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     // There may be any number of them.
     let list = move || -> Result<Vec<UserEntry>> {
         let entry = |user: User| {
-            let relevance = wanted.as_deref().map_or(0, |wanted| relevance(&user, wanted));
+            let relevance = wanted.as_ref().map_or(0, |wanted| relevance(&user, wanted));
             if wanted.is_some() && relevance == 0 {
                 return None;
             }
@@ -189,7 +191,17 @@ mod tests {
             ("bob", 0),
             ("and ferries", 30),
         ] {
-            assert_eq!(relevance(&user, wanted), fits, "{wanted}");
+            assert_eq!(relevance(&user, &Folded::of(wanted)), fits, "{wanted}");
         }
+    }
+
+    #[test]
+    fn a_name_is_found_in_whatever_form_it_is_written() {
+        let mut user = User::new("Zo\u{eb}");
+        user.full_name = "Zoe\u{308} Kru\u{308}ger".to_owned();
+        for wanted in ["Zo\u{eb}", "ZOE\u{308}"] {
+            assert_eq!(relevance(&user, &Folded::of(wanted)), 100, "{wanted}");
+        }
+        assert_eq!(relevance(&user, &Folded::of("Kr\u{fc}ger")), 54);
     }
 }

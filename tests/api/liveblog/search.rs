@@ -55,6 +55,20 @@ fn filters_combine_with_and_and_what_stands_in_one_with_or() {
 }
 
 #[test]
+fn a_word_is_found_in_whatever_form_its_characters_are_written() {
+    let blog = Blog::new();
+    for word in ["Cafe\u{301}", "Caf\u{e9}"] {
+        blog.post_by(&blog.editor, &json!({ "title": word }), word);
+    }
+    for (filter, wanted) in
+        [("title", "Cafe\u{301}"), ("title", "CAF\u{c9}"), ("text", "Cafe\u{301}"), ("text", "caf\u{e9}")]
+    {
+        let found = blog.search(&json!({ "filters": { filter: [wanted] } })).ok();
+        assert_eq!(found["total"], 2, "{filter} {wanted:?}");
+    }
+}
+
+#[test]
 fn a_search_has_an_order_and_pages() {
     let blog = Blog::new();
     let all = posts(&blog);
