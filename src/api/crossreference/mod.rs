@@ -58,7 +58,7 @@ pub struct SetRequest {
     xpath: String,
     /// Which of the nodes found, counted from 0; the first without it.
     #[serde(default)]
-    index: i64,
+    index: Option<i64>,
     /// What the element, attribute or text is to hold.
     target: String,
 }
@@ -261,8 +261,9 @@ impl Items for Looking {
 pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
     let request: SetRequest = call.json().await?;
     let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
-    let index = usize::try_from(request.index)
-        .map_err(|_| Error::new(Code::InvalidXPath, format!("There is no node at {}.", request.index)))?;
+    let index = request.index.unwrap_or_default();
+    let index =
+        usize::try_from(index).map_err(|_| Error::new(Code::InvalidXPath, format!("There is no node at {index}.")))?;
     let (source, target) = (call.source("source")?, Arc::<str>::from(request.target));
     check_whole(&source)?;
     let display = call.display_of_body().await?;

@@ -15,6 +15,7 @@ use crate::api::settled::settled;
 use crate::auth::Name;
 use crate::content::words::Folded;
 use crate::give_way::{self, GiveWay};
+use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
@@ -129,8 +130,12 @@ async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
 
 impl Filter {
     async fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
-        let Filters { status, author, r#type, title, text, source, tag } = &request.filters.0;
-        let entries: usize = [author, r#type, title, text, source, tag, status].iter().map(|list| list.len()).sum();
+        let none = Filters::default();
+        let filters = request.filters.as_ref().map_or(&none, |Object(filters)| filters);
+        let Filters { status, author, r#type, title, text, source, tag } = filters;
+        let lists = [status, author, r#type, title, text, source, tag].map(|list| list.as_deref().unwrap_or_default());
+        let entries: usize = lists.iter().map(|list| list.len()).sum();
+        let [status, author, kind, title, text, source, tag] = lists;
         let limit = call.app.config.limits.list_sources;
         if entries > limit {
             let message = format!("The filters have {entries} entries; at most {limit} are allowed.");
@@ -156,14 +161,14 @@ impl Filter {
             way.now_and_then().await;
             addresses.push(address(call, liveblog, source)?);
         }
-        let (title, text) = (title.clone(), text.clone());
+        let (title, text) = (title.to_vec(), text.to_vec());
         let parts = move || Ok((Parts::of(&title)?, Parts::of(&text)?));
         let (title, text) = if bytes > FEW_PARTS_BYTES { give_way::aside(parts).await?? } else { parts()? };
         Ok(Filter {
             status,
             // Users from before names had one form have theirs as it is.
             author: set(author.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()])).await,
-            kind: set(r#type.iter().cloned()).await,
+            kind: set(kind.iter().cloned()).await,
             title,
             text,
             source: (!addresses.is_empty()).then_some(addresses),

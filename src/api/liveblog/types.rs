@@ -263,7 +263,7 @@ pub(super) enum AttachmentRef {
 #[schemars(rename = "LiveBlogSearchRequest")]
 #[serde(rename_all = "camelCase", default)]
 pub struct SearchRequest {
-    pub(super) filters: Object<Filters>,
+    pub(super) filters: Option<Object<Filters>>,
     /// The earliest timestamp, epoch milliseconds.
     pub(super) from: Option<u64>,
     /// The latest timestamp, epoch milliseconds.
@@ -281,23 +281,23 @@ pub struct SearchRequest {
     pub(super) options: Option<IgnoredAny>,
 }
 
-/// The filters of a search; an empty one filters nothing.
+/// The filters of a search; an empty one filters nothing, nor does one that is null.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "LiveBlogFilters")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Filters {
     /// `pending`, `approved`, `rejected`, `deleted`.
-    pub(super) status: Vec<String>,
+    pub(super) status: Option<Vec<String>>,
     /// Names of users.
-    pub(super) author: Vec<String>,
+    pub(super) author: Option<Vec<String>>,
     /// The option `type`.
-    pub(super) r#type: Vec<String>,
+    pub(super) r#type: Option<Vec<String>>,
     /// Parts of the title, without regard to case.
-    pub(super) title: Vec<String>,
+    pub(super) title: Option<Vec<String>>,
     /// Parts of the content's text, without regard to case.
-    pub(super) text: Vec<String>,
+    pub(super) text: Option<Vec<String>>,
     /// Posts by loid, uuid or name.
-    pub(super) source: Vec<String>,
+    pub(super) source: Option<Vec<String>>,
     /// Tags.
-    pub(super) tag: Vec<String>,
+    pub(super) tag: Option<Vec<String>>,
 }

@@ -61,7 +61,7 @@ pub struct ImportObject {
     /// If it is a channel copy.
     channel_copy: Option<Object<ImportChannelCopy>>,
     /// At most 100.
-    links: Vec<Object<ImportLink>>,
+    links: Option<Vec<Object<ImportLink>>>,
 }
 
 /// How a channel copy came to be.
@@ -78,7 +78,7 @@ pub struct ImportChannelCopy {
     inherited_from: Option<String>,
     /// Whether it follows that.
     #[serde(default)]
-    follows: bool,
+    follows: Option<bool>,
 }
 
 /// A link with an object.
@@ -222,9 +222,14 @@ impl ImportObject {
                 copy.inherited_from.as_deref().map(|given| uuid("inheritedFrom", given)).transpose()?;
             let inherit_from = named("inheritFrom", copy.inherit_from.as_deref())?;
             let channel = copy.channel.into();
-            Ok::<_, Error>(ImportedCopy { channel, inherit_from, inherited_from, follows: copy.follows })
+            Ok::<_, Error>(ImportedCopy {
+                channel,
+                inherit_from,
+                inherited_from,
+                follows: copy.follows.unwrap_or_default(),
+            })
         });
-        let links = self.links.into_iter().map(|Object(link)| {
+        let links = self.links.into_iter().flatten().map(|Object(link)| {
             Ok::<_, Error>(ImportedLink {
                 name: link.link_name.into(),
                 other_name: link.other_link_name.into(),

@@ -15,7 +15,7 @@ use crate::http::prefer::Preferred;
 #[serde(default)]
 pub struct UnlockRequest {
     /// Whether a lock of another session or user is to be broken; another user's takes the privilege `forceUnlock`.
-    force: bool,
+    force: Option<bool>,
 }
 
 /// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
@@ -35,7 +35,7 @@ pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
     check_whole(&source)?;
     let object = record.loid;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
-    let unlock = Unlock { object, force: request.force, may_break };
+    let unlock = Unlock { object, force: request.force.unwrap_or_default(), may_break };
     let done = call.change_all(unlock).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

@@ -80,7 +80,7 @@ pub(in crate::api) async fn divider_said(call: &Call) -> Result<NewDivider> {
 
 /// How much of an item the reply to a change shows.
 async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent> {
-    let attachments = options.is_some_and(|options| options.show_attachment);
+    let attachments = options.and_then(|options| options.show_attachment).unwrap_or_default();
     Ok(Extent { display: call.display_of_body().await?, attachments, correlates: false, below: false })
 }
 

@@ -372,7 +372,7 @@ fn said<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: D) 
 #[serde(rename_all = "camelCase", default)]
 pub struct ReplyOptions {
     /// The record of the attached object.
-    pub show_attachment: bool,
+    pub show_attachment: Option<bool>,
 }
 
 /// Body of an attachment.

@@ -198,6 +198,59 @@ fn a_type_that_is_another_in_requests_has_two_schemas() {
     assert!(!required("ObjectRecord").contains(&json!("path")));
 }
 
+/// Clients that are made of the document send null for what they leave out.
+#[test]
+fn what_may_be_left_out_of_a_body_may_be_null() {
+    fn followed<'d>(schema: &'d Value, document: &'d Value) -> &'d Value {
+        match schema["$ref"].as_str() {
+            Some(reference) => document.pointer(&reference[1..]).expect("it leads somewhere"),
+            None => schema,
+        }
+    }
+    fn takes_null(schema: &Value, document: &Value) -> bool {
+        let schema = followed(schema, document);
+        let any = |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|one| takes_null(one, document)));
+        let says_kind = ["type", "anyOf", "oneOf", "enum", "const"].iter().any(|key| schema.get(key).is_some());
+        let kinds = &schema["type"];
+        !says_kind
+            || kinds == "null"
+            || kinds.as_array().is_some_and(|kinds| kinds.contains(&json!("null")))
+            || any(&schema["anyOf"])
+            || any(&schema["oneOf"])
+    }
+    fn walk(schema: &Value, place: &str, document: &Value, faults: &mut Vec<String>) {
+        let schema = followed(schema, document);
+        for one in ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema[key].as_array()).flatten() {
+            walk(one, place, document, faults);
+        }
+        if schema["items"].is_object() {
+            walk(&schema["items"], place, document, faults);
+        }
+        let required = schema["required"].as_array();
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let place = format!("{place}.{name}");
+            if !required.is_some_and(|required| required.contains(&json!(name))) && !takes_null(field, document) {
+                faults.push(place.clone());
+            }
+            walk(field, &place, document, faults);
+        }
+    }
+    let (document, mut faults) = (whole(), Vec::new());
+    for (path, item) in document["paths"].as_object().expect("there are paths") {
+        for (verb, operation) in item.as_object().expect("it is an object") {
+            let (bodies, place) = (&operation["requestBody"]["content"], format!("{verb} {path} "));
+            walk(&bodies["application/json"]["schema"], &place, &document, &mut faults);
+            // A part of a form is there or not; what is in it is JSON.
+            for (_, part) in bodies["multipart/form-data"]["schema"]["properties"].as_object().into_iter().flatten() {
+                walk(part, &place, &document, &mut faults);
+            }
+        }
+    }
+    // One of these must be there.
+    faults.retain(|place| !place.ends_with(".password") && !place.ends_with(".pwd"));
+    assert_eq!(faults, Vec::<String>::new());
+}
+
 #[test]
 fn a_body_is_json_a_form_or_multipart_and_required_or_not() {
     assert_eq!(of("drawer-post")["requestBody"]["required"], false);

@@ -48,6 +48,11 @@ fn filters_combine_with_and_and_what_stands_in_one_with_or() {
     ] {
         assert_eq!(found(json!({ "filters": filters })), wanted, "{filters}");
     }
+    for nothing in [json!({ "filters": null }), json!({ "filters": { "status": null, "title": null, "source": null } })]
+    {
+        assert_eq!(found(nothing), [4, 3, 2, 1]);
+    }
+    assert_eq!(found(json!({ "filters": { "type": null, "tag": ["match"] } })), [2]);
     assert_eq!(found(json!({ "from": 2000, "to": 3000 })), [3, 2], "both bounds are within");
     assert_eq!(found(json!({ "from": 3001 })), [4]);
     assert_eq!(found(json!({ "to": 999 })), [0; 0]);

@@ -37,7 +37,7 @@ fn what_is_imported_keeps_what_it_was() {
         "workFolder": "/News/City", "issueDate": "20240229", "suid": "family-1", "status": "Story/Ready",
         "created": 1_000_000_000, "modified": 1_100_000_000, "creator": "ada", "lastModifier": "a user who has left",
         "attributes": "<metadata>\n<a b='1'/></metadata>", "systemAttributes": "<props><x/></props>",
-        "usageTickets": "<tl><t page='3'/></tl>",
+        "usageTickets": "<tl><t page='3'/></tl>", "links": null,
     });
     let options = with(story(&folder, "a.xml"), said.clone());
     let reply = import(&admin, &options, Some("<a/>")).ok();
