@@ -4,14 +4,16 @@
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::{NewObject, NewParts};
-use stet_actors::liveblog::{Liveblog, NewLiveblog};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
+use stet_actors::liveblog::{HEAD, Liveblog, LiveblogHead, NewLiveblog};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Record, Text};
+use stet_actors::store::Key;
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
 use crate::api::object::{ProductInfo, begin_as, describe_system, status_of};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
 
@@ -88,14 +90,24 @@ async fn new_liveblog(
         team: request.team.as_deref(),
     };
     let shown = describe_system(app, &mut object, request.system_attributes.take(), &said).await?;
+    let is_moderated = is_moderated(app, &template.record)?;
     let begins = begin_as(app, &mut object, template).await?;
     object.parts = NewParts::of::<Liveblog>(NewLiveblog {
         moderated: request.moderated.map_or_else(|| shown.moderated(), |said| Ok(Some(said)))?,
-        begins_moderated: begins.moderated().unwrap_or_default().unwrap_or(false),
+        begins_moderated: is_moderated.or(begins.moderated().unwrap_or_default()).unwrap_or(false),
     });
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     Ok(object)
+}
+
+/// Whether a template is moderated, if it is a liveblog: that need not be what its system attributes say.
+fn is_moderated(app: &App, template: &Record) -> Result<Option<bool>> {
+    if template.family != FamilyKind::Liveblog {
+        return Ok(None);
+    }
+    let Key { table, key } = HEAD.place(template.loid, &[]);
+    Ok(app.repository.row::<LiveblogHead>(table, &key)?.map(|head| head.moderated))
 }

@@ -57,7 +57,7 @@ pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
 pub use self::pictures::content_as;
 pub(in crate::api) use self::removal::discarded;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
-pub(super) use self::system::{ProductInfo, begin as begin_as, describe as describe_system};
+pub(super) use self::system::{ProductInfo, begin as begin_as, begin_with, describe as describe_system};
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
 

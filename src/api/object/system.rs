@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{IssueDate, Text};
+use stet_actors::object::{Attributes, IssueDate, Text};
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, Path, first_texts};
 
@@ -103,26 +103,33 @@ pub(in crate::api) async fn describe(
     Ok(Shown::default())
 }
 
-/// Gives an object that is to be made what a template has, for the case that it is new and nothing else is said of that by now. What the
-/// template's system attributes say that can't be shown is as good as not said: it is not up to the caller.
+/// Gives an object that is to be made what a template has, for the case that it is new and nothing else is said of that by now.
+///
+/// # Errors
+/// As [`begin_with`].
+pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<Shown> {
+    object.begins_with.content = Some(template.content);
+    begin_with(app, object, &template.record.attributes).await
+}
+
+/// Gives an object that is to be made the attributes and system attributes of its template, as [`begin`]; and tells what these say, be
+/// they taken or not. What of that can't be shown is as good as not said: it is not up to the caller.
 ///
 /// # Errors
 /// `Overloaded`.
-pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<Shown> {
+pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, template: &Attributes) -> Result<Shown> {
     let begins = &mut object.begins_with;
-    begins.content = Some(template.content);
-    begins.attributes.clone_from(&template.record.attributes.attributes);
+    begins.attributes.clone_from(&template.attributes);
+    let Some(text) = template.system_attributes.clone() else { return Ok(Shown::default()) };
+    let (limits, read) = (app.attribute_limits(), text.clone());
+    let read = move || Shown::of(Some(&read), &limits).unwrap_or_default();
+    let shown = give_way::by_size(text.len(), read).await?;
     // Whoever says anything of product and team says all of it: the template's product must not stand beside the caller's edition.
-    if object.system_attributes.is_some() || begins.system_attributes.is_some() {
-        return Ok(Shown::default());
+    if object.system_attributes.is_none() && begins.system_attributes.is_none() {
+        begins.system_attributes = Some(text);
+        begins.work_folder = shown.work_folder();
+        begins.issue_date = shown.issue_date().unwrap_or_default();
     }
-    begins.system_attributes.clone_from(&template.record.attributes.system_attributes);
-    let Some(text) = begins.system_attributes.clone() else { return Ok(Shown::default()) };
-    let limits = app.attribute_limits();
-    let read = move || Shown::of(Some(&text), &limits).unwrap_or_default();
-    let shown = give_way::by_size(template.record.attributes.text_bytes(), read).await?;
-    begins.work_folder = shown.work_folder();
-    begins.issue_date = shown.issue_date().unwrap_or_default();
     Ok(shown)
 }
 

@@ -7,7 +7,7 @@ use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::lineup::{Line, NewDivider};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
+use stet_actors::object::{Attributes, CreateMode, FamilyKind, IssueDate, Text};
 use stet_actors::topic::{
     AddDivider, AddItem, Attach, DividerDone, ITEM_TYPE, ItemAddress, ItemDone, ItemFields, MAX_NEW_LINES, MoveItems,
     NewItem, NewLine, NewTopic, RemoveDivider, RemoveItem, Topic, TopicState, UpdateDivider, UpdateItem, UpdateTopic,
@@ -18,7 +18,7 @@ use self::reply::{
     Extent, Open, address, changed_divider, changed_item, changed_topic, facts, gone, structure as structure_of,
     topic_reply,
 };
-use super::object::{ProductInfo, Removed, describe_system, status_of};
+use super::object::{ProductInfo, Removed, begin_with, describe_system, status_of};
 use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
 use super::settled::{Opened, settled};
@@ -255,7 +255,7 @@ pub async fn update(call: Call) -> Result<Preferred<ChangedTopic>> {
 /// `POST /v3/container/topic`: an empty topic.
 pub async fn create(call: Call) -> Result<Preferred<ChangedTopic>> {
     let request: CreateTopic = call.json().await?;
-    make(&call, request, NewTopic::default()).await
+    make(&call, request, NewTopic::default(), None).await
 }
 
 /// `POST /v3/container/topic/from/template`
@@ -278,7 +278,7 @@ async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> 
     let head = view.state.head();
     let begins_with = (head.title.clone(), head.description.clone());
     let new = NewTopic { begins_with, lines, ..NewTopic::default() };
-    make(call, request, new).await
+    make(call, request, new, Some(&view.state.object().attributes)).await
 }
 
 /// The template of that family that a source names.
@@ -363,12 +363,13 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
     Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
 }
 
-/// What creations of topics and plans say of a new object of any family in that database.
+/// What creations of topics and plans say of a new object of any family in that database; and what its template says, if it has one.
 pub(in crate::api) async fn described(
     call: &Call,
     database: DatabaseId,
     request: &mut CreateTopic,
     object: &mut NewObject,
+    template: Option<&Attributes>,
 ) -> Result<()> {
     let app = &call.app;
     let known = app.sysconfig.object_types(database);
@@ -378,20 +379,28 @@ pub(in crate::api) async fn described(
     object.issue_date = IssueDate::given(request.issue_date.as_deref())?;
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     describe_system(app, object, request.system_attributes.take(), &ProductInfo::default()).await?;
+    if let Some(template) = template {
+        begin_with(app, object, template).await?;
+    }
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     Ok(())
 }
 
-async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Preferred<ChangedTopic>> {
+async fn make(
+    call: &Call,
+    mut request: CreateTopic,
+    new: NewTopic,
+    template: Option<&Attributes>,
+) -> Result<Preferred<ChangedTopic>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     let new = NewTopic { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
+    described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template).await?;
     let place = app.destination_of(call, folder, database, &object, &ProductInfo::default())?;
     let created = place.make(call, object).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await

@@ -5,7 +5,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, Text};
+use stet_actors::object::{Attributes, FamilyKind, Text};
 use stet_actors::topic_plan::{
     AddDivider, AddTopic, DividerDone, MoveTopics, NewLine, NewPlan, PlannedDone, RemoveDivider, RemoveTopic,
     TopicPlan, UpdateDivider,
@@ -157,7 +157,7 @@ pub async fn export(call: Call) -> Result<Reply> {
 
 /// `POST /v3/container/topicplan`: an empty plan.
 pub async fn create(call: Call) -> Result<Preferred<ChangedPlan>> {
-    make(call, NewPlan::default()).await
+    make(call, NewPlan::default(), None).await
 }
 
 /// `POST /v3/container/topicplan/from/template`
@@ -180,10 +180,11 @@ async fn from_template(call: Call, template: Source, database: DatabaseId) -> Re
     let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
     let lines = dividers.map(|divider| NewLine::Divider(divider.title.clone())).collect();
     let begins_with = (head.title.clone(), head.description.clone());
-    Box::pin(make(call, NewPlan { begins_with, lines, ..NewPlan::default() })).await
+    let new = NewPlan { begins_with, lines, ..NewPlan::default() };
+    Box::pin(make(call, new, Some(&view.state.object().attributes))).await
 }
 
-async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
+async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result<Preferred<ChangedPlan>> {
     let mut request: CreateTopic = call.json().await?;
     let display = call.display_of_body().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
@@ -191,7 +192,7 @@ async fn make(call: Call, new: NewPlan) -> Result<Preferred<ChangedPlan>> {
     let new = NewPlan { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    described(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
+    described(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template).await?;
     let place = call.app.destination_of(&call, folder, database, &object, &ProductInfo::default())?;
     let created = place.make(&call, object).await?;
     let loid = created.reply.loid;

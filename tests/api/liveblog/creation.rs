@@ -235,3 +235,40 @@ fn a_liveblog_that_is_there_keeps_what_its_template_has_otherwise() {
         assert_eq!(content_of(&client, &id(&made)) == before, version == 1, "{mode}");
     }
 }
+
+/// Whether a liveblog is moderated may be said when it is made, and be changed later: not only by its system attributes.
+#[test]
+fn a_liveblog_begins_moderated_as_its_template_is() {
+    let (client, folder) = (user("editor"), own_folder());
+    let made = |template: Option<&str>, said: &Value| {
+        let mut body = json!({ "folderPath": folder });
+        body.as_object_mut().expect("it is one").extend(said.as_object().expect("it is one").clone());
+        match template {
+            Some(template) => from(&client, template, &body).ok(),
+            None => create(&client, &body).ok(),
+        }
+    };
+    let by_body = id(&made(None, &json!({ "moderated": true })));
+    let by_attributes = id(&made(None, &json!({ "systemAttributes": { "props": { "moderated": "true" } } })));
+    let changed = id(&made(None, &json!({ "systemAttributes": { "props": { "moderated": "false" } } })));
+    let update = json!([{ "set": { "xpath": "/sysattributes/props/moderated", "content": "true" } }]);
+    let update = json!({ "updateFields": [{ "sourceIds": [changed], "operators": update }] });
+    client.call("stet-object-metadata-change-fields-post", &[]).json(&update).ok();
+    let said_otherwise = json!({ "moderated": true, "systemAttributes": { "props": { "moderated": "false" } } });
+    let said_otherwise = id(&made(None, &said_otherwise));
+    for template in [&by_body, &by_attributes, &changed, &said_otherwise] {
+        for (said, moderated) in [
+            (json!({}), true),
+            (json!({ "issueDate": "20261201" }), true),
+            (json!({ "systemAttributes": { "props": { "own": "1" } } }), true),
+            (json!({ "moderated": false }), false),
+            (json!({ "systemAttributes": { "props": { "moderated": "0" } } }), false),
+        ] {
+            assert_eq!(made(Some(template), &said)["info"]["moderated"], moderated, "{said}");
+        }
+    }
+    // Of one that is there nothing has been said.
+    let plain = made(None, &json!({ "name": "plain" }));
+    let met = made(Some(&by_body), &json!({ "name": "plain", "createMode": "REPLACE" }));
+    assert_eq!((id(&met), &met["info"]["moderated"]), (id(&plain), &json!(false)));
+}

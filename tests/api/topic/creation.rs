@@ -81,6 +81,44 @@ fn a_topic_begins_as_its_template_is() {
 }
 
 #[test]
+fn a_topic_or_plan_begins_with_the_attributes_of_its_template() {
+    let desk = Desk::new();
+    for kind in ["topic", "topicplan"] {
+        let made = |call: &str, of: &[&dyn std::fmt::Display], said: Value| {
+            let mut body = json!({ "folder": desk.folder, "name": kind, "createMode": "AUTO_RENAME" });
+            body.as_object_mut().expect("it is one").extend(said.as_object().expect("it is one").clone());
+            desk.call(&format!("{kind}-{call}"), of).json(&body).ok()["info"].clone()
+        };
+        let said = json!({
+            "attributes": { "metadata": { "beat": "harbour" } },
+            "systemAttributes": { "props": { "workFolder": "/News/City", "productInfo": { "issueDate": "20261201" } } },
+        });
+        let template = made("post", &[], said.clone());
+        let template = template["id"].as_str().expect("it has an id");
+        let from = |said: Value| made("from-template-post", &[&template], said);
+        let taken = json!({ "workFolder": "/News/City", "issueDate": "20261201" });
+        let plain = from(json!({}));
+        includes(&plain, &said);
+        includes(&plain, &taken);
+        // What the body says counts.
+        let own = json!({ "attributes": { "metadata": { "beat": "rail" } }, "workFolder": "/News/Sport", "issueDate": "20261202" });
+        let named = from(own.clone());
+        includes(&named, &own);
+        assert_eq!(named["systemAttributes"], said["systemAttributes"]);
+        let own = json!({ "systemAttributes": { "props": { "own": "1" } } });
+        let named = from(own.clone());
+        includes(&named, &own);
+        assert_eq!((&named["attributes"], &named["issueDate"]), (&said["attributes"], &Value::Null));
+        // One that is there keeps its own.
+        let name = named["name"].clone();
+        for mode in ["NEW_VERSION", "REPLACE"] {
+            let met = made("from-template-post", &[&template], json!({ "name": name, "createMode": mode }));
+            assert_eq!((&met["id"], &met["systemAttributes"]), (&named["id"], &own["systemAttributes"]), "{mode}");
+        }
+    }
+}
+
+#[test]
 fn a_plan_begins_with_the_dividers_of_its_template() {
     let desk = Desk::new();
     let body = json!({ "folder": desk.folder, "name": "monday" });
