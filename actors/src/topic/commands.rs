@@ -66,13 +66,18 @@ fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context
 /// Refuses what an item of a topic can't hold: what is not there, what the caller may not read, and the topic itself.
 pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
     if object == topic {
-        let message = format!("The topic `{object}` can't be attached to an item of its own.");
-        return Err(Error::new(Code::InvalidForContainer, message).with_source(object).into());
+        return Err(attached_to_its_own(topic).into());
     }
     if context.is_alive(object)? && context.reads()?.may_read(object)? {
         return Ok(());
     }
     Err(Error::not_found(object).into())
+}
+
+/// What is said where a topic would hang on an item of its own.
+pub(super) fn attached_to_its_own(topic: Loid) -> Error {
+    let message = format!("The topic `{topic}` can't be attached to an item of its own.");
+    Error::new(Code::InvalidForContainer, message).with_source(topic)
 }
 
 /// An item as it begins, without a name.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Topic;
-use super::commands::ItemDone;
+use super::commands::{ItemDone, attached_to_its_own};
 use super::state::{ItemAddress, Uprooted};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -119,6 +119,11 @@ impl Joint for MoveItems {
         }
         for (topic, item) in sources.iter().filter(|(topic, _)| *topic != self.target) {
             context.concerns(*topic, item.loid());
+        }
+        // One that is there already may have come before this was asked.
+        let mut come = uprooted.iter().flatten().zip(&sources).filter(|(_, (topic, _))| *topic != self.target);
+        if come.any(|(uprooted, _)| uprooted.holds(self.target)) {
+            return Err(attached_to_its_own(self.target).into());
         }
         let bytes: usize = uprooted.iter().flatten().map(Uprooted::bytes).sum();
         if bytes > MAX_MOVED_BYTES {

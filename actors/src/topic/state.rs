@@ -117,6 +117,12 @@ impl Uprooted {
         self.item.loid()
     }
 
+    /// Whether an object hangs on the item, or on one of its subitems; be that shown or not.
+    pub fn holds(&self, object: Loid) -> bool {
+        let mut items = self.below.iter().filter_map(Line::member).chain([&self.item]);
+        items.any(|item| item.attachment.is_some_and(|attached| attached.object == object))
+    }
+
     /// How many lines these are.
     pub fn lines(&self) -> usize {
         1 + self.below.len()

@@ -39,6 +39,30 @@ fn an_object_hangs_on_several_items_and_each_holds_one() {
 }
 
 #[test]
+fn no_item_is_moved_into_the_topic_that_hangs_on_it() {
+    let desk = Desk::new();
+    let (from, to) = (desk.topic("from"), desk.topic("to"));
+    let item = desk.item(&from, json!({ "name": "1", "attachment": to }));
+    let (other, above) = (desk.item(&from, json!({ "name": "2" })), desk.item(&from, json!({ "name": "3" })));
+    let below = desk.subitem(&from, &above, json!({ "name": "below", "attachment": to }));
+    let before = desk.tree(&from);
+    for moved in [vec![&*other, &*item], vec![&*above], vec![&*below]] {
+        let refused = desk.move_into(&moved, &to, None).fails(409, "InvalidForContainer");
+        says(&refused, "an item of its own");
+        assert_eq!((desk.tree(&from), desk.tree(&to)), (before.clone(), Vec::new()), "{moved:?}");
+    }
+    desk.discard(&to);
+    desk.call("stet-object-restore-post", &[&to]).ok();
+    desk.move_into(&[&item], &to, None).fails(409, "InvalidForContainer");
+    // Elsewhere it may hang, and without it the item may go.
+    let third = desk.topic("third");
+    desk.move_into(&[&item, &below], &third, None).ok();
+    desk.call("topicitem-put", &[&third, &item]).json(&json!({ "attachment": null })).ok();
+    desk.move_into(&[&item], &to, None).ok();
+    assert_eq!((desk.tree(&third), desk.tree(&to)), (vec!["below".to_owned()], vec!["1".to_owned()]));
+}
+
+#[test]
 fn what_is_discarded_is_hidden_comes_back_and_goes_when_it_is_destroyed() {
     let desk = Desk::new();
     let (topic, story) = (desk.topic("topic"), desk.story("a.xml"));
