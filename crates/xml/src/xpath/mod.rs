@@ -32,6 +32,11 @@ const MAX_BYTES: usize = 1024;
 /// How deep brackets in an expression may be nested: reading and evaluating it recurses.
 const MAX_NESTED: usize = 16;
 
+/// Nodes that one evaluation may come to, each as often as it is come to. They are gathered in lists before any is found to be there
+/// twice, at 16 bytes each: so this is what the lists take, up to three times over while one grows or is sorted. It is twice as many as
+/// a document of 4 MiB can have.
+const MAX_COME_TO: u64 = 2 << 20;
+
 /// Why nodes can't be found, or not be set. [`fmt::Display`] gives a whole sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum XPathError {

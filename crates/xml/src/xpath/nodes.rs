@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use xpath_eval::{ExpandedName, Node as XNode, NodeKind};
 
 use super::weight::{BYTES_A_LOOK, Weight};
-use super::{Budget, Found, Kind};
+use super::{Budget, Found, Kind, MAX_COME_TO};
 use crate::edit::{Place, Tree, View};
 
 /// Comparisons of two short texts or numbers that take as long as a look, about.
@@ -25,6 +25,8 @@ pub(super) struct Nodes<'t, 'x> {
     tree: &'t Tree<'x>,
     nodes: Vec<Data>,
     budget: Cell<Budget>,
+    /// How many more nodes may be come to.
+    to_come: Cell<u64>,
     /// What the expression costs beside its looks.
     weight: Weight,
     /// See [`Nodes::siblings`].
@@ -73,7 +75,8 @@ impl<'t, 'x> Nodes<'t, 'x> {
             }
         });
         nodes[0].end = nodes.len() as u32;
-        Nodes { tree, nodes, budget: Cell::new(budget), weight, siblings: OnceCell::new() }
+        let (budget, to_come) = (Cell::new(budget), Cell::new(MAX_COME_TO));
+        Nodes { tree, nodes, budget, to_come, weight, siblings: OnceCell::new() }
     }
 
     /// What is left of the budget.
@@ -87,11 +90,14 @@ impl<'t, 'x> Nodes<'t, 'x> {
         let looks = looks + bytes * self.weight.passes / BYTES_A_LOOK;
         let Budget { looks: looks_left, bytes: bytes_left } = self.budget.get();
         let left = looks_left.checked_sub(looks).zip(bytes_left.checked_sub(bytes));
-        let Some((looks, bytes)) = left else {
-            self.budget.set(Budget { looks: 0, bytes: 0 });
-            resume_unwind(Box::new(Spent))
-        };
+        let Some((looks, bytes)) = left else { self.spent() };
         self.budget.set(Budget { looks, bytes });
+    }
+
+    /// Unwinds: there is no more.
+    fn spent(&self) -> ! {
+        self.budget.set(Budget { looks: 0, bytes: 0 });
+        resume_unwind(Box::new(Spent))
     }
 
     /// The node that an evaluation begins with, and comes to.
@@ -100,8 +106,10 @@ impl<'t, 'x> Nodes<'t, 'x> {
         self.come_to(0)
     }
 
-    /// A node that an evaluation comes to: whatever is asked of each node may be asked of it.
+    /// A node that an evaluation comes to: whatever is asked of each node may be asked of it, and a list may hold it to the end.
     fn come_to(&self, number: u32) -> Node<'_> {
+        let Some(to_come) = self.to_come.get().checked_sub(1) else { self.spent() };
+        self.to_come.set(to_come);
         self.count(self.weight.each, 0);
         self.node(number)
     }

@@ -138,6 +138,38 @@ fn hostile_expressions_end_with_their_budget() {
     assert_eq!(all.find(&wide, &Limits::default(), &mut tight.clone()), Err(XPathError::TooMuch));
 }
 
+/// Lists hold each node as often as it is come to, at 16 bytes: those of one expression took 400 MB, and it was refused only then.
+#[test]
+fn an_expression_comes_to_so_many_nodes_and_ends_then() {
+    let flat = |elements: usize| format!("<r>{}</r>", "<a/>".repeat(elements));
+    let come_to = |expression: &str, elements: usize, looks: u64| {
+        let mut budget = Budget { looks, bytes: 32 << 20 };
+        let found = XPath::parse(expression).unwrap().find(&flat(elements), &Limits::default(), &mut budget);
+        (found.map(|found| found.len()), budget.looks)
+    };
+    // They come to half of the square of the elements at least, however much work that is.
+    for expression in [
+        "//a/following::node()",
+        "//a/preceding::node()",
+        "//a | //a/following::node()",
+        "//a/following-sibling::node()",
+    ] {
+        let all = 1_000 - usize::from(!expression.contains('|'));
+        assert_eq!(come_to(expression, 1_000, u64::MAX).0, Ok(all), "{expression}");
+        assert_eq!(come_to(expression, 2_500, u64::MAX), (Err(XPathError::TooMuch), 0), "{expression}");
+    }
+    // What is asked for as a rule comes to each node once or twice.
+    for expression in ["//a", "/r/a", "//a[not(@b)]", "//a[not(b)]", "//a/..//a", "//a[1]/following-sibling::a"] {
+        let (found, left) = come_to(expression, 100_000, 10_000_000);
+        assert!(found.is_ok_and(|found| found >= 99_999) && left > 0, "{expression}");
+    }
+    // Of the largest document, with as many elements as it can have.
+    let largest = flat((4 << 20) / 4 - 2);
+    let mut budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
+    let found = XPath::parse("//b").unwrap().find(&largest, &Limits::default(), &mut budget);
+    assert_eq!(found.map(|found| found.len()), Ok(0));
+}
+
 /// A text of two megabytes in which as many characters were to be replaced took the better part of an hour.
 #[test]
 fn what_takes_work_that_nobody_counts_is_refused() {
