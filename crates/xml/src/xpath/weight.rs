@@ -5,7 +5,7 @@
 //! when one is come to ([`Weight::each`]); and each byte of the document that becomes a part of a text is charged for all functions
 //! that the text goes through ([`Weight::passes`]). Both are bounds: no part is evaluated more often than that.
 
-use xpath_eval::{Expr, FilterExpr, FunctionCall, LocationPath, NodeTest, PathExpr, PrimaryExpr, Step};
+use xpath_eval::{Axis, Expr, FilterExpr, FunctionCall, LocationPath, NodeTest, PathExpr, PrimaryExpr, Step};
 
 /// Bytes that are gone through in the time of a look, about.
 pub(super) const BYTES_A_LOOK: u64 = 64;
@@ -34,7 +34,7 @@ pub(super) struct Weight {
     pub(super) each: u64,
     /// How often each byte of a text of the document is gone through.
     pub(super) passes: u64,
-    /// Whether it compares two sets of nodes: it does so each with each.
+    /// Whether it compares two sets that may have several nodes each: it does so each with each.
     pub(super) compares: bool,
 }
 
@@ -46,6 +46,16 @@ impl Weight {
         let looks = |bytes: u64| bytes.div_ceil(BYTES_A_LOOK);
         // A text of the document is put together, and told or compared, whatever else is done with it.
         Weight { once: looks(scale.here), each: looks(scale.each), passes: 2 + scale.passes, compares: scale.compares }
+    }
+}
+
+/// Whether a step comes from one node to one at most.
+fn leads_to_one(step: &Step) -> bool {
+    match step.axis {
+        Axis::SelfAxis | Axis::Parent => true,
+        // An element has one of each name.
+        Axis::Attribute => matches!(step.node_test, NodeTest::QName(_)),
+        _ => false,
     }
 }
 
@@ -68,12 +78,16 @@ struct Gives {
     /// How often what is the document's has been gone through.
     passes: u64,
     is_number: bool,
-    is_set: bool,
+    /// Whether it is a set that may have more than one node.
+    is_several: bool,
 }
 
 impl Gives {
-    const NUMBER: Gives = Gives { bytes: 0, passes: 0, is_number: true, is_set: false };
-    const SET: Gives = Gives { bytes: 0, passes: 0, is_number: false, is_set: true };
+    const NUMBER: Gives = Gives { bytes: 0, passes: 0, is_number: true, is_several: false };
+
+    fn set(is_several: bool) -> Gives {
+        Gives { bytes: 0, passes: 0, is_number: false, is_several }
+    }
 
     /// Bytes of it as a text.
     fn as_text(self) -> u64 {
@@ -88,7 +102,8 @@ impl Scale {
             Expr::Equality(left, _, right) | Expr::Relational(left, _, right) => {
                 let (left, right) = (self.expression(left), self.expression(right));
                 self.here += 2 * (left.bytes + right.bytes);
-                self.compares |= left.is_set && right.is_set;
+                // One node is compared once with each of the others, whose texts are counted.
+                self.compares |= left.is_several && right.is_several;
                 Gives::default()
             }
             Expr::Or(left, right) | Expr::And(left, right) => {
@@ -109,13 +124,13 @@ impl Scale {
             Expr::Union(left, right) => {
                 self.expression(left);
                 self.expression(right);
-                Gives::SET
+                Gives::set(true)
             }
             Expr::Path(PathExpr::Location(path)) => self.path(path),
             Expr::Path(PathExpr::Filter(filter)) => self.filter(filter),
             Expr::Path(PathExpr::FilterLocation(filter, path)) => {
-                self.filter(filter);
-                self.path(path)
+                let (from, to) = (self.filter(filter), self.path(path));
+                Gives::set(from.is_several || to.is_several)
             }
         }
     }
@@ -130,7 +145,7 @@ impl Scale {
             self.here += STEP + if has_prefix { PREFIX } else { 0 };
             self.predicates(predicates);
         }
-        Gives::SET
+        Gives::set(!path.steps.iter().all(leads_to_one))
     }
 
     fn predicates(&mut self, predicates: &[Expr]) {
@@ -173,7 +188,7 @@ impl Scale {
         self.here += STEP + times * bytes + FUNCTION * others;
         self.passes = self.passes.max(passes);
         match name {
-            "id" => Gives::SET,
+            "id" => Gives::set(true),
             "last" | "position" | "count" | "sum" | "number" | "floor" | "ceiling" | "round" | "string-length" => {
                 Gives::NUMBER
             }
