@@ -1,11 +1,13 @@
 //! How often something may be done: the arithmetic, and many budgets in bounded memory. And how many bytes calls may hold
-//! (`budget`), and replies that wait (`pool`); and who is next where few are served at a time (`turns`).
+//! (`budget`), and replies that wait (`pool`); and who is next where few are served at a time (`turns`),
+//! also of what is made once for all who ask (`made_once`).
 //!
 //! A budget's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
 
 mod budget;
 mod budgets;
+mod made_once;
 mod pool;
 mod quota;
 mod turns;
@@ -14,6 +16,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 pub use self::budget::{Budget, Gathered, Holder, Room};
 pub use self::budgets::Budgets;
+pub use self::made_once::{Come, MadeOnce};
 pub use self::pool::{PIECE, Pool, Share, Taken};
 pub use self::quota::{Quota, Standing};
 pub use self::turns::{Turn, Turns, on_behalf_of, with_behalf};

@@ -32,7 +32,8 @@ pub fn on_behalf_of(holder: Holder) {
     let _ = BEHALF.try_with(|behalf| *behalf.borrow_mut() = Some(holder));
 }
 
-fn behalf() -> Option<Holder> {
+/// On whose behalf this task works; nobody's if that is not known.
+pub(super) fn behalf() -> Option<Holder> {
     BEHALF.try_with(|behalf| behalf.borrow().clone()).ok().flatten()
 }
 

@@ -2,7 +2,7 @@
 //! can't be left halfway: so it is done aside, and of a [`Cached`](super::Cached) record once for each form. What is put into a
 //! reply is text that is ready, whatever else the reply shows.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -11,11 +11,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, Text};
 use stet_xml::Limits;
-use tokio::sync::OnceCell;
 
 use super::Display;
-use crate::give_way::{self, LARGE_TEXT};
+use crate::give_way::{Aside, LARGE_TEXT};
 use crate::json::unserialisable;
+use crate::limits::{Come, MadeOnce};
 
 /// A group of attributes as JSON.
 #[derive(Debug)]
@@ -174,7 +174,9 @@ enum Form {
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     /// By group, then by form.
-    made: [[OnceCell<Arc<RawValue>>; 3]; 3],
+    made: [[OnceLock<Arc<RawValue>>; 3]; 3],
+    /// By both.
+    making: MadeOnce<(usize, usize)>,
 }
 
 impl Forms {
@@ -192,18 +194,24 @@ impl Forms {
         })
     }
 
-    /// A form of a large text; others who ask for it wait until it is made.
+    /// A form of a large text; who asks for it while it is made waits for that.
     async fn form(&self, loid: Loid, group: usize, text: &Text, form: Form) -> Result<Arc<RawValue>> {
-        let make = async || {
-            let text = text.clone();
-            give_way::aside(move || made(loid, &text, form)).await?
-        };
-        self.made[group][form as usize].get_or_try_init(make).await.cloned()
+        let place = &self.made[group][form as usize];
+        let there = || place.get().cloned();
+        match self.making.there_or_turn((group, form as usize), there, Aside::turn).await? {
+            Come::There(made) => Ok(made),
+            Come::Turn(_maker, turn) => {
+                let text = text.clone();
+                let made = turn.work(move || made(loid, &text, form)).await??;
+                // There is one maker at a time.
+                Ok(place.get_or_init(|| made).clone())
+            }
+        }
     }
 
     /// Bytes of what has been made.
     pub(super) fn bytes(&self) -> usize {
-        self.made.iter().flatten().filter_map(OnceCell::get).map(|text| text.get().len()).sum()
+        self.made.iter().flatten().filter_map(OnceLock::get).map(|text| text.get().len()).sum()
     }
 }
 
@@ -231,9 +239,15 @@ fn made(loid: Loid, text: &str, form: Form) -> Result<Arc<RawValue>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
     use stet_actors::id::DatabaseId;
+    use tokio::sync::Notify;
+    use tokio::time::timeout;
 
     use super::*;
+    use crate::limits::{Holder, on_behalf_of, with_behalf};
 
     fn attributes(bytes: usize) -> Attributes {
         let own = format!("<a><b>\"{}\"</b></a>", "x".repeat(bytes));
@@ -283,5 +297,45 @@ mod tests {
         assert_eq!(json(&groups.system_attributes.xml), r#""<props/>""#);
         assert_eq!((json(&groups.attributes.json), json(&groups.attributes.xml)), ("{}".to_owned(), "\"\"".to_owned()));
         assert!(groups.usage_tickets.json.is_none() && groups.usage_tickets.xml.is_none());
+    }
+
+    async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {
+        with_behalf(async {
+            on_behalf_of(Holder::User(name.into()));
+            task.await
+        })
+        .await
+    }
+
+    /// Who asked for what another had asked for before waited until all was done that the other had under way.
+    #[tokio::test]
+    async fn who_asks_for_a_large_text_does_not_wait_in_the_line_of_who_asked_before() {
+        let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));
+        let forms = Forms::default();
+        // Other tests have turns, too, so they are taken until none is left.
+        let mut had: Vec<Aside> = Vec::new();
+        while let Some(turn) = Aside::turn().now_or_never() {
+            had.push(turn.expect("the server's own has no bound"));
+        }
+        let over = Notify::new();
+        let mut work: Vec<_> = (0..100).map(|_| Box::pin(of("a", Aside::turn()))).collect();
+        assert!(work.iter_mut().all(|turn| turn.as_mut().now_or_never().is_none()));
+        // A turn of the other's that has come is not over before this is.
+        let first = of("a", forms.groups(&attributes, &display));
+        let second = async {
+            let groups = of("b", forms.groups(&attributes, &display)).await;
+            over.notify_one();
+            groups
+        };
+        let begin = async {
+            tokio::task::yield_now().await;
+            drop(had);
+            over.notified().await;
+            drop(work);
+        };
+        let all = async { tokio::join!(first, second, begin) };
+        let (first, second, ()) =
+            timeout(Duration::from_secs(60), all).await.expect("it waits for nothing of the other's");
+        assert!(first.is_ok() && second.is_ok());
     }
 }

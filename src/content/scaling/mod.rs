@@ -6,12 +6,12 @@ use std::time::Duration;
 use quick_cache::Weighter;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Content;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
-use crate::limits::Turns;
+use crate::limits::{Come, MadeOnce, Turn, Turns};
 use crate::weighed::{self, Weighed};
 
 pub use super::picture::Scaled;
@@ -47,6 +47,7 @@ const WAITING: usize = 64;
 pub struct Scaler {
     config: ContentConfig,
     kept: Weighed<ScaledKey, Outcome, Bytes>,
+    making: MadeOnce<ScaledKey>,
     turns: Turns,
 }
 
@@ -57,6 +58,7 @@ impl Scaler {
             config: config.clone(),
             // A picture is some 32 KiB.
             kept: Weighed::new("pictures", bytes, 32 << 10, 1, Bytes),
+            making: MadeOnce::default(),
             turns: Turns::new("scaling", "pictures", config.scaled_at_once, WAITING),
         }
     }
@@ -72,20 +74,10 @@ impl Scaler {
     /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not come in time. What the disk
     /// says.
     pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<Scaled> {
-        let until = Instant::now() + Duration::from_secs(self.config.scaling_wait_seconds);
         let key = (content.sha256, self.longest());
-        let waiting = timeout_at(until, self.kept.get_value_or_guard_async(&key)).await.map_err(|_| overloaded())?;
-        let outcome = match waiting {
-            Ok(outcome) => outcome,
-            // Whoever waits for the same picture gets the guard when it is dropped: if this fails, or the caller goes away.
-            Err(guard) => {
-                let outcome = self.scale(content, reader, until).await?;
-                if self.kept.takes(&key, &outcome) {
-                    // Another entry for the key would have to come from another guard, and there is one at a time.
-                    let _ = guard.insert(outcome.clone());
-                }
-                outcome
-            }
+        let outcome = match self.kept.get(&key) {
+            Some(outcome) => outcome,
+            None => self.made(key, content, reader).await?,
         };
         match outcome {
             Outcome::Scaled(scaled) => Ok(scaled),
@@ -95,12 +87,28 @@ impl Scaler {
         }
     }
 
-    async fn scale(&self, content: &Content, reader: ContentReader, until: Instant) -> Result<Outcome> {
+    /// What came of scaling, by whoever has done it.
+    async fn made(&self, key: ScaledKey, content: &Content, reader: ContentReader) -> Result<Outcome> {
         let most = self.config.picture_bytes;
         if content.size > most {
             return Ok(Outcome::Unfit(format!("it has {} bytes, where {most} are allowed", content.size).into()));
         }
-        let turn = timeout_at(until, self.turns.turn()).await.map_err(|_| overloaded())??;
+        let coming = self.making.there_or_turn(key, || self.kept.peek(&key), || self.turns.turn());
+        match timeout(Duration::from_secs(self.config.scaling_wait_seconds), coming)
+            .await
+            .map_err(|_| overloaded())??
+        {
+            Come::There(outcome) => Ok(outcome),
+            // Whoever waits for the same picture makes it when the maker is dropped: if this fails, or the caller goes away.
+            Come::Turn(_maker, turn) => {
+                let outcome = self.scale(content, reader, turn).await?;
+                self.kept.insert(key, outcome.clone());
+                Ok(outcome)
+            }
+        }
+    }
+
+    async fn scale(&self, content: &Content, reader: ContentReader, turn: Turn) -> Result<Outcome> {
         // Read only once the turn is taken: this bounds how many are in memory at a time.
         let bytes = reader.read_all().await?;
         let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: self.config.picture_memory_bytes };

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use stet_actors::object::Stored;
 
 use super::*;
+use crate::limits::{Holder, on_behalf_of, with_behalf};
 
 fn picture(side: u32) -> SharedBytes {
     let mut bytes = Cursor::new(Vec::new());
@@ -116,6 +117,36 @@ async fn one_who_goes_away_keeps_nobody_from_the_picture() {
     }
     drop(turns);
     scaled(&scaler, &bytes).await.expect("it is a picture");
+}
+
+/// Who asked for a picture that another had asked for before waited for all pictures of the other, or was told that it took too long.
+#[tokio::test]
+async fn who_asks_for_a_picture_does_not_wait_in_the_line_of_who_asked_before() {
+    async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {
+        with_behalf(async {
+            on_behalf_of(Holder::User(name.into()));
+            task.await
+        })
+        .await
+    }
+    let scaler = scaler();
+    let bytes = picture(600);
+    let turns = [scaler.turns.turn().await.expect("it is free"), scaler.turns.turn().await.expect("it is free")];
+    let mut others: Vec<_> = (0..WAITING - 1).map(|_| Box::pin(of("a", scaler.turns.turn()))).collect();
+    for other in &mut others {
+        assert!(other.as_mut().now_or_never().is_none());
+    }
+    // However often the same ask for it, their line has room for it.
+    let mut first = Box::pin(join_all((0..3).map(|_| of("a", scaled(&scaler, &bytes)))));
+    assert!(first.as_mut().now_or_never().is_none());
+    let mut second = Box::pin(of("b", scaled(&scaler, &bytes)));
+    assert!(second.as_mut().now_or_never().is_none());
+    drop(turns);
+    // The other's turn that has come is not over, and none of theirs comes meanwhile.
+    let second = second.await.expect("it is a picture");
+    for outcome in first.await {
+        assert_eq!(outcome.expect("it is a picture").bytes.as_ptr(), second.bytes.as_ptr());
+    }
 }
 
 #[tokio::test]

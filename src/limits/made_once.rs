@@ -1,0 +1,253 @@
+//! What is made once for all who ask for it, where making it needs a turn.
+//!
+//! Whoever asks waits in their own line, and who has a turn first makes it: so nobody waits for the line of another who has asked
+//! before. Of one holder one waits, whoever else of the same asks meanwhile: the line has room for that many pieces of work. Who finds
+//! with a turn in hand that it is being made gives the turn back.
+
+use std::hash::Hash;
+use std::pin::pin;
+
+use foldhash::HashSet;
+use parking_lot::Mutex;
+use stet_actors::error::Result;
+use tokio::sync::Notify;
+
+use super::Holder;
+use super::turns::behalf;
+
+/// See the module's head. `K` says which of the things it is that are made so.
+#[derive(Debug)]
+pub struct MadeOnce<K: Eq + Hash> {
+    now: Mutex<Now<K>>,
+    /// Something is there, or its maker has gone.
+    news: Notify,
+}
+
+#[derive(Debug)]
+struct Now<K> {
+    /// For what a turn is awaited, and on whose behalf.
+    awaited: HashSet<(K, Option<Holder>)>,
+    /// What is being made.
+    made: HashSet<K>,
+}
+
+impl<K: Eq + Hash> Default for MadeOnce<K> {
+    fn default() -> MadeOnce<K> {
+        MadeOnce { now: Mutex::new(Now { awaited: HashSet::default(), made: HashSet::default() }), news: Notify::new() }
+    }
+}
+
+/// What has come to who asked.
+pub enum Come<'o, K: Eq + Hash, T, P> {
+    /// It is there.
+    There(T),
+    /// It is to be made with this turn; whoever asks meanwhile waits until it is there and the maker is dropped.
+    Turn(Maker<'o, K>, P),
+}
+
+/// Somebody who waits for a turn for all of the same holder, or has it and makes what is asked for.
+pub struct Maker<'o, K: Eq + Hash> {
+    of: &'o MadeOnce<K>,
+    awaited: (K, Option<Holder>),
+    makes: bool,
+}
+
+impl<K: Eq + Hash + Clone> MadeOnce<K> {
+    /// What `there` finds as soon as it is there, or a turn to make it with if that comes first.
+    ///
+    /// # Errors
+    /// As `turn`.
+    pub async fn there_or_turn<T, P, F: Future<Output = Result<P>>>(
+        &self,
+        key: K,
+        there: impl Fn() -> Option<T>,
+        turn: impl Fn() -> F,
+    ) -> Result<Come<'_, K, T, P>> {
+        let holder = behalf();
+        loop {
+            let found = || there().map(Ok).or_else(|| self.wait_for(&key, &holder).map(Err));
+            let mut maker = match self.as_soon_as(found).await {
+                Ok(there) => return Ok(Come::There(there)),
+                Err(maker) => maker,
+            };
+            let turn = tokio::select! {
+                biased;
+                there = self.as_soon_as(&there) => return Ok(Come::There(there)),
+                turn = turn() => turn?,
+            };
+            if maker.begin() {
+                // Another may have made it since the last look.
+                return Ok(there().map_or_else(|| Come::Turn(maker, turn), Come::There));
+            }
+        }
+    }
+
+    /// Who waits for a turn from now on; none while another of the same does, or while it is being made.
+    fn wait_for(&self, key: &K, holder: &Option<Holder>) -> Option<Maker<'_, K>> {
+        let mut now = self.now.lock();
+        let awaited = (key.clone(), holder.clone());
+        (!now.made.contains(key) && now.awaited.insert(awaited.clone())).then(|| Maker {
+            of: self,
+            awaited,
+            makes: false,
+        })
+    }
+
+    /// What `look` finds, looking again whenever there is news.
+    async fn as_soon_as<T>(&self, look: impl Fn() -> Option<T>) -> T {
+        loop {
+            let mut news = pin!(self.news.notified());
+            // What comes between the look and the wait is news, too.
+            news.as_mut().enable();
+            if let Some(found) = look() {
+                return found;
+            }
+            news.await;
+        }
+    }
+}
+
+impl<K: Eq + Hash + Clone> Maker<'_, K> {
+    /// Whether it is now this one who makes it: nobody else does.
+    fn begin(&mut self) -> bool {
+        self.makes = self.of.now.lock().made.insert(self.awaited.0.clone());
+        self.makes
+    }
+}
+
+impl<K: Eq + Hash> Drop for Maker<'_, K> {
+    fn drop(&mut self) {
+        let mut now = self.of.now.lock();
+        now.awaited.remove(&self.awaited);
+        if self.makes {
+            now.made.remove(&self.awaited.0);
+        }
+        drop(now);
+        self.of.news.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use stet_actors::error::{Code, Error};
+
+    use super::*;
+    use crate::limits::turns::{Turn, Turns, on_behalf_of, with_behalf};
+
+    async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {
+        with_behalf(async {
+            on_behalf_of(Holder::User(name.into()));
+            task.await
+        })
+        .await
+    }
+
+    /// A thing, and how often it has been made.
+    struct Thing<'t> {
+        once: MadeOnce<&'static str>,
+        turns: &'t Turns,
+        is_there: Cell<bool>,
+        made: Cell<usize>,
+    }
+
+    impl<'t> Thing<'t> {
+        fn new(turns: &'t Turns) -> Thing<'t> {
+            Thing { once: MadeOnce::default(), turns, is_there: Cell::new(false), made: Cell::new(0) }
+        }
+
+        fn there(&self) -> Option<()> {
+            self.is_there.get().then_some(())
+        }
+
+        /// What comes, without making it.
+        async fn come(&self) -> Result<Come<'_, &'static str, (), Turn>> {
+            self.once.there_or_turn("thing", || self.there(), || self.turns.turn()).await
+        }
+
+        /// Makes it, which takes a while.
+        async fn get(&self, comes_to: Result<()>) -> Result<()> {
+            match self.come().await? {
+                Come::There(()) => Ok(()),
+                Come::Turn(_maker, _turn) => {
+                    self.made.set(self.made.get() + 1);
+                    tokio::task::yield_now().await;
+                    comes_to.inspect(|()| self.is_there.set(true))
+                }
+            }
+        }
+    }
+
+    /// One had 126 pieces of work under way and then asked for a large object; who asked for the same waited for all of that work.
+    #[tokio::test]
+    async fn who_asks_waits_in_their_own_line_and_not_in_that_of_who_asked_before() {
+        let turns = Turns::new("test", "tests", 1, 100);
+        let thing = Thing::new(&turns);
+        let first = turns.turn().await.unwrap();
+        let mut work: Vec<_> = (0..50).map(|_| Box::pin(of("a", turns.turn()))).collect();
+        for piece in &mut work {
+            assert!(piece.as_mut().now_or_never().is_none());
+        }
+        let mut of_a = Box::pin(of("a", thing.get(Ok(()))));
+        let mut of_b = Box::pin(of("b", thing.get(Ok(()))));
+        assert!(of_a.as_mut().now_or_never().is_none() && of_b.as_mut().now_or_never().is_none());
+        drop(first);
+        // One piece of the other's is before it, and no more.
+        drop(work.remove(0).now_or_never().expect("it is the first").unwrap());
+        assert!(of_b.as_mut().now_or_never().is_none(), "it is being made");
+        of_b.await.unwrap();
+        of_a.now_or_never().expect("who has asked before is served as well").unwrap();
+        assert_eq!(thing.made.get(), 1);
+        drop(work);
+        drop(turns.turn().now_or_never().expect("nobody keeps a turn").unwrap());
+    }
+
+    #[tokio::test]
+    async fn of_one_holder_one_waits_for_a_turn_however_many_ask() {
+        let turns = Turns::new("test", "tests", 1, 2);
+        let thing = Thing::new(&turns);
+        let first = turns.turn().await.unwrap();
+        let all = join_all((0..100).map(|n| of(if n % 2 == 0 { "a" } else { "b" }, thing.get(Ok(())))));
+        let begin = async {
+            tokio::task::yield_now().await;
+            drop(first);
+        };
+        let (all, ()) = tokio::join!(all, begin);
+        assert!(all.into_iter().all(|outcome| outcome.is_ok()));
+        assert_eq!(thing.made.get(), 1);
+    }
+
+    #[tokio::test]
+    async fn who_has_a_turn_while_it_is_made_gives_it_back_and_makes_it_if_the_other_does_not() {
+        let turns = Turns::new("test", "tests", 2, 10);
+        let thing = Thing::new(&turns);
+        let busy = of("c", turns.turn()).await.unwrap();
+        let mut a = Box::pin(of("a", thing.come()));
+        let mut b = Box::pin(of("b", thing.get(Ok(()))));
+        let Some(Ok(Come::Turn(maker, turn))) = a.as_mut().now_or_never() else { panic!("it is to be made") };
+        assert!(b.as_mut().now_or_never().is_none());
+        drop(busy);
+        assert!(b.as_mut().now_or_never().is_none());
+        let free = of("c", turns.turn()).now_or_never().expect("it was given back").unwrap();
+        // Its maker goes away without having made it.
+        drop((maker, turn, free));
+        b.await.unwrap();
+        assert_eq!(thing.made.get(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_fails_is_told_to_who_made_it_and_made_by_the_next() {
+        let turns = Turns::new("test", "tests", 2, 10);
+        let thing = Thing::new(&turns);
+        let fails = || Err(Error::new(Code::InvalidType, "It can't be made."));
+        let all =
+            join_all([of("a", thing.get(fails())), of("a", thing.get(fails())), of("a", thing.get(Ok(())))]).await;
+        assert_eq!(all.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(thing.made.get(), 3);
+        let now = thing.once.now.lock();
+        assert!(now.awaited.is_empty() && now.made.is_empty());
+    }
+}
