@@ -206,13 +206,17 @@ impl Call {
         self.find_for(Privilege::Read, source, database)
     }
 
-    /// The record of the object that a source names, if the privilege holds for it.
+    /// The record of the object that a source names, if the privilege holds for it; what needs more than to read it is about the object,
+    /// and none of its versions.
     ///
     /// # Errors
-    /// As [`Call::find`].
+    /// As [`Call::find`]; `InvalidType` for a version.
     pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve(source, database)?;
         self.access().check(privilege, &record, source)?;
+        if privilege != Privilege::Read {
+            check_whole(source)?;
+        }
         Ok(record)
     }
 
@@ -369,6 +373,21 @@ impl Call {
         let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
         let read = move || display.with(Reading::of(&app.config.limits, required, &Room::of_nobody()).some(&body)?);
         give_way::by_size(self.body.len(), read).await?
+    }
+}
+
+/// Refuses a version, which can't be changed, where an object is to be changed (docs/api/README.md, "Versions").
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_whole(source: &Source) -> Result<()> {
+    match source {
+        Source::Loid(loid) if loid.version != 0 => {
+            let message =
+                format!("`{loid}` is a version, which can't be changed: name the object, `{}`.", loid.object());
+            Err(Error::new(Code::InvalidType, message).with_source(loid))
+        }
+        _ => Ok(()),
     }
 }
 

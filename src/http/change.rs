@@ -8,13 +8,17 @@
 //! call before, others may have moved out of their sight since. So replies about containers are made of a [`SeenView`], which nothing
 //! but this file makes.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use serde_json::Value;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::{Expect, Tag};
 use stet_actors::family::{Family, State};
 use stet_actors::id::{Loid, Source};
 use stet_actors::joint::Joint;
@@ -108,6 +112,9 @@ pub struct Left<R, F: Family> {
 /// The objects that the body of a bulk call lists.
 pub struct Each<'c> {
     call: &'c mut Call,
+    /// What is expected of those that the call itself has changed under a condition: one that is listed again is at another revision than
+    /// the caller has said, and by the caller's own doing.
+    left: RefCell<HashMap<Loid, Arc<Expect>>>,
 }
 
 impl Each<'_> {
@@ -119,7 +126,7 @@ impl Each<'_> {
     pub fn at(&mut self, place: usize) -> Result<OneOfMany<'_>> {
         self.call.look_again()?;
         self.call.still_in_use();
-        Ok(OneOfMany { call: self.call, place })
+        Ok(OneOfMany { call: self.call, place, left: &self.left })
     }
 }
 
@@ -127,6 +134,7 @@ impl Each<'_> {
 pub struct OneOfMany<'c> {
     call: &'c Call,
     place: usize,
+    left: &'c RefCell<HashMap<Loid, Arc<Expect>>>,
 }
 
 impl<'c> OneOfMany<'c> {
@@ -138,7 +146,10 @@ impl<'c> OneOfMany<'c> {
     /// The object that an earlier same call has changed here, and whose change is not made again; to be asked before a name is looked
     /// up, for the object may be gone or be called otherwise by now.
     pub fn done_before(&self) -> Option<Loid> {
-        self.call.once()?.done_at(self.place)
+        let object = self.call.once()?.done_at(self.place)?;
+        // At which revision that call has left it is not known any more.
+        self.note_left(object, Expect::Any);
+        Some(object)
     }
 
     /// Changes it; may be tried again as long as nothing has been changed. There may be thousands that fail a precondition, so the
@@ -149,13 +160,28 @@ impl<'c> OneOfMany<'c> {
     pub async fn change<J: Joint>(&self, object: Loid, joint: J) -> Result<J::Reply> {
         let call = self.call;
         let step = call.once().map(|once| once.at(self.place, object)).transpose()?;
-        let request = call.request_under(step)?;
+        let mut request = call.request_under(step)?;
+        if let Some(left) = self.left.borrow().get(&object) {
+            request.expect = Some(left.clone());
+        }
         let traced = call.traced(J::NAME);
-        let outcome = call.app.changes.repository.joint(joint, request).await;
+        let outcome = call.app.changes.repository.jointly(joint, request).await;
         drop(traced);
         match outcome {
-            Ok(done) => Ok(done),
+            Ok(Jointly { reply, left }) => {
+                if let Some(left) = left {
+                    self.note_left(object, Expect::OneOf(HashSet::from([Tag::of(&left.object().record)])));
+                }
+                Ok(reply)
+            }
             Err(error) => Err(call.with_current(error, &Display::bare()).await),
+        }
+    }
+
+    /// Notes what is expected of an object from here on, if the call expects anything of any.
+    fn note_left(&self, object: Loid, expect: Expect) {
+        if self.call.expect.is_some() {
+            self.left.borrow_mut().insert(object, Arc::new(expect));
         }
     }
 }
@@ -271,7 +297,7 @@ impl Call {
         if let Some(once) = self.once() {
             once.check_places(many)?;
         }
-        Ok(Each { call: self })
+        Ok(Each { call: self, left: RefCell::default() })
     }
 
     /// Whether an earlier same call has made the only change that this one makes, and its reply was not kept: to be asked by who can't

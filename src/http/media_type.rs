@@ -1,7 +1,7 @@
 //! The type that a client says its bytes have: kept with them, and sent to whoever reads them.
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
-use actix_web::mime::Mime;
+use actix_web::mime::{CHARSET, Mime};
 use stet_actors::error::{Error, Result};
 
 /// Bytes of a media type at most, parameters included.
@@ -24,6 +24,12 @@ pub fn content_type(headers: &HeaderMap) -> Result<Option<&str>> {
         _ if !is_media_type(text) => Err(Error::parameter("Content-Type", text, &wanted())),
         _ => Ok(Some(text)),
     }
+}
+
+/// The encoding that a media type names.
+pub fn charset_of(media_type: &str) -> Option<String> {
+    let read: Mime = media_type.parse().ok()?;
+    read.get_param(CHARSET).map(|charset| charset.as_str().to_owned())
 }
 
 fn is_media_type(text: &str) -> bool {

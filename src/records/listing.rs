@@ -1,11 +1,12 @@
 //! Order and pages of listings (docs/api/README.md, "Paging and sorting").
 
+use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{Record, Text};
+use stet_actors::object::{Record, Text, normal_form};
 
 use crate::give_way;
 use crate::limits::{PIECE, Taken};
@@ -42,7 +43,11 @@ impl Field {
     fn of(self, record: &Record) -> Value {
         let text = |text: &Text| Value::Text(Some(text.clone()));
         match self {
-            Field::Name => text(&record.name),
+            // As names are compared everywhere.
+            Field::Name => Value::Text(Some(match normal_form(&record.name) {
+                Cow::Borrowed(_) => record.name.clone(),
+                Cow::Owned(name) => name.into(),
+            })),
             Field::Type => text(&record.type_name),
             Field::Created => Value::Number(record.created),
             Field::Modified => Value::Number(record.modified),

@@ -86,6 +86,20 @@ fn a_node_that_is_set_makes_a_new_version_and_leaves_all_else_to_the_byte() {
     set(&Server::shared().user("reader"), &story, "//headline", 0, "x").fails(403, "PermissionDenied");
 }
 
+/// It was written in UTF-8, and sent as the encoding that it had been uploaded with.
+#[test]
+fn what_is_set_is_in_the_encoding_that_the_content_is_said_to_have() {
+    let desk = Desk::of("editor");
+    let options = json!({ "name": "latin.xml", "type": "Story", "folderPath": desk.folder });
+    let file = ("content", "latin.xml", "text/xml; charset=iso-8859-1", &b"<story><p>Zurich</p></story>"[..]);
+    let made = desk.call("stet-object-create-post", &[]).form(&options, &[file]).ok();
+    let story = made["id"].as_str().expect("a record has an id").to_owned();
+    set(&desk, &story, "//p", 0, "Z\u{fc}rich").fails(400, "InvalidType");
+    assert_eq!(content(&desk, &story), "<story><p>Zurich</p></story>");
+    set(&desk, &story, "//p", 0, "Basel").ok();
+    assert_eq!(content(&desk, &story), "<story><p>Basel</p></story>");
+}
+
 #[test]
 fn locks_and_working_copies_are_held_to() {
     let desk = Desk::of("editor");

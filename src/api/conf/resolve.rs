@@ -78,6 +78,7 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
     };
     let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
     Json::of(&ResolvedPath {
+        workfolder_dir: path.clone(),
         path,
         content_type: object.type_name.to_string(),
         edition: text(wanted.edition),
@@ -86,7 +87,6 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
         team: text(wanted.team),
         work_status: text(found.base_folder.work_status.as_deref()),
         workfolder: found.work_folder.path.to_string(),
-        workfolder_dir: found.work_folder.dir.to_string(),
     })
 }
 

@@ -10,13 +10,14 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_xml::Limits;
 use stet_xml::xpath::{Budget, Found, Kind, XPath, XPathError};
 
-use super::object::{ChangedRecord, check_whole, opened, reply_after};
+use super::object::{ChangedRecord, opened, reply_after};
 use super::records::{BulkError, BulkReply};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
 use crate::give_way::Place;
-use crate::http::call::Call;
+use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::media_type::charset_of;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Ready;
@@ -145,6 +146,16 @@ fn refused(error: XPathError) -> Error {
             Error::new(Code::InvalidType, format!("The content can't be looked through: {error}"))
         }
     }
+}
+
+/// Refuses to write a text in another encoding than its media type names, as one is refused that names another itself.
+fn check_charset(media_type: &str, text: &str) -> Result<()> {
+    let charset = charset_of(media_type).filter(|charset| !text.is_ascii() && !charset.eq_ignore_ascii_case("utf-8"));
+    let Some(charset) = charset else { return Ok(()) };
+    let message = format!(
+        "The content is said to be `{media_type}`: what is changed is written in UTF-8, and not in `{charset}`."
+    );
+    Err(Error::new(Code::InvalidType, message))
 }
 
 /// The content that an expression is about: its text and hash.
@@ -290,6 +301,7 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         let (outcome, from) = with_text(&call, &source, &record, set).await?;
         let (text, before, after) = outcome.map_err(|error: Error| error.with_source(&source))?;
         let media_type = record.content.as_ref().map_or("text/xml", |content| &*content.content_type);
+        check_charset(media_type, &text).map_err(|error| error.with_source(&source))?;
         let mut upload = call.app.content.upload(&Room::of_nobody());
         upload.write(text.as_bytes()).await?;
         let body = Some(upload.finish(media_type).await?);

@@ -20,7 +20,7 @@ use super::resolved::Posts;
 use super::types::ChangedLiveblog;
 use super::{Open, open};
 use crate::api::dtd;
-use crate::api::object::{check_whole, opened, stored, switches};
+use crate::api::object::{opened, stored, switches};
 use crate::api::settled::{Unsettled, settled};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
@@ -93,7 +93,6 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 /// post could be written into it.
 pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLiveblog>> {
     let target = |call: &Call| {
-        check_whole(&call.source("source")?)?;
         let object = call.container::<Liveblog>("source")?.loid();
         let present = call.app.repository.record(object)?.and_then(|record| record.content);
         Ok((object, present.map(|content| content.content_type.to_string())))

@@ -13,14 +13,13 @@ use stet_actors::joint::Joint;
 use stet_actors::object::{self, Text};
 use stet_actors::topic::Topic;
 
-use super::check_whole;
 use crate::api::records::{locker_of, record_of};
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::api::settled::placed;
 use crate::api::topic::reply::record_of_item;
 use crate::api::topic::{HiddenObject, TopicItemInfo};
 use crate::auth::Privilege;
-use crate::http::call::Call;
+use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 use crate::json::Ready;

@@ -10,8 +10,8 @@ use stet_actors::metadata::ChangeFields;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, EditError, Path};
 
+use super::BulkItem;
 use super::amending::{Attempts, Fields};
-use super::{BulkItem, check_whole};
 use crate::api::attributes::Given;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
@@ -150,7 +150,6 @@ async fn change_one(one: &OneOfMany<'_>, text: &str, database: DatabaseId, field
     }
     let source = Source::parse("sourceIds", text)?;
     let record = one.call().find_for(Privilege::Write, &source, database)?;
-    check_whole(&source)?;
     let object = record.loid;
     let mut attempts = Attempts::to(fields);
     while !one.change(object, ChangeFields { object, amending: attempts.next() }).await? {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::error::Result;
 
-use super::{ChangedRecord, check_whole, display_with_path, reply_with, target};
+use super::{ChangedRecord, display_with_path, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
@@ -32,7 +32,6 @@ pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let (request, display): (UnlockRequest, _) = (call.json().await?, display_with_path(&call).await?);
     let source = call.source("source")?;
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
-    check_whole(&source)?;
     let object = record.loid;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     let unlock = Unlock { object, force: request.force.unwrap_or_default(), may_break };

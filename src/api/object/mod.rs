@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
+use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Reach, Record, Version};
@@ -15,7 +15,7 @@ use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::give_way::Place;
 use crate::http::app::App;
-use crate::http::call::Call;
+use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json, Reply};
@@ -115,29 +115,14 @@ pub(super) fn version_named(app: &App, source: &Source, record: &Record) -> Resu
     }
 }
 
-/// Refuses a version, which can't be changed, where an object is to be changed.
-pub(super) fn check_whole(source: &Source) -> Result<()> {
-    match source {
-        Source::Loid(loid) if loid.version != 0 => {
-            let message =
-                format!("`{loid}` is a version, which can't be changed: name the object, `{}`.", loid.object());
-            Err(Error::new(Code::InvalidType, message).with_source(loid))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The live object that is to be removed.
 fn target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<Loid> {
-    let record = call.find_for(needed, source, database)?;
-    check_whole(source)?;
-    Ok(record.loid)
+    Ok(call.find_for(needed, source, database)?.loid)
 }
 
 /// The same for what acts on all that lies in it, too, and how far the caller may reach there.
 fn whole_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
     let record = call.find_for(needed, source, database)?;
-    check_whole(source)?;
     Ok((record.loid, call.access().reach_in(needed, &record)?))
 }
 

@@ -7,7 +7,7 @@ use stet_actors::id::Source;
 use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
-use super::{ChangedRecord, check_whole, reply_after};
+use super::{ChangedRecord, reply_after};
 use crate::auth::Privilege;
 use crate::http::arriving::Arriving;
 use crate::http::body::{Incoming, too_large};
@@ -34,9 +34,7 @@ pub async fn write_content_by_loid(arriving: Arriving) -> Result<Preferred<Chang
 async fn write_to(arriving: Arriving, source: fn(&Call) -> Result<Source>) -> Result<Preferred<ChangedRecord>> {
     let target = |call: &Call| {
         let source = source(call)?;
-        let record = call.find_for(Privilege::Write, &source, call.database()?)?;
-        check_whole(&source)?;
-        Ok(record)
+        call.find_for(Privilege::Write, &source, call.database()?)
     };
     let (call, record, body) =
         arriving.received(target, async |call, incoming, record| receive(call, incoming, record).await).await?;

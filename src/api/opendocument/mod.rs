@@ -13,7 +13,7 @@ use stet_actors::object::{FamilyKind, Text};
 use stet_actors::store::View;
 
 use super::linked::linked;
-use super::object::{check_whole, latest_of};
+use super::object::latest_of;
 use super::records::{BulkError, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::{LiveSession, Privilege};
@@ -93,8 +93,13 @@ async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, ch
         let message = format!("`{source}` is of type {}, which is no container that can be opened.", record.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
+    if let Source::Loid(loid) = source
+        && loid.version != 0
+    {
+        let message = format!("`{loid}` is a version: a container is opened as it is now, by `{}`.", loid.object());
+        return Err(Error::new(Code::InvalidType, message).with_source(loid));
+    }
     if check_out {
-        check_whole(source)?;
         let lasts_s = call.app.config.auth.lock_idle_seconds;
         one.change(record.loid, TakeLock { object: record.loid, lasts_s }).await?;
     }

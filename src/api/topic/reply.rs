@@ -20,12 +20,12 @@ use super::types::{
     TopicItemInfo, TopicReply, TopicStructure,
 };
 use crate::api::kept::{Asked, KeptParts, Renderings, Seen, ShownPart};
-use crate::api::object::{Correlate, Removed, check_whole, correlates as correlates_of, facts_of_links};
+use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::api::settled::{Opened, Unsettled, beside, settled};
 use crate::give_way::{self, GiveWay, LARGE_TEXT};
 use crate::http::app::App;
-use crate::http::call::Call;
+use crate::http::call::{Call, check_whole};
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};

@@ -1,5 +1,7 @@
 //! Sources that lead to something, to something else, or to nothing (docs/api/README.md, "Sources").
 
+use std::cell::Cell;
+
 use serde_json::json;
 
 use super::*;
@@ -303,4 +305,31 @@ fn a_list_names_objects_by_any_form_of_source() {
             assert_eq!(done, (Some(named.len()), 0), "{} {named:?}: {reply}", case.id);
         }
     }
+}
+
+/// Posts and channel copies that named a version were made of the object as it is.
+#[test]
+fn a_version_is_not_changed_by_whatever_call_names_it() {
+    let changes = |endpoint: &Endpoint| {
+        let needed = endpoint.privilege.as_deref().unwrap_or("read");
+        has_objects(endpoint) && endpoint.method != "GET" && needed != "read"
+    };
+    let refused = Cell::new(0);
+    on_each(30, changes, |faults, case, corner| {
+        let made = (case.make)(corner);
+        let about = made.about().expect("it has objects").to_owned();
+        let before = state(corner, &about);
+        let Some((_, kind, replaced)) = made.objects().into_iter().next() else { return };
+        if kind == Kind::Template || !about.contains(".0.") {
+            return;
+        }
+        let answer = replaced(&about.replacen(".0.", ".1.", 1)).call(&corner.client, case.id).send();
+        let code = code(&answer);
+        // Not all objects have versions.
+        let well = ["InvalidType", "ObjectNotFound"].contains(&&*code);
+        faults.expect(well, || format!("{}: {:?}", case.id, lasting(&answer)));
+        faults.expect(state(corner, &about) == before, || format!("{}: something changed", case.id));
+        refused.set(refused.get() + usize::from(code == "InvalidType"));
+    });
+    assert!(refused.get() > 15, "{} calls were told that it is a version", refused.get());
 }

@@ -166,6 +166,18 @@ mod listing {
         (editor, top)
     }
 
+    /// By their bytes, a name that was written decomposed stood elsewhere than in the folder's own order.
+    #[test]
+    fn names_are_sorted_as_they_are_compared() {
+        let (client, top) = (Server::shared().user("editor"), own_folder());
+        for name in ["A", "Z", "a\u{308}", "A\u{308}b", "\u{c4}c"] {
+            upload(&client, &json!({ "name": name, "folderPath": top, "type": "Text" }), b"x");
+        }
+        let sorted = |by: &str| names(&folder(&client, &top).query("sortBy", by).ok()).concat();
+        assert_eq!(sorted("name"), sorted(""));
+        assert_eq!(sorted("name"), "AZA\u{308}b\u{c4}ca\u{308}");
+    }
+
     #[test]
     fn a_folder_is_sorted_by_any_field_either_way() {
         let (client, top) = filled();

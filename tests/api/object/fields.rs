@@ -183,6 +183,16 @@ fn locks_rights_and_tags_hold_as_for_any_change() {
     let reply = change(&editor, &[&story], set()).header("if-match", &tag).ok();
     assert_eq!(reply["errors"][0]["code"], "CMS.PreconditionFailed", "{reply}");
     assert_eq!(refused(&editor, &version(&story, 1), set()), "InvalidType");
+    // What its own earlier entry has changed does not stand in a call's way, and what others have changed does.
+    let entry = || json!({ "sourceIds": [story], "operators": [{ "inc": { "xpath": "/attributes/s/count" } }] });
+    let twice = json!({ "updateFields": [entry(), entry()] });
+    let twice = |tag: &str| {
+        editor.call("stet-object-metadata-change-fields-post", &[]).json(&twice).header("if-match", tag).ok()
+    };
+    let tag = self::tag(&editor.call("object-get", &[&story]).send());
+    assert_eq!(twice(&tag)["errors"], json!([]));
+    assert_eq!(at(&editor, &story, "/attributes/s/count"), "2");
+    assert_eq!(twice(&tag)["errors"].as_array().map(Vec::len), Some(2));
     discard(&editor, &story).ok();
     assert_eq!(refused(&editor, &story, set()), "ObjectNotFound");
 }
