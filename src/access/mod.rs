@@ -212,7 +212,11 @@ impl<'a> Access<'a> {
         if !self.may(Privilege::Create, &record)? {
             return Err(self.denied(Privilege::Create));
         }
-        Ok(if self.may(Privilege::Write, &record)? { Reach::All } else { self.reach_of_own() })
+        // Whose the place is, where that is a bundle, says nothing of what others have made in it.
+        Ok(match self.reach_in(Privilege::Write, &record)? {
+            Reach::All => Reach::All,
+            Reach::Own | Reach::Nothing => self.reach_of_own(),
+        })
     }
 
     /// Which posts of a liveblog the caller sees: all, if they may write it or moderate it; else the approved ones and their own.

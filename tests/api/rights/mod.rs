@@ -182,6 +182,36 @@ fn who_created_a_bundle_takes_along_only_what_they_created() {
     restore(&contributor, json!({})).ok();
 }
 
+/// A bundle that somebody created has room for what others make, and what they made there stays theirs: who created the bundle wrote over it
+/// by a creation under its name, and was refused every other change of it.
+#[test]
+fn who_created_a_bundle_writes_over_nothing_that_others_made_in_it() {
+    let server = Server::start();
+    let (editor, contributor) = (server.user("editor"), server.user("contributor"));
+    let create = |client: &Client, place: Value, name: &str, mode: &str| {
+        let mut options = json!({ "name": name, "type": "CompoundStory", "createMode": mode });
+        options.as_object_mut().expect("it is one").extend(place.as_object().expect("it is one").clone());
+        let content: &[File<'_>] = &[("content", name, "text/xml", b"<story/>")];
+        client.call("stet-object-create-post", &[]).form(&options, content).send()
+    };
+    let culture = json!({ "folderPath": "/News/Culture" });
+    let outer = create(&contributor, culture, "outer", "EXCEPTION").ok()["id"].clone();
+    let by_loid = json!({ "folder": outer });
+    let theirs = create(&editor, by_loid.clone(), "theirs", "EXCEPTION").ok();
+    create(&contributor, by_loid.clone(), "mine", "EXCEPTION").ok();
+    for place in [by_loid, json!({ "folderPath": "/News/Culture/outer" })] {
+        for mode in ["REPLACE", "NEW_VERSION"] {
+            let refused = create(&contributor, place.clone(), "theirs", mode).fails(403, "PermissionDenied");
+            assert_eq!(refused["details"]["privilege"], "write", "{refused}");
+            // What they made themselves is theirs there, too, and who may write what lies there may write over it.
+            create(&contributor, place.clone(), "mine", mode).ok();
+            create(&editor, place.clone(), "mine", mode).ok();
+        }
+    }
+    let now = editor.call("object-get", &[&theirs["id"].as_str().expect("an object has an id")]).ok();
+    assert_eq!((&now["version"], &now["revision"]), (&theirs["version"], &theirs["revision"]));
+}
+
 /// Saved as it was read, a group's grant for a folder of the archive became one for the folder of that path in the main database.
 #[test]
 fn a_grant_can_be_sent_back_as_it_is_shown_whatever_database_its_folder_is_of() {
