@@ -1,5 +1,6 @@
 //! Creating objects, with the folders that are missing on the way.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,16 @@ use crate::object::{
 };
 use crate::store::{View, loid_key};
 
+/// Which statuses objects may have. That goes by their type, and where a creation that names none meets an object, which type that is shows
+/// only in the command.
+pub trait Statuses: Debug + Send + Sync + 'static {
+    /// Refuses a status that objects of that type may not have.
+    ///
+    /// # Errors
+    /// `StatusNotFound`, `InvalidStatus`.
+    fn check(&self, type_name: &str, status: &str) -> Result<()>;
+}
+
 /// An object to be created.
 #[derive(Debug, Clone)]
 pub struct NewObject {
@@ -32,12 +43,12 @@ pub struct NewObject {
     pub work_folder: Option<Text>,
     /// The day of its issue.
     pub issue_date: Option<IssueDate>,
-    /// Name of its workflow status.
+    /// Name of its workflow status: one that its type may have, unless that is `inferred`.
     pub status: Option<Text>,
     /// The status it gets without one, if it is new or changes its type.
     pub initial_status: Option<Text>,
-    /// Whether the caller did not ask for the type: then an existing object keeps its own.
-    pub type_inferred: bool,
+    /// Where the caller did not ask for the type: then an existing object keeps its own, and by that it goes whether it may have the status.
+    pub inferred: Option<Arc<dyn Statuses>>,
     /// Story family.
     pub suid: Option<Text>,
     /// XML.
@@ -98,7 +109,7 @@ impl NewObject {
             issue_date: None,
             status: None,
             initial_status: None,
-            type_inferred: false,
+            inferred: None,
             suid: None,
             attributes: None,
             system_attributes: None,
@@ -320,6 +331,14 @@ impl NewObject {
         self.imported.as_ref().map_or(Ok(()), Imported::check)
     }
 
+    /// Refuses a status that an object may not have whose type turns out to be this one.
+    fn check_status(&self, type_name: &str) -> Result<()> {
+        match (&self.inferred, &self.status) {
+            (Some(statuses), Some(status)) => statuses.check(type_name, status),
+            _ => Ok(()),
+        }
+    }
+
     /// The content of a new object.
     fn content_of_new(&self) -> Option<&NewContent> {
         self.content.as_ref().or(self.begins_with.content.as_ref())
@@ -342,6 +361,7 @@ impl NewObject {
 
     /// Makes the object under a name that is free.
     fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
+        self.check_status(&self.type_name)?;
         let loid = Loid::new(folder.database, context.next_number()?);
         let (created, content) = (self.created.unwrap_or(context.now_s()), self.content_of_new());
         let begins = &self.begins_with;
@@ -385,7 +405,8 @@ impl NewObject {
             amended.put_into(object, context)?;
         }
         let record = Arc::make_mut(&mut object.record);
-        if !self.type_inferred && record.type_name != self.type_name {
+        self.check_status(&record.type_name)?;
+        if self.inferred.is_none() && record.type_name != self.type_name {
             record.type_name = self.type_name.clone();
             // The old one may belong to a workflow that the new type has not.
             record.status.clone_from(&self.initial_status);

@@ -19,7 +19,7 @@ mod rename;
 mod restore;
 mod subtree;
 
-pub use self::create::{Beginning, Create, Created, Meet, NewObject, Outcome};
+pub use self::create::{Beginning, Create, Created, Meet, NewObject, Outcome, Statuses};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
 pub use self::imported::{Imported, ImportedCopy, ImportedLink};

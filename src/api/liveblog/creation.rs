@@ -10,7 +10,7 @@ use stet_actors::store::Key;
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
-use crate::api::object::{ProductInfo, begin_as, describe_system, status_of};
+use crate::api::object::{ProductInfo, begin_as, describe_system, give_status_inferred, status_of};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
 use crate::http::app::App;
@@ -77,8 +77,11 @@ async fn new_liveblog(
         known.map_or(TYPE_NAME, |known| &*known.name),
         NewLiveblog::default(),
     );
-    (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
-    object.type_inferred = wanted.is_none();
+    let status = request.status.as_deref();
+    match wanted {
+        Some(_) => (object.status, object.initial_status) = status_of(app, database, status, workflow)?,
+        None => give_status_inferred(app, database, &mut object, status, workflow),
+    }
     object.work_folder = text(&request.work_folder);
     object.issue_date = issue_date.clone();
     object.suid = text(&request.suid);

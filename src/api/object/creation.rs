@@ -14,13 +14,13 @@ use {
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
+use super::status::{give_inferred, status_of};
 use super::system::{ProductInfo, begin as begin_as, describe as describe_system};
 use super::{ChangedRecord, display_with_path, reply_with};
 use crate::api::attributes::Given;
 use crate::api::form::{self, FilePart, FileRule, Submitted};
 use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use crate::api::template::Template;
-use crate::http::app::App;
 use crate::http::arriving::Arriving;
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -173,7 +173,8 @@ async fn make(
     let types = app.sysconfig.object_types(of);
     let begins_with = content.as_ref().or(template.as_ref().map(|template| &template.content));
     let content_type = begins_with.map(|new| new.content.content_type.to_string());
-    let known = match options.r#type.as_deref().filter(|name| !name.is_empty()) {
+    let wanted = options.r#type.as_deref().filter(|name| !name.is_empty());
+    let known = match wanted {
         Some(wanted) => types.get(wanted).ok_or_else(|| {
             Error::new(Code::TypeNotFound, format!("There is no object type `{wanted}`.")).with_source(wanted)
         })?,
@@ -191,12 +192,13 @@ async fn make(
             return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
         }
     };
-    let (status, initial_status) = status_of(app, of, options.status.as_deref(), known.workflow.as_deref())?;
     let issue_date = IssueDate::given(options.issue_date.as_deref())?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
-    object.status = status;
-    object.initial_status = initial_status;
-    object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
+    let (status, workflow) = (options.status.as_deref(), known.workflow.as_deref());
+    match wanted {
+        Some(_) => (object.status, object.initial_status) = status_of(app, of, status, workflow)?,
+        None => give_inferred(app, of, &mut object, status, workflow),
+    }
     object.work_folder = text(&options.work_folder);
     object.issue_date = issue_date.clone();
     object.suid = text(&options.suid);
@@ -219,33 +221,6 @@ async fn make(
     object.checked_out_s = checked_out.then_some(app.config.auth.lock_idle_seconds);
     let created = app.destination_of(call, folder, database, &object, &said)?.make(call, object).await?;
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
-}
-
-/// The status that is asked for, and the one that a new object of a database gets without one: the workflow's first.
-///
-/// # Errors
-/// `StatusNotFound`; `InvalidStatus` for one of another workflow.
-pub(in crate::api) fn status_of(
-    app: &App,
-    database: DatabaseId,
-    wanted: Option<&str>,
-    workflow: Option<&str>,
-) -> Result<(Option<Text>, Option<Text>)> {
-    let workflows = app.sysconfig.workflows(database);
-    let first = workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone());
-    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok((None, first)) };
-    if workflows.status(wanted).is_none() {
-        let message = format!("There is no workflow status `{wanted}`.");
-        return Err(Error::new(Code::StatusNotFound, message).with_source(wanted));
-    }
-    let fits = workflow.is_none_or(|workflow| {
-        workflows.get(workflow).is_none_or(|workflow| workflow.statuses.iter().any(|status| *status.name == *wanted))
-    });
-    if fits {
-        return Ok((Some(wanted.into()), first));
-    }
-    let message = format!("The status `{wanted}` does not belong to the workflow `{}`.", workflow.unwrap_or_default());
-    Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
 }
 
 /// The form of a creation.

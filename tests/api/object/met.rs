@@ -169,3 +169,38 @@ fn what_system_attributes_say_of_work_folder_and_day_is_what_the_record_shows() 
     let made = desk.call("stet-object-create-from-template-post", &[]).query("path", path).json(&options).ok();
     shows(&made, json!({ "workFolder": "/News/Sport", "issueDate": null }));
 }
+
+/// A creation that names no type leaves that of the object that it meets, and the status is one of that type's workflow: that of the type
+/// which a new object would have had decided, so that a template became a story that is ready, and could not be done.
+#[test]
+fn the_status_is_one_that_the_object_may_have_and_not_one_of_the_type_that_a_new_one_would_get() {
+    let desk = Desk::of("editor");
+    let of = |mode: &str, status: &str| json!({ "createMode": mode, "status": status });
+    let made = desk.create("form.xml", b"1", json!({ "type": "Template" })).ok();
+    for mode in ["REPLACE", "NEW_VERSION"] {
+        for (status, status_code, code) in
+            [("Story/Ready", 400, "InvalidStatus"), ("Nowhere/Ready", 404, "StatusNotFound")]
+        {
+            let refused = desk.create("form.xml", b"2", of(mode, status)).fails(status_code, code);
+            assert_eq!(refused["source"], status, "{refused}");
+        }
+        shows(&read(&desk, &id(&made)), json!({ "statusInfo": made["statusInfo"], "revision": made["revision"] }));
+        assert_eq!(bytes_of(&desk, &id(&made)), b"1");
+    }
+    for (mode, status) in [("REPLACE", "Default/Done"), ("NEW_VERSION", "Default/New")] {
+        let met = desk.create("form.xml", b"2", of(mode, status)).ok();
+        assert_eq!((&met["type"], &met["statusInfo"]["name"]), (&json!("Template"), &json!(status)));
+    }
+    // Who names the type gets the object of that type, and a status of its workflow.
+    let mut named = of("REPLACE", "Story/Ready");
+    named["type"] = json!("Template");
+    desk.create("form.xml", b"3", named.clone()).fails(400, "InvalidStatus");
+    named["type"] = json!("Story");
+    desk.create("form.xml", b"3", named).gives(&json!({ "type": "Story", "statusInfo": { "name": "Story/Ready" } }));
+    // A new one is what its name says, in whatever mode it is made.
+    for (at, mode) in ["EXCEPTION", "AUTO_RENAME", "REPLACE", "NEW_VERSION"].into_iter().enumerate() {
+        let name = format!("new{at}.xml");
+        desk.create(&name, b"1", of(mode, "Default/Done")).fails(400, "InvalidStatus");
+        desk.create(&name, b"1", of(mode, "Story/Ready")).gives(&json!({ "statusInfo": { "name": "Story/Ready" } }));
+    }
+}
