@@ -1,6 +1,7 @@
 //! Making a liveblog from a template, and its way to the recycle bin.
 
 use super::*;
+use crate::api::conf::{content_of as content_of_file, save};
 
 fn create<'c>(client: &'c Client, body: &Value) -> Call<'c> {
     client.call("liveblog-from-default-template-post", &[]).json(body)
@@ -271,4 +272,30 @@ fn a_liveblog_begins_moderated_as_its_template_is() {
     let plain = made(None, &json!({ "name": "plain" }));
     let met = made(Some(&by_body), &json!({ "name": "plain", "createMode": "REPLACE" }));
     assert_eq!((id(&met), &met["info"]["moderated"]), (id(&plain), &json!(false)));
+}
+
+/// One of another type than `LiveBlog`, made again without its type, keeps type and workflow.
+#[test]
+fn a_liveblog_made_again_without_its_type_has_a_status_of_its_own_workflow() {
+    let server = Server::start();
+    let (admin, editor, folder) = (server.user("admin"), server.user("editor"), own_folder());
+    let types = "/SysConfig/ObjectTypes/objecttypes.xml";
+    let ticker =
+        "<objectType name=\"Ticker\" family=\"liveblog\" workflow=\"Default\" label=\"Ticker\"/></objectTypes>";
+    save(&admin, types, 1, content_of_file(&admin, types).replace("</objectTypes>", ticker));
+    assert_eq!(admin.get("/v3/conf/cache/objecttypes/refresh/1").ok()["errors"], json!([]));
+    let made = create(&editor, &json!({ "name": "a", "folderPath": folder, "type": "Ticker" })).ok();
+    for (mode, status) in [("REPLACE", "Default/Done"), ("NEW_VERSION", "Default/New")] {
+        let again = |status: &str| {
+            let body = json!({ "name": "a", "folderPath": folder, "createMode": mode, "status": status });
+            create(&editor, &body).send()
+        };
+        again("LiveBlog/Closed").fails(400, "InvalidStatus");
+        let expected = json!({ "info": { "id": id(&made), "type": "Ticker", "statusInfo": { "name": status } } });
+        includes(&again(status).ok(), &expected);
+    }
+    // A new one is a `LiveBlog`.
+    let new = |status: &str| create(&editor, &json!({ "name": "b", "folderPath": folder, "status": status })).send();
+    new("Default/Done").fails(400, "InvalidStatus");
+    includes(&new("LiveBlog/Closed").ok(), &json!({ "info": { "statusInfo": { "name": "LiveBlog/Closed" } } }));
 }
