@@ -18,7 +18,7 @@ use futures_util::future::Either;
 use stet_actors::error::{Error, Result};
 use stet_actors::trace::Trace;
 
-use crate::limits::{Turn, Turns};
+use crate::limits::{Turn, Turns, has_changed};
 
 /// A loop that gives way to other calls, by the time that it has taken.
 #[derive(Debug)]
@@ -123,12 +123,17 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// A turn, when it has come.
+    /// A turn, when it has come. A call that has changed something needs none where it would get none: whatever it takes to tell of the
+    /// change, it is told.
     ///
     /// # Errors
     /// `Overloaded`: too much of the same user waits.
     pub async fn turn() -> Result<Aside> {
-        TURNS.turn().await.map(|turn| Aside { _turn: Some(turn) })
+        match TURNS.turn().await {
+            Ok(turn) => Ok(Aside { _turn: Some(turn) }),
+            Err(_) if has_changed() => Ok(Aside { _turn: None }),
+            Err(refused) => Err(refused),
+        }
     }
 
     /// Does work that can't stop halfway on another thread; it is carried to its end even if the caller goes away.
@@ -194,12 +199,6 @@ impl Place {
     /// As [`Aside::turn`].
     pub async fn for_bytes(bytes: u64) -> Result<Place> {
         if bytes < LARGE_TEXT as u64 { Ok(Place(None)) } else { Aside::turn().await.map(|aside| Place(Some(aside))) }
-    }
-
-    /// The place for so many bytes of a reply to what was done: here if too much of the same user waits, for it is to be told
-    /// whatever it takes.
-    pub async fn for_what_was_done(bytes: u64) -> Place {
-        Place::for_bytes(bytes).await.unwrap_or(Place(None))
     }
 
     /// Does work there that can't stop halfway.

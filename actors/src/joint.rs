@@ -46,6 +46,12 @@ pub trait Joint: Send + Sync + 'static {
         None
     }
 
+    /// Whether it was carried out, as its reply says. Some change nothing where they find what they were not made for, and are to be made
+    /// again.
+    fn was_made(_reply: &Self::Reply) -> bool {
+        true
+    }
+
     /// The containers that it surely changes.
     fn wants(&self) -> Vec<Loid>;
 

@@ -28,6 +28,10 @@ impl Joint for ChangeFields {
         Some(self.object)
     }
 
+    fn was_made(made: &bool) -> bool {
+        *made
+    }
+
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
     }

@@ -20,6 +20,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Listed, Ready};
+use crate::limits::set_changed;
 use crate::records::Display;
 use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
 
@@ -113,7 +114,9 @@ impl<'c, T> Bulk<'c, T> {
     where
         T: Serialize + Send + 'static,
     {
-        let (bytes, place) = (self.bytes, Place::for_what_was_done(self.bytes as u64).await);
+        // Whatever became of the last one, some may have been changed.
+        set_changed(true);
+        let (bytes, place) = (self.bytes, Place::for_bytes(self.bytes as u64).await?);
         let BulkParts { items, errors } = self.parts();
         let reply = BulkReply { items: items.into(), errors: errors.into() };
         place.work(move || Enveloped::of(&reply, bytes)).await?.map(Json::from)

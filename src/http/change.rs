@@ -4,7 +4,8 @@
 //! sessions that release locks, receipts) got a handle of its own when the server was put together.
 //!
 //! The reply to a change shows what the caller has left, not what others have made of it since: its ETag serves for the caller's next
-//! change. But it shows what the caller may read when it is made: what they could change a moment ago, or when they sent the same
+//! change. And whatever it takes to make it, it is made: from the change on the call is not refused for want of a turn ([`set_changed`]).
+//! But it shows what the caller may read when it is made: what they could change a moment ago, or when they sent the same
 //! call before, others may have moved out of their sight since. So replies about containers are made of a [`SeenView`], which nothing
 //! but this file makes.
 
@@ -29,6 +30,7 @@ use stet_actors::runtime::{Done, Jointly, LargeChanges, Left as LeftObject, Publ
 use super::call::Call;
 use super::large::Large;
 use crate::auth::Privilege;
+use crate::limits::set_changed;
 use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
 use crate::traces::Step;
@@ -126,6 +128,8 @@ impl Each<'_> {
     pub fn at(&mut self, place: usize) -> Result<OneOfMany<'_>> {
         self.call.look_again()?;
         self.call.still_in_use();
+        // It may still be refused, as one of its own would be.
+        set_changed(false);
         Ok(OneOfMany { call: self.call, place, left: &self.left })
     }
 }
@@ -169,7 +173,9 @@ impl<'c> OneOfMany<'c> {
         drop(traced);
         match outcome {
             Ok(Jointly { reply, left }) => {
-                if let Some(left) = left {
+                let was_made = J::was_made(&reply);
+                set_changed(was_made);
+                if let Some(left) = left.filter(|_| was_made) {
                     self.note_left(object, Expect::OneOf(HashSet::from([Tag::of(&left.object().record)])));
                 }
                 Ok(reply)
@@ -268,7 +274,10 @@ impl Call {
         drop(traced);
         match outcome {
             // The caller was let to it by its name in the path, and this is what they have left.
-            Ok(Done { reply, view }) => Ok(Left { reply, view: SeenView(view) }),
+            Ok(Done { reply, view }) => {
+                set_changed(true);
+                Ok(Left { reply, view: SeenView(view) })
+            }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
         }
     }
@@ -284,7 +293,10 @@ impl Call {
         let outcome = self.app.changes.repository.jointly(joint, request).await;
         drop(traced);
         match outcome {
-            Ok(done) => Ok(done),
+            Ok(done) => {
+                set_changed(J::was_made(&done.reply));
+                Ok(done)
+            }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
         }
     }
@@ -311,7 +323,9 @@ impl Call {
     /// # Errors
     /// See [`Messages::send`](crate::messages::Messages::send).
     pub async fn send(&self, mail: Mail) -> Result<Message> {
-        self.app.messages.send(mail, self.request()?).await
+        let sent = self.app.messages.send(mail, self.request()?).await?;
+        set_changed(true);
+        Ok(sent)
     }
 
     /// The span of a change in the request's trace, if there is one: until it is dropped, when the change is on disk or refused.

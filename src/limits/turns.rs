@@ -16,25 +16,45 @@ use tokio::sync::oneshot;
 
 use super::Holder;
 
+/// What is known of a request's task.
+#[derive(Default)]
+struct Task {
+    /// On whose behalf it works; nobody's until that is known.
+    behalf: Option<Holder>,
+    /// See [`has_changed`].
+    has_changed: bool,
+}
+
 tokio::task_local! {
-    /// On whose behalf a request's task works; nobody's until that is known.
-    static BEHALF: RefCell<Option<Holder>>;
+    static TASK: RefCell<Task>;
 }
 
 /// Runs a task that can say on whose behalf it works ([`on_behalf_of`]).
 pub async fn with_behalf<T>(task: impl Future<Output = T>) -> T {
-    BEHALF.scope(RefCell::new(None), task).await
+    TASK.scope(RefCell::default(), task).await
 }
 
 /// What this task does from here on is for that holder.
 pub fn on_behalf_of(holder: Holder) {
     // Outside a request it is nobody's.
-    let _ = BEHALF.try_with(|behalf| *behalf.borrow_mut() = Some(holder));
+    let _ = TASK.try_with(|task| task.borrow_mut().behalf = Some(holder));
 }
 
 /// On whose behalf this task works; nobody's if that is not known.
 pub(super) fn behalf() -> Option<Holder> {
-    BEHALF.try_with(|behalf| behalf.borrow().clone()).ok().flatten()
+    TASK.try_with(|task| task.borrow().behalf.clone()).ok().flatten()
+}
+
+/// This task has changed something, or goes on to what it has not changed yet: see [`has_changed`].
+pub fn set_changed(changed: bool) {
+    // Outside a request nobody is told.
+    let _ = TASK.try_with(|task| task.borrow_mut().has_changed = changed);
+}
+
+/// Whether this task has changed something and has yet to tell of it. Then it may not be refused any more: that nothing was changed would
+/// be untrue, and whoever believed it would make the change again.
+pub fn has_changed() -> bool {
+    TASK.try_with(|task| task.borrow().has_changed).unwrap_or(false)
 }
 
 /// See the module's head. A clone is the same.

@@ -23,6 +23,10 @@ impl Joint for Rewrite {
         Some(self.write.object)
     }
 
+    fn was_made(made: &bool) -> bool {
+        *made
+    }
+
     fn wants(&self) -> Vec<Loid> {
         self.write.wants()
     }

@@ -196,6 +196,10 @@ impl Joint for Create {
     type Reply = Created;
     const NAME: &'static str = "object.create";
 
+    fn was_made(created: &Created) -> bool {
+        created.outcome != Outcome::Postponed
+    }
+
     fn wants(&self) -> Vec<Loid> {
         let turn = self.object.imported.is_some().then_some(TURN);
         std::iter::once(self.folder).chain(turn).collect()

@@ -20,6 +20,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json, Reply};
 use crate::json::{Changed, Ready};
+use crate::limits::set_changed;
 use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render_version};
 
@@ -239,6 +240,8 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     beside: usize,
     reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
 ) -> Result<Preferred<T>> {
+    // Also where an earlier same call has made it.
+    set_changed(true);
     let whole = match left_of(call, object, left)? {
         Some(left) => {
             if let Some(minimal) = call.minimal(object, left.state())? {
@@ -246,7 +249,7 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
             }
             let (tag, record) = left.shown(call, display).await?;
             let bytes = record.text().len() + beside;
-            let place = Place::for_what_was_done(bytes as u64).await;
+            let place = Place::for_bytes(bytes as u64).await?;
             let make = move || {
                 let whole = Enveloped::of(&reply(Changed::Shown(record)), bytes)?;
                 let etag = whole.tag(tag);
@@ -258,4 +261,93 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
         None => Json::of(&reply(Changed::Gone(Removed { id: object.to_string() })))?,
     };
     Ok(whole.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::Arc;
+
+    use futures_util::FutureExt;
+    use serde_json::json;
+    use stet_actors::checkout::TakeLock;
+    use stet_actors::command::Who;
+    use stet_actors::lifecycle::NewObject;
+    use stet_actors::metadata::ChangeFields;
+    use stet_actors::runtime::Request;
+    use stet_xml::edit::{Edit, Path};
+
+    use super::amending::Fields;
+    use super::*;
+    use crate::auth::{Grant, Rights, User};
+    use crate::give_way::{Aside, LARGE_TEXT};
+    use crate::http::testing::House;
+    use crate::limits::{Holder, on_behalf_of, with_behalf};
+
+    /// As many large calls of this task's user as may wait, behind those that are under way.
+    fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Aside>>>>> {
+        let mut line: Vec<Pin<Box<dyn Future<Output = Result<Aside>>>>> = Vec::new();
+        loop {
+            let mut next = Box::pin(async {
+                let turn = Aside::turn().await?;
+                std::future::pending::<()>().await;
+                Ok(turn)
+            });
+            match next.as_mut().now_or_never() {
+                None => line.push(next),
+                Some(refused) => {
+                    assert_eq!(refused.err().map(|error| error.code), Some(Code::Overloaded));
+                    return line;
+                }
+            }
+        }
+    }
+
+    /// A user whose line was full had made their change and was told that nothing was changed. So they made it again, and each time there
+    /// was a version more.
+    #[actix_web::test]
+    async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
+        let house = House::new().await;
+        let ada = User::new("ada");
+        house.app.directory.by(Who::operator()).put_user(ada.clone()).await.expect("the store is well");
+        let begun = house.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
+        let grants = [Privilege::Read, Privilege::Write].map(|privilege| Grant { privilege, folder: None });
+        let mut call = house.call_of("objects-discard");
+        call.session = Some(begun.session);
+        call.rights = Arc::new(Rights::sum(&grants, |_| Ok::<_, Error>(None)).expect("grants add up"));
+        let text = format!("<a>{}</a>", "x".repeat(2 * LARGE_TEXT));
+        let object = NewObject { attributes: Some(text.as_str().into()), ..NewObject::document("a.xml", "Story") };
+        let story = house.create(object).await;
+        with_behalf(async {
+            on_behalf_of(Holder::User("ada".into()));
+            let line = full_line();
+            let display = Display::with_defaults(false);
+            let record = call.find(&story.into(), story.database).expect("it may be read");
+            let shown = async || record_of(&call.app, &record, &display).await.map(drop).map_err(|error| error.code);
+            assert_eq!(shown().await, Err(Code::Overloaded), "who only reads comes again");
+            let limits = call.app.attribute_limits();
+            let edit =
+                Edit::set(Path::parse("/a").expect("it is a path"), &json!("x"), &limits).expect("it is an edit");
+            let fields = Fields { attributes: vec![edit], system: Vec::new(), limits };
+            let amending = Attempts::to(Arc::new(fields)).next();
+            let made = call.change_all(ChangeFields { object: story, amending }).await.expect("it may be changed");
+            assert!(!made.reply, "it takes long");
+            assert_eq!(shown().await, Err(Code::Overloaded), "nothing has been changed yet");
+            let lock = || TakeLock { object: story, lasts_s: 60 };
+            let first = call.change_all(lock()).await.expect("it may be changed");
+            let told = async |left: Option<&Left>| {
+                let told = Box::pin(reply_after(&call, story, left, &display, 0, |record| record)).await;
+                told.map(drop)
+            };
+            assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it is");
+            // Others have changed it since.
+            let by_ada = Request::by(call.who().expect("it has a caller"));
+            house.repository.joint(lock(), by_ada).await.expect("the lock is theirs");
+            let again = call.find(&story.into(), story.database).expect("it may be read");
+            assert_ne!(again.revision, record.revision);
+            assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it was left");
+            drop(line);
+        })
+        .await;
+    }
 }

@@ -24,6 +24,7 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
+use crate::limits::set_changed;
 use crate::records::{Cached, Display, ObjectRecord};
 
 pub mod routes;
@@ -253,6 +254,8 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
         let outcome = outcome.await.map_err(|error| Box::new(BulkError::of(&app, &text, error)));
         outcomes.push((text, outcome));
     }
+    // Whatever became of the last one, others may have been checked out.
+    set_changed(check_out);
     let documents = Documents { outcomes, next: 0, open: None, opened: false, display };
     let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
