@@ -288,9 +288,10 @@ impl Create {
             return Err(taken(context));
         }
         let object = turns.any(existing)?;
-        if object.record.family != self.object.parts.family() {
+        if !self.object.may_be_written_over(object.record.family) {
             return Err(taken(context));
         }
+        let family = object.record.family;
         context.expects(&object.record);
         if mode == CreateMode::Existing {
             return Ok(Created { loid: existing, outcome: Outcome::Existing });
@@ -316,13 +317,23 @@ impl Create {
         if let Some(content) = self.object.content_over(mode) {
             spread(existing, content, mode != CreateMode::Replace, turns, context)?;
         }
-        self.object.parts.write_over(existing, mode, turns, context)?;
+        if family == self.object.parts.family() {
+            self.object.parts.write_over(existing, mode, turns, context)?;
+        }
         context.is_about(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })
     }
 }
 
 impl NewObject {
+    /// Whether it may be written over an object of that family: its own. Where the type was left open, what there is of these families
+    /// beside record and content stays as it is.
+    fn may_be_written_over(&self, family: FamilyKind) -> bool {
+        let plain = |family| matches!(family, FamilyKind::Document | FamilyKind::Bundle | FamilyKind::WebContainer);
+        let own = self.parts.family();
+        family == own || self.inferred.is_some() && plain(family) && plain(own)
+    }
+
     /// Refuses texts of a record that are longer than what they stand for: each list shows them.
     fn check(&self, context: &Context<'_>) -> Result<()> {
         for path in self.work_folder.iter().chain(&self.begins_with.work_folder) {

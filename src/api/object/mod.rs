@@ -267,6 +267,7 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
 mod tests {
     use std::pin::Pin;
     use std::sync::Arc;
+    use stet_actors::error::Code;
 
     use futures_util::FutureExt;
     use serde_json::json;

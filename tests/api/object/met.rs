@@ -204,3 +204,23 @@ fn the_status_is_one_that_the_object_may_have_and_not_one_of_the_type_that_a_new
         desk.create(&name, b"1", of(mode, "Story/Ready")).gives(&json!({ "statusInfo": { "name": "Story/Ready" } }));
     }
 }
+
+/// A bundle that was saved again without its type was told that its name is taken.
+#[test]
+fn what_is_no_document_is_saved_again_without_its_type() {
+    let desk = Desk::of("editor");
+    for kind in ["CompoundStory", "WebContainer"] {
+        let name = format!("{kind}.xml");
+        let made = desk.create(&name, b"<story/>", json!({ "type": kind })).ok();
+        for (mode, version) in [("REPLACE", 1), ("NEW_VERSION", 2)] {
+            let met = desk.create(&name, mode.as_bytes(), json!({ "createMode": mode })).ok();
+            assert_eq!((&met["id"], &met["type"], &met["version"]), (&made["id"], &made["type"], &json!(version)));
+            assert_eq!(desk.call("stet-object-content-get", &[&id(&made)]).send().body, mode.as_bytes());
+        }
+        let other = json!({ "createMode": "REPLACE", "type": "Story" });
+        desk.create(&name, b"x", other).fails(409, "DuplicatedName");
+    }
+    // Others are not made of a content.
+    desk.call("folder-post", &[]).json(&json!({ "path": format!("{}/sub", desk.folder) })).ok();
+    desk.create("sub", b"x", json!({ "createMode": "REPLACE", "type": "" })).fails(409, "DuplicatedName");
+}
