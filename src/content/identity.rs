@@ -16,7 +16,7 @@ use stet_actors::error::Result;
 use stet_actors::repository::Repository;
 use stet_actors::store::{Change, Look, Range, StoreError, Table, View};
 
-use super::{ContentStore, FOLDER, sync_folder};
+use super::{ContentStore, sync_folder};
 
 /// The file's name in the folder of contents.
 pub(super) const FILE: &str = "identity";
@@ -46,7 +46,7 @@ impl Identity {
     fn in_folder(data: &Path) -> io::Result<Option<Identity>> {
         // So much longer than one that what is longer is none.
         let mut text = Vec::new();
-        match File::open(data.join(FOLDER).join(FILE)) {
+        match File::open(super::folder_in(data).join(FILE)) {
             Ok(file) => file.take(64).read_to_end(&mut text)?,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(error),
@@ -63,7 +63,7 @@ pub(crate) type Foreign = String;
 /// # Errors
 /// They are missing, or another directory's.
 pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), Foreign> {
-    let folder = data.join(FOLDER);
+    let folder = super::folder_in(data);
     let shown = folder.display();
     let advice = "mount the disk that they are on, or restore a backup of the whole directory, contents included";
     let Some(wanted) = Identity::read(mark) else {
@@ -114,13 +114,13 @@ pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, 
             }
             break;
         };
-        if super::file_in(&data.join(FOLDER), &hash).try_exists().unwrap_or(true) {
+        if super::file_in(&super::folder_in(data), &hash).try_exists().unwrap_or(true) {
             return Ok(Found::Unknown);
         }
         // All other entries of that file are passed over.
         range = range.after(&[&hash[..], &[0xff; 64]].concat());
     }
-    let folder = data.join(FOLDER);
+    let folder = super::folder_in(data);
     Err(format!(
         "of the contents that rows speak of none is in {}: mount the disk that they are on, or restore a backup of the whole directory, \
          contents included. To go on without them, write 32 hexadecimal digits into {}",
@@ -186,7 +186,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::content::{UploadBounds, file_in};
+    use crate::content::{UploadBounds, file_in, folder_in};
 
     struct Ground {
         data: TempDir,
@@ -222,7 +222,7 @@ mod tests {
         }
 
         fn file(&self) -> std::path::PathBuf {
-            self.data.path().join(FOLDER).join(FILE)
+            folder_in(self.data.path()).join(FILE)
         }
 
         fn why(&self) -> String {
@@ -246,9 +246,9 @@ mod tests {
             fs::write(ground.file(), foreign).unwrap();
             assert!(ground.why().contains("are another data directory's"), "{}", ground.why());
         }
-        fs::remove_dir_all(ground.data.path().join(FOLDER)).unwrap();
+        fs::remove_dir_all(folder_in(ground.data.path())).unwrap();
         assert!(ground.why().contains("has no file identity"));
-        fs::create_dir(ground.data.path().join(FOLDER)).unwrap();
+        fs::create_dir(folder_in(ground.data.path())).unwrap();
         fs::write(ground.file(), text).unwrap();
         assert!(matches!(ground.look(), Ok(Found::Known)));
     }

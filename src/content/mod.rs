@@ -59,19 +59,31 @@ fn folder_name(byte: u16) -> String {
     format!("{byte:02x}")
 }
 
+/// Where the contents of the data directory `data` lie: another disk may be mounted there.
+pub(crate) fn folder_in(data: &Path) -> PathBuf {
+    data.join(FOLDER)
+}
+
+/// What a server must be able to write in for contents to come about, relative to the data directory: the folder they lie in, the one
+/// where they are written, and those they get to. Not all need be there.
+pub(crate) fn folders() -> impl Iterator<Item = PathBuf> {
+    let below = [UNFINISHED.to_owned()].into_iter().chain((0..FOLDERS).map(folder_name));
+    [PathBuf::from(FOLDER)].into_iter().chain(below.map(|name| Path::new(FOLDER).join(name)))
+}
+
 /// Whether files of contents lie in the data directory `data`, or did. A folder made for them beforehand, as where another disk is
 /// mounted, has none.
 ///
 /// # Errors
 /// It can't be looked into.
 pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
-    let finished = (0..FOLDERS).map(|number| data.join(FOLDER).join(folder_name(number)));
+    let finished = (0..FOLDERS).map(|number| folder_in(data).join(folder_name(number)));
     for folder in finished {
         if folder.try_exists()? {
             return Ok(true);
         }
     }
-    data.join(FOLDER).join(identity::FILE).try_exists()
+    folder_in(data).join(identity::FILE).try_exists()
 }
 
 /// Removes all contents from the data directory `data`; the folder they lie in stays, and so does what is no content.
@@ -79,7 +91,7 @@ pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
 /// # Errors
 /// One can't be removed.
 pub(crate) fn remove_all_in(data: &Path) -> io::Result<()> {
-    let root = data.join(FOLDER);
+    let root = folder_in(data);
     for folder in (0..FOLDERS).map(folder_name).chain([UNFINISHED.to_owned()]) {
         match fs::remove_dir_all(root.join(folder)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -140,7 +152,7 @@ impl ContentStore {
     /// # Errors
     /// The folders can't be made or read.
     pub fn open(data: &Path, small_body_bytes: usize, bounds: UploadBounds) -> io::Result<ContentStore> {
-        let root = data.join(FOLDER);
+        let root = folder_in(data);
         let unfinished = root.join(UNFINISHED);
         fs::create_dir_all(&unfinished)?;
         sync_folder(data)?;

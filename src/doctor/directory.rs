@@ -1,27 +1,22 @@
-//! The data directory and the disk that it lies on.
+//! The data directory.
 
-use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Write};
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, StatVfs, StatVfsMountFlags};
+use rustix::fs::{Access, AtFlags, CWD};
 use stet_actors::store::Table;
 use stet_store::{OpenError, RedbStore, StoreFile};
 
+use super::disk::{self, Holds};
 use super::{Finding, bytes};
 use crate::admin::socket;
 use crate::config::Config;
 use crate::content;
 use crate::server::{is_unfilled, options_at_rest, survived};
-
-/// How long a sync may take before it is told; on an SSD it takes some milliseconds.
-const SLOW_SYNC: Duration = Duration::from_millis(100);
-
-/// How often a sync is tried; the middle one counts.
-const SYNCS: usize = 5;
 
 /// A server that has a data directory open.
 pub(super) struct Running {
@@ -76,9 +71,12 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     };
     let mut findings = vec![directory(data, running)];
     findings.extend(permissions(data, &found));
-    findings.extend(disk(config, data));
-    findings.extend(file_system(data));
-    findings.push(sync(data));
+    let folder = content::folder_in(data);
+    // What can't be looked at is told of the permissions.
+    let is_elsewhere = std::fs::metadata(&folder).is_ok_and(|contents| contents.dev() != found.dev());
+    let disks: &[(&Path, Holds)] =
+        if is_elsewhere { &[(data, Holds::Tables), (&folder, Holds::Contents)] } else { &[(data, Holds::All)] };
+    findings.extend(disks.iter().flat_map(|&(at, holds)| disk::look(config, at, holds)));
     findings.extend(journal(config, data, running));
     findings.extend(contents(config, data, running));
     findings
@@ -111,8 +109,7 @@ fn not_yet(config: &Config) -> Vec<Finding> {
             )
         }
     });
-    findings.extend(disk(config, above));
-    findings.extend(file_system(above));
+    findings.extend(disk::look_above(config, above, Holds::All));
     findings
 }
 
@@ -176,10 +173,24 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
         ));
         return findings;
     }
+    for folder in content::folders().map(|folder| data.join(folder)) {
+        match may(&folder, wanted) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let shown = folder.display();
+                let found = format!("user {} may not read, write and enter {shown}: {error}", me.as_raw());
+                let advice = "let the owner of the directory own and write what lies in it; until then uploads fail";
+                findings.push(Finding::fail("permissions", found, advice));
+                break;
+            }
+            _ => {}
+        }
+    }
     let others = others_files(data, owner);
     if let Some(first) = others.first() {
-        let found =
-            format!("{} of the entries of {shown} are not of user {owner}, who owns it, such as {first}", others.len());
+        let found = format!(
+            "{} of the files and folders in {shown} are not of user {owner}, who owns it, such as {first}",
+            others.len()
+        );
         let advice = format!("chown -R {owner} {shown}: a server of that user can't open them");
         findings.push(Finding::fail("permissions", found, advice));
     }
@@ -195,12 +206,15 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
     findings
 }
 
-/// Entries of the directory that another user owns.
-fn others_files(data: &Path, owner: u32) -> Vec<String> {
-    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
-    let others = entries
-        .filter(|entry| entry.metadata().is_ok_and(|found| found.uid() != owner && !found.file_type().is_socket()));
-    others.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+/// Entries of the directory, and the folders of contents, that another user owns. No files of contents: there may be millions.
+fn others_files(data: &Path, owner: u32) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(data).into_iter().flatten().flatten().map(|entry| PathBuf::from(entry.file_name()));
+    let is_others = |entry: &PathBuf| {
+        let found = std::fs::symlink_metadata(data.join(entry));
+        found.is_ok_and(|found| found.uid() != owner && !found.file_type().is_socket())
+    };
+    // The folder of contents is an entry, too.
+    entries.chain(content::folders()).filter(is_others).map(|entry| entry.to_string_lossy().into_owned()).collect()
 }
 
 /// Who beside its owner may read a file; `None` for nobody.
@@ -222,146 +236,6 @@ fn readers_of(found: &Metadata) -> Option<&'static str> {
 /// Whether this process may, as it is now.
 fn may(path: &Path, access: Access) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)?)
-}
-
-/// What is free on the disk.
-fn disk(config: &Config, at: &Path) -> Vec<Finding> {
-    match rustix::fs::statvfs(at) {
-        Ok(disk) => judge_disk(config.content.reserve_bytes, &disk),
-        Err(error) => vec![Finding::warn("disk", format!("what is free can't be told: {error}"), "see `df`")],
-    }
-}
-
-fn judge_disk(reserve: u64, disk: &StatVfs) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        findings.push(Finding::fail("disk", "it is mounted for reading alone", "mount it for writing"));
-    }
-    // Some systems count no names at all.
-    if disk.f_files > 0 && disk.f_favail < 1000 {
-        let found = format!("{} more files can be made on it", disk.f_favail);
-        findings.push(Finding::fail("disk", found, "make room for names (`df -i`), or take a file system with more"));
-    }
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let (free_told, reserve_told) = (bytes(free), bytes(reserve));
-    let room = "make room, or move the directory to a larger disk";
-    findings.push(if free == 0 {
-        Finding::fail("disk", "nothing is free: changes are refused (StorageFull)", room)
-    } else if free < reserve {
-        let found = format!("{free_told} are free, less than `content.reserve_bytes` ({reserve_told}): uploads are refused (StorageFull)");
-        Finding::fail("disk", found, room)
-    } else if free < reserve.saturating_mul(4) {
-        let found = format!("{free_told} are free, of which uploads leave `content.reserve_bytes` ({reserve_told})");
-        Finding::warn("disk", found, room)
-    } else {
-        Finding::ok("disk", format!("{free_told} are free, of which uploads leave {reserve_told}"))
-    });
-    findings
-}
-
-/// What kind of file system it is, where that matters.
-#[cfg(target_os = "linux")]
-fn file_system(at: &Path) -> Option<Finding> {
-    let kind = rustix::fs::statfs(at).ok()?.f_type;
-    // Magic numbers have 32 bits, whatever they are kept in.
-    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
-    let kind = kind as u32;
-    Some(judge_file_system(kind))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn file_system(_: &Path) -> Option<Finding> {
-    None
-}
-
-/// The numbers are those of Linux: `linux/magic.h`, and statfs(2) for those of file systems outside it.
-#[cfg(target_os = "linux")]
-fn judge_file_system(kind: u32) -> Finding {
-    let network = |name: &str| {
-        let found =
-            format!("{name}: what is synced may not be on a disk, and a lock may not hold against another machine");
-        Finding::warn(
-            "file system",
-            found,
-            "take a disk of this machine, or be sure of the server's syncs, and start stet on one machine only",
-        )
-    };
-    match kind {
-        0x6969 => network("it is on NFS"),
-        0xff53_4d42 | 0xfe53_4d42 | 0x517b => network("it is on SMB"),
-        0x0102_1997 => network("it is on 9P, a folder of a host"),
-        0x6573_5546 => network("it is on FUSE, a program's file system"),
-        0x00c3_6400 => network("it is on Ceph"),
-        0x794c_7630 => {
-            let found = "it is on overlay, the file system of a container: everything goes with the container";
-            Finding::warn("file system", found, "mount a volume, and name a directory on it")
-        }
-        0x0102_1994 | 0x8584_58f6 => {
-            let found = "it is in memory (tmpfs): everything goes with the machine's next start";
-            Finding::warn("file system", found, "name a directory on a disk")
-        }
-        0xef53 => Finding::ok("file system", "it is on ext4 or one of its kind"),
-        0x5846_5342 => Finding::ok("file system", "it is on XFS"),
-        0x9123_683e => Finding::ok("file system", "it is on btrfs"),
-        0x2fc1_2fc1 => Finding::ok("file system", "it is on ZFS"),
-        other => Finding::ok("file system", format!("it is of a kind that nothing is known of (0x{other:08x})")),
-    }
-}
-
-/// Whether what is written gets to the disk, and how long that takes. The file that is written has no name, and is gone with its last
-/// byte; where there are no such files, the directory alone is synced.
-fn sync(data: &Path) -> Finding {
-    match tried(data) {
-        Err(error) => {
-            Finding::fail("sync", format!("the disk can't be written to: {error}"), "see `dmesg`, and what is free")
-        }
-        Ok(took) if took > SLOW_SYNC => {
-            let found = format!("a sync takes {} ms, and each change waits for one", took.as_millis());
-            Finding::warn("sync", found, "take a faster disk, or see what else writes to it")
-        }
-        Ok(took) => Finding::ok(
-            "sync",
-            format!("the disk can be written to, and a sync takes {:.1} ms", took.as_secs_f64() * 1000.0),
-        ),
-    }
-}
-
-/// A file in the directory that has no name and goes when it is closed; `None` where the file system or the system has none such.
-#[cfg(target_os = "linux")]
-fn nameless(data: &Path) -> io::Result<Option<File>> {
-    use rustix::fs::OFlags;
-    use rustix::io::Errno;
-
-    match rustix::fs::open(data, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, 0o600.into()) {
-        Ok(file) => Ok(Some(File::from(file))),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn nameless(_: &Path) -> io::Result<Option<File>> {
-    Ok(None)
-}
-
-/// How long a sync of one block takes.
-fn tried(data: &Path) -> io::Result<Duration> {
-    let mut file = nameless(data)?;
-    let folder = File::open(data)?;
-    let mut times = Vec::new();
-    for _ in 0..SYNCS {
-        let begun = Instant::now();
-        match &mut file {
-            Some(file) => {
-                file.write_all(&[0; 4096])?;
-                file.sync_data()?;
-            }
-            None => folder.sync_all()?,
-        }
-        times.push(begun.elapsed());
-    }
-    times.sort_unstable();
-    Ok(times[SYNCS / 2])
 }
 
 /// The journal and what it adds to the tables. Nothing is changed: it is read as `stet recover` does.
@@ -418,39 +292,4 @@ fn contents(config: &Config, data: &Path, running: Option<&Running>) -> Option<F
         Ok(()) => Finding::ok("contents", "they are those of this directory"),
         Err(foreign) => Finding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Level;
-    use super::*;
-
-    #[test]
-    fn what_is_free_is_held_against_what_uploads_leave() {
-        let here = rustix::fs::statvfs(".").unwrap();
-        let disk =
-            |free: u64| StatVfs { f_bavail: free, f_frsize: 1, f_files: 0, f_flag: StatVfsMountFlags::empty(), ..here };
-        for (free, level) in
-            [(0, Level::Fail), (99, Level::Fail), (100, Level::Warn), (399, Level::Warn), (400, Level::Ok)]
-        {
-            let findings = judge_disk(100, &disk(free));
-            assert_eq!((findings.len(), findings[0].level), (1, level), "{free}");
-        }
-        let full = StatVfs { f_files: 1 << 20, f_favail: 3, ..disk(1 << 40) };
-        assert_eq!(judge_disk(100, &full)[0].level, Level::Fail);
-        let locked = StatVfs { f_flag: StatVfsMountFlags::RDONLY, ..disk(1 << 40) };
-        assert_eq!(judge_disk(100, &locked)[0].level, Level::Fail);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn file_systems_that_lose_what_is_synced_are_warned_of() {
-        for (kind, word) in [(0x6969, "NFS"), (0x794c_7630, "overlay"), (0x0102_1994, "memory"), (0xff53_4d42, "SMB")] {
-            let finding = judge_file_system(kind);
-            assert!(finding.level == Level::Warn && finding.found.contains(word), "{finding:?}");
-        }
-        for kind in [0xef53, 0x5846_5342, 0x9123_683e, 0x2fc1_2fc1, 0x1234] {
-            assert_eq!(judge_file_system(kind).level, Level::Ok, "{kind:x}");
-        }
-    }
 }

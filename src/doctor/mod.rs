@@ -3,6 +3,7 @@
 
 mod configuration;
 mod directory;
+mod disk;
 mod edge;
 mod machine;
 
@@ -39,7 +40,7 @@ impl Level {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     level: Level,
-    /// What was looked at, in one word.
+    /// What was looked at, in a word or a few.
     check: &'static str,
     /// What is so: a clause without its full stop.
     found: String,

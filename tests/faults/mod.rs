@@ -10,7 +10,7 @@ mod followers;
 mod full;
 mod house;
 mod model;
-mod mounted;
+pub mod mounted;
 mod panic;
 mod stall;
 

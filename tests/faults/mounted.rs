@@ -36,7 +36,7 @@ impl Mounted {
     }
 
     /// The same file system at a second place too.
-    fn also_at(&self, place: &Path) -> Also {
+    pub fn also_at(&self, place: &Path) -> Also {
         let bound = Command::new("mount").arg("--bind").arg(self.path()).arg(place).status();
         assert!(bound.is_ok_and(|status| status.success()), "a file system that could be mounted can be mounted twice");
         Also(place.to_owned())
@@ -69,7 +69,7 @@ impl Mounted {
         }
     }
 
-    fn make_room(&self) {
+    pub fn make_room(&self) {
         std::fs::remove_file(self.ballast()).expect("the file can be removed");
     }
 }
@@ -82,11 +82,11 @@ impl Drop for Mounted {
 }
 
 /// A second place of a file system.
-struct Also(PathBuf);
+pub struct Also(PathBuf);
 
 impl Also {
     /// Says whether what lies there may be changed through this place.
-    fn writable(&self, writable: bool) {
+    pub fn writable(&self, writable: bool) {
         let options = format!("remount,bind,{}", if writable { "rw" } else { "ro" });
         let done = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
         assert!(done.is_ok_and(|status| status.success()), "what could be mounted can be mounted otherwise");

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use super::*;
+use crate::faults::mounted::Mounted;
 
 /// The command, with bounds that every machine has room for, and an address that is free.
 fn command(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
@@ -229,6 +230,80 @@ fn what_is_wrong_with_a_directory_is_told_with_what_to_do() {
     std::fs::write(at("state.redb"), [7; 8192]).expect("it can be written");
     assert_eq!(lines(&doctor(data.path(), &[]), "journal").len(), 1);
     says(&doctor(data.path(), &[]), 4, "fail", "journal", &["state.redb"]);
+}
+
+/// Folders of contents that a server can't write in, such as those that a copy made as root has left, kept uploads alone from working,
+/// and nothing told it.
+#[test]
+fn folders_of_contents_of_another_user_are_told() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let data = used_directory();
+    let owned = |owner: u32, below: &[&str]| {
+        for name in below {
+            std::os::unix::fs::chown(data.path().join(name), Some(owner), Some(owner)).expect("root may do so");
+        }
+    };
+    std::fs::set_permissions(data.path(), std::fs::Permissions::from_mode(0o700)).expect("it can be set");
+    std::fs::create_dir_all(data.path().join("content/ab")).expect("it can be made");
+    let all = state(data.path());
+    for name in all.keys().filter(|name| *name != ".") {
+        owned(65_534, &[name]);
+    }
+    owned(65_534, &["."]);
+    let as_owner = || {
+        let mut command = command(&["--data", path(data.path())], &[]);
+        command.uid(65_534).gid(65_534);
+        run(command)
+    };
+    says(&as_owner(), 0, "ok", "permissions", &["user 65534 owns"]);
+    for folder in ["content/tmp", "content/ab", "content"] {
+        owned(0, &[folder]);
+        let told = doctor(data.path(), &[]);
+        says(&told, 4, "fail", "permissions", &["1 of the files and folders", folder, "chown -R 65534"]);
+        let told = as_owner();
+        says(&told, 4, "fail", "permissions", &["user 65534 may not read, write and enter", folder]);
+        owned(65_534, &[folder]);
+    }
+    says(&as_owner(), 0, "ok", "permissions", &["user 65534 owns"]);
+}
+
+#[test]
+fn the_disk_of_the_contents_is_told_of_where_they_have_one() {
+    let Some(mounted) = Mounted::of(8) else { return };
+    let data = used_directory();
+    assert!(!doctor(data.path(), &[]).out.contains("(contents)"), "there is one disk");
+    let contents = data.path().join("content");
+    let identity = std::fs::read(contents.join("identity")).expect("it can be read");
+    let also = mounted.also_at(&contents);
+    std::fs::write(contents.join("identity"), identity).expect("it can be written");
+    let well = doctor(data.path(), &[]);
+    says(&well, 0, "ok", "disk (contents)", &["are free, of which uploads leave"]);
+    says(&well, 0, "warn", "file system (contents)", &["in memory"]);
+    says(&well, 0, "ok", "sync (contents)", &["a sync takes"]);
+    says(&well, 0, "ok", "contents", &["they are those of this directory"]);
+    let reserve = [("STET_CONTENT__RESERVE_BYTES", "100000000")];
+    says(&doctor(data.path(), &reserve), 4, "fail", "disk (contents)", &["less than `content.reserve_bytes`"]);
+    mounted.fill();
+    let full = doctor(data.path(), &[]);
+    says(&full, 4, "fail", "disk (contents)", &["nothing is free: uploads are refused"]);
+    says(&full, 4, "fail", "sync (contents)", &["can't be written to"]);
+    assert!(
+        !lines(&full, "disk").iter().any(|line| line.contains("changes are refused (StorageFull)")),
+        "{}",
+        full.out
+    );
+    mounted.make_room();
+    also.writable(false);
+    let read_only = doctor(data.path(), &[]);
+    for check in ["disk (contents)", "sync (contents)", "permissions"] {
+        assert!(lines(&read_only, check).iter().any(|line| line.starts_with("fail")), "{check}: {}", read_only.out);
+    }
+    // The server may write, and it is not mounted for it.
+    says(&read_only, 4, "fail", "permissions", &[path(&contents), "Read-only file system"]);
+    also.writable(true);
+    says(&doctor(data.path(), &[]), 0, "ok", "disk (contents)", &["are free"]);
 }
 
 #[test]

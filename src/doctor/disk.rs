@@ -1,0 +1,256 @@
+//! The disk that the data directory lies on, and that of the contents where they have one of their own: what is free, what file system
+//! it is, whether it can be written to.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{StatVfs, StatVfsMountFlags};
+
+use super::{Finding, bytes};
+use crate::config::Config;
+
+/// How long a sync may take before it is told; on an SSD it takes some milliseconds.
+const SLOW_SYNC: Duration = Duration::from_millis(100);
+
+/// How often a sync is tried; the middle one counts.
+const SYNCS: usize = 5;
+
+/// What findings about a disk are called: the directory's own, and that of the contents where they have another.
+const DISK: (&str, &str) = ("disk", "disk (contents)");
+const FILE_SYSTEM: (&str, &str) = ("file system", "file system (contents)");
+const SYNC: (&str, &str) = ("sync", "sync (contents)");
+
+/// What a disk holds of a data directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// All of it.
+    All,
+    /// All but the contents, which have a disk of their own.
+    Tables,
+    /// The contents alone.
+    Contents,
+}
+
+impl Holds {
+    /// What findings about the disk are called, of the two names for the directory's own and for the contents'.
+    const fn name(self, (own, of_contents): (&'static str, &'static str)) -> &'static str {
+        match self {
+            Holds::All | Holds::Tables => own,
+            Holds::Contents => of_contents,
+        }
+    }
+}
+
+/// Whatever can be told of the disk of a folder that is there.
+pub(super) fn look(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
+    let mut findings = look_above(config, at, holds);
+    findings.push(sync(at, holds));
+    findings
+}
+
+/// What can be told of it without writing to the folder: it may be one above what is still to be made.
+pub(super) fn look_above(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
+    let mut findings = disk(config, at, holds);
+    findings.extend(file_system(at, holds));
+    findings
+}
+
+/// What is free on the disk.
+fn disk(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
+    match rustix::fs::statvfs(at) {
+        Ok(disk) => judge_disk(config.content.reserve_bytes, &disk, holds),
+        Err(error) => vec![Finding::warn(holds.name(DISK), format!("what is free can't be told: {error}"), "see `df`")],
+    }
+}
+
+fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
+    let check = holds.name(DISK);
+    let mut findings = Vec::new();
+    if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        findings.push(Finding::fail(check, "it is mounted for reading alone", "mount it for writing"));
+    }
+    // Some systems count no names at all.
+    if disk.f_files > 0 && disk.f_favail < 1000 {
+        let found = format!("{} more files can be made on it", disk.f_favail);
+        findings.push(Finding::fail(check, found, "make room for names (`df -i`), or take a file system with more"));
+    }
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let (free_told, reserve_told) = (bytes(free), bytes(reserve));
+    let room = "make room, or move it to a larger disk";
+    let refused = if holds == Holds::Contents { "uploads" } else { "changes" };
+    findings.push(if free == 0 {
+        Finding::fail(check, format!("nothing is free: {refused} are refused (StorageFull)"), room)
+    } else if holds == Holds::Tables {
+        // What uploads leave is left on the contents' disk.
+        let found = format!("{free_told} are free; changes are refused when nothing is (StorageFull)");
+        if free < reserve { Finding::warn(check, found, room) } else { Finding::ok(check, found) }
+    } else if free < reserve {
+        let found = format!("{free_told} are free, less than `content.reserve_bytes` ({reserve_told}): uploads are refused (StorageFull)");
+        Finding::fail(check, found, room)
+    } else if free < reserve.saturating_mul(4) {
+        let found = format!("{free_told} are free, of which uploads leave `content.reserve_bytes` ({reserve_told})");
+        Finding::warn(check, found, room)
+    } else {
+        Finding::ok(check, format!("{free_told} are free, of which uploads leave {reserve_told}"))
+    });
+    findings
+}
+
+/// What kind of file system it is, where that matters.
+#[cfg(target_os = "linux")]
+fn file_system(at: &Path, holds: Holds) -> Option<Finding> {
+    let kind = rustix::fs::statfs(at).ok()?.f_type;
+    // Magic numbers have 32 bits, whatever they are kept in.
+    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
+    let kind = kind as u32;
+    Some(judge_file_system(kind, holds))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn file_system(_: &Path, _: Holds) -> Option<Finding> {
+    None
+}
+
+/// The numbers are those of Linux: `linux/magic.h`, and statfs(2) for those of file systems outside it.
+#[cfg(target_os = "linux")]
+fn judge_file_system(kind: u32, holds: Holds) -> Finding {
+    let check = holds.name(FILE_SYSTEM);
+    let network = |name: &str| {
+        let found =
+            format!("{name}: what is synced may not be on a disk, and a lock may not hold against another machine");
+        Finding::warn(
+            check,
+            found,
+            "take a disk of this machine, or be sure of the server's syncs, and start stet on one machine only",
+        )
+    };
+    match kind {
+        0x6969 => network("it is on NFS"),
+        0xff53_4d42 | 0xfe53_4d42 | 0x517b => network("it is on SMB"),
+        0x0102_1997 => network("it is on 9P, a folder of a host"),
+        0x6573_5546 => network("it is on FUSE, a program's file system"),
+        0x00c3_6400 => network("it is on Ceph"),
+        0x794c_7630 => {
+            let found = "it is on overlay, the file system of a container: everything goes with the container";
+            Finding::warn(check, found, "mount a volume, and name a directory on it")
+        }
+        0x0102_1994 | 0x8584_58f6 => {
+            let found = "it is in memory (tmpfs): everything goes with the machine's next start";
+            Finding::warn(check, found, "name a directory on a disk")
+        }
+        0xef53 => Finding::ok(check, "it is on ext4 or one of its kind"),
+        0x5846_5342 => Finding::ok(check, "it is on XFS"),
+        0x9123_683e => Finding::ok(check, "it is on btrfs"),
+        0x2fc1_2fc1 => Finding::ok(check, "it is on ZFS"),
+        other => Finding::ok(check, format!("it is of a kind that nothing is known of (0x{other:08x})")),
+    }
+}
+
+/// Whether what is written gets to the disk, and how long that takes. The file that is written has no name, and is gone with its last
+/// byte; where there are no such files, the directory alone is synced.
+fn sync(at: &Path, holds: Holds) -> Finding {
+    let check = holds.name(SYNC);
+    match tried(at) {
+        Err(error) => {
+            Finding::fail(check, format!("the disk can't be written to: {error}"), "see `dmesg`, and what is free")
+        }
+        Ok(took) if took > SLOW_SYNC => {
+            let of = if holds == Holds::Contents { "upload" } else { "change" };
+            let found = format!("a sync takes {} ms, and each {of} waits for one", took.as_millis());
+            Finding::warn(check, found, "take a faster disk, or see what else writes to it")
+        }
+        Ok(took) => Finding::ok(
+            check,
+            format!("the disk can be written to, and a sync takes {:.1} ms", took.as_secs_f64() * 1000.0),
+        ),
+    }
+}
+
+/// A file in the directory that has no name and goes when it is closed; `None` where the file system or the system has none such.
+#[cfg(target_os = "linux")]
+fn nameless(data: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::OFlags;
+    use rustix::io::Errno;
+
+    match rustix::fs::open(data, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, 0o600.into()) {
+        Ok(file) => Ok(Some(File::from(file))),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+/// How long a sync of one block takes.
+fn tried(data: &Path) -> io::Result<Duration> {
+    let mut file = nameless(data)?;
+    let folder = File::open(data)?;
+    let mut times = Vec::new();
+    for _ in 0..SYNCS {
+        let begun = Instant::now();
+        match &mut file {
+            Some(file) => {
+                file.write_all(&[0; 4096])?;
+                file.sync_data()?;
+            }
+            None => folder.sync_all()?,
+        }
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[SYNCS / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Level;
+    use super::*;
+
+    #[test]
+    fn what_is_free_is_held_against_what_uploads_leave() {
+        let here = rustix::fs::statvfs(".").unwrap();
+        let disk =
+            |free: u64| StatVfs { f_bavail: free, f_frsize: 1, f_files: 0, f_flag: StatVfsMountFlags::empty(), ..here };
+        for (free, level) in
+            [(0, Level::Fail), (99, Level::Fail), (100, Level::Warn), (399, Level::Warn), (400, Level::Ok)]
+        {
+            let findings = judge_disk(100, &disk(free), Holds::All);
+            assert_eq!((findings.len(), findings[0].level), (1, level), "{free}");
+        }
+        // Each disk is held against what is refused when it is full.
+        for (free, tables, contents) in [
+            (0, Level::Fail, Level::Fail),
+            (99, Level::Warn, Level::Fail),
+            (100, Level::Ok, Level::Warn),
+            (400, Level::Ok, Level::Ok),
+        ] {
+            for (holds, check, level) in
+                [(Holds::Tables, "disk", tables), (Holds::Contents, "disk (contents)", contents)]
+            {
+                let findings = judge_disk(100, &disk(free), holds);
+                assert_eq!((findings.len(), findings[0].check, findings[0].level), (1, check, level), "{free}");
+            }
+        }
+        let full = StatVfs { f_files: 1 << 20, f_favail: 3, ..disk(1 << 40) };
+        assert_eq!(judge_disk(100, &full, Holds::All)[0].level, Level::Fail);
+        let locked = StatVfs { f_flag: StatVfsMountFlags::RDONLY, ..disk(1 << 40) };
+        assert_eq!(judge_disk(100, &locked, Holds::All)[0].level, Level::Fail);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_systems_that_lose_what_is_synced_are_warned_of() {
+        for (kind, word) in [(0x6969, "NFS"), (0x794c_7630, "overlay"), (0x0102_1994, "memory"), (0xff53_4d42, "SMB")] {
+            let finding = judge_file_system(kind, Holds::All);
+            assert!(finding.level == Level::Warn && finding.found.contains(word), "{finding:?}");
+        }
+        for kind in [0xef53, 0x5846_5342, 0x9123_683e, 0x2fc1_2fc1, 0x1234] {
+            assert_eq!(judge_file_system(kind, Holds::All).level, Level::Ok, "{kind:x}");
+        }
+    }
+}
