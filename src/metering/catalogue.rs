@@ -209,6 +209,19 @@ pub(super) const METRICS: &[Metric] = &[
         "Addresses that a mail was for, by what became of it.",
     ),
     gauge(
+        "stet_tls_certificate_ends_seconds",
+        NONE,
+        "When the certificate in force, or another of its chain, ends, seconds since 1970; not there without TLS.",
+    )
+    .of(Unit::Seconds)
+    .later(),
+    gauge(
+        "stet_tls_reload_failed",
+        NONE,
+        "1 since the files of certificate and key were last looked at and could not be used, else 0; not there without TLS.",
+    )
+    .later(),
+    gauge(
         "stet_store_state",
         &[("state", Values::These(|| vec!["ok", "full", "lagging", "failing", "stalled", "closed"]))],
         "1 for the state that the store is in, 0 for the others.",

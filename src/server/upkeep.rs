@@ -242,10 +242,11 @@ async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (
     }
 }
 
-/// Looks for new certificates every now and then, and at SIGHUP.
+/// Looks for new certificates every now and then, and at SIGHUP; `/metrics` tells how that goes.
 pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
     let mut looks = tokio::time::interval(Duration::from_secs(seconds.max(1)));
     let mut hang_up = signal(SignalKind::hangup()).ok();
+    tell_end(&certificates);
     loop {
         let asked = async {
             match &mut hang_up {
@@ -258,15 +259,37 @@ pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
             _ = asked => {}
         }
         let files = certificates.clone();
-        match tokio::task::spawn_blocking(move || files.reload()).await {
-            Ok(Ok(true)) => tracing::info!("the TLS certificate was renewed"),
-            Ok(Ok(false)) => {}
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the TLS certificate can't be renewed; the old one stays in force")
+        let failed = match tokio::task::spawn_blocking(move || files.reload()).await {
+            Ok(Ok(true)) => {
+                tracing::info!("the TLS certificate was renewed");
+                tell_end(&certificates);
+                false
             }
-            Err(error) => tracing::error!(%error, "the TLS certificate could not be looked at"),
-        }
+            Ok(Ok(false)) => false,
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the TLS certificate can't be renewed; the old one stays in force");
+                true
+            }
+            Err(error) => {
+                tracing::error!(%error, "the TLS certificate could not be looked at");
+                true
+            }
+        };
+        metrics::gauge!("stet_tls_reload_failed").set(f64::from(u8::from(failed)));
     }
+}
+
+/// Tells when the certificate in force ends.
+fn tell_end(certificates: &Certificates) {
+    let ends_s = match certificates.validity() {
+        Ok(validity) => validity.until_s as f64,
+        Err(error) => {
+            tracing::warn!(error, "when the TLS certificate ends can't be told");
+            // Neither the end of the one before nor a number to take for an end.
+            f64::NAN
+        }
+    };
+    metrics::gauge!("stet_tls_certificate_ends_seconds").set(ends_s);
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod client_day;
 pub mod conf;
 mod crossreference;
 mod drawer;
-mod edge;
+pub mod edge;
 mod endpoints;
 mod events;
 mod folder;

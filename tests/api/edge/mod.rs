@@ -7,7 +7,7 @@ mod logins;
 mod origins;
 mod proxies;
 mod slow;
-mod tls;
+pub mod tls;
 
 use serde_json::{Value, json};
 

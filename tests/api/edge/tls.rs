@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -13,36 +14,47 @@ use tempfile::TempDir;
 
 use super::*;
 
+/// The first second of 4096, until which certificates are good that nobody wants otherwise.
+pub const FAR: u64 = 67_090_118_400;
+
 /// Certificate and key as files.
-struct Files {
+pub struct Files {
     directory: TempDir,
 }
 
 impl Files {
     /// Files of a new certificate, and the certificate.
-    fn made() -> (Files, String) {
+    pub fn made() -> (Files, String) {
         let files = Files { directory: TempDir::new().expect("a temporary directory can be made") };
         let certificate = files.replace();
         (files, certificate)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// Puts another certificate there, and gives it.
-    fn replace(&self) -> String {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
-        self.write(&made.cert.pem(), &made.signing_key.serialize_pem());
-        made.cert.pem()
+    pub fn replace(&self) -> String {
+        self.replace_until(FAR)
     }
 
-    fn write(&self, certificate: &str, key: &str) {
+    /// The same with one that ends then, in epoch seconds.
+    pub fn replace_until(&self, end_s: u64) -> String {
+        let mut wanted = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("a name is one");
+        wanted.not_after = rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(end_s);
+        let key = rcgen::KeyPair::generate().expect("a key can be made");
+        let made = wanted.self_signed(&key).expect("one can be made").pem();
+        self.write(&made, &key.serialize_pem());
+        made
+    }
+
+    pub fn write(&self, certificate: &str, key: &str) {
         std::fs::write(self.path("certificate.pem"), certificate).expect("it can be written");
         std::fs::write(self.path("key.pem"), key).expect("it can be written");
     }
 
-    fn serve(&self, more: &[(&str, &str)]) -> Server {
+    pub fn serve(&self, more: &[(&str, &str)]) -> Server {
         let (certificate, key) = (self.path("certificate.pem"), self.path("key.pem"));
         let text = |path: &PathBuf| path.to_str().expect("the path is a text").to_owned();
         let (certificate, key) = (text(&certificate), text(&key));
@@ -58,8 +70,14 @@ fn socket(server: &Server) -> TcpStream {
     socket
 }
 
+/// A hang-up: look for new files.
+pub fn hang_up(server: &Server) {
+    let sent = Command::new("kill").args(["-HUP", &server.pid().to_string()]).status();
+    assert!(sent.expect("`kill` can be run").success());
+}
+
 /// Asks a server, which must show this certificate.
-fn ask(server: &Server, certificate: &str, request: &str) -> Result<String, std::io::Error> {
+pub fn ask(server: &Server, certificate: &str, request: &str) -> Result<String, std::io::Error> {
     asked_as(server, certificate, request, &[]).map(|(answer, _)| answer)
 }
 
@@ -91,7 +109,7 @@ fn asked_as(
 
 const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-fn is_served(server: &Server, certificate: &str) -> bool {
+pub fn is_served(server: &Server, certificate: &str) -> bool {
     ask(server, certificate, HEALTH).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }
 
@@ -181,10 +199,7 @@ fn a_new_certificate_is_served_at_a_hang_up_and_one_that_can_not_be_used_is_not(
     let (files, first) = Files::made();
     let server = files.serve(&[("SERVER__TLS__RELOAD_SECONDS", "86400")]);
     assert!(is_served(&server, &first));
-    let hang_up = || {
-        let sent = Command::new("kill").args(["-HUP", &server.pid().to_string()]).status();
-        assert!(sent.expect("`kill` can be run").success());
-    };
+    let hang_up = || hang_up(&server);
     let key = std::fs::read_to_string(files.path("key.pem")).expect("it was just written");
     files.write("no certificate", &key);
     hang_up();

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::promtool::{Cause, agrees, alerts, raises, raises_nothing_but};
 use super::scrape::Scrape;
 use super::{file, text};
 use crate::api::conf::save;
+use crate::api::edge::tls::{self, Files};
 use crate::harness::*;
 
 #[test]
@@ -225,6 +226,45 @@ fn mails_that_do_not_go_out_raise_alerts() {
     }
     wait_until("a mail waits", || Scrape::of(&server.base).series["stet_mails_waiting"] == 1.0);
     raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetMailsWait", "StetMailsLost"]);
+}
+
+/// A look at a server that shows this certificate.
+fn scrape_over_tls(server: &Server, certificate: &str) -> Scrape {
+    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let answer = tls::ask(server, certificate, request).expect("it answers");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+    assert!(head.starts_with("HTTP/1.1 200") && !head.contains("chunked"), "{head}");
+    Scrape::read(body.to_owned())
+}
+
+/// Only the log told of either: whoever did not read it heard of it when no client could connect any more.
+#[test]
+fn a_certificate_that_ends_soon_or_can_not_be_renewed_raises_an_alert() {
+    let (files, first) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__RELOAD_SECONDS", "86400")]);
+    let (ends, failed) = ("stet_tls_certificate_ends_seconds", "stet_tls_reload_failed");
+    let when = |certificate: &str, what: &str, holds: &dyn Fn(&Scrape) -> bool| {
+        wait_until(what, || holds(&scrape_over_tls(&server, certificate)));
+        scrape_over_tls(&server, certificate)
+    };
+    let before = when(&first, "the files were looked at", &|scrape| scrape.series.get(failed) == Some(&0.0));
+    assert_eq!(before.series[ends], tls::FAR as f64);
+
+    let key = std::fs::read_to_string(files.path("key.pem")).expect("it was just written");
+    files.write("no certificate", &key);
+    tls::hang_up(&server);
+    let unusable = when(&first, "the fault is told", &|scrape| scrape.series[failed] == 1.0);
+    assert_eq!(unusable.series[ends], before.series[ends], "the old one is in force");
+    raises(&before, &unusable, Cause::Once, &["StetCertificateNotRenewed"]);
+
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
+    let end = now + 10 * 86_400;
+    let second = files.replace_until(end);
+    tls::hang_up(&server);
+    wait_until("it is in force", || tls::is_served(&server, &second));
+    let renewed = when(&second, "that it was renewed is told", &|scrape| scrape.series[failed] == 0.0);
+    assert_eq!(renewed.series[ends], end as f64);
+    raises(&before, &renewed, Cause::Once, &["StetCertificateEnds"]);
 }
 
 #[cfg(target_os = "linux")]

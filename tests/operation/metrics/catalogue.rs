@@ -81,6 +81,10 @@ fn the_document_and_a_server_tell_the_same_from_the_first_answer_on() {
     assert_eq!(of_endpoints(&fresh), 0, "{}", fresh.text);
     assert!(fresh.text.len() < 64 << 10, "{} bytes of nothing", fresh.text.len());
     agrees("promtool", &["check", "metrics"], Some(&fresh.text));
+    // Of a certificate, which this server has none of: see `super::alerts`.
+    let (of_tls, told): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        told.into_iter().partition(|(name, _)| name.starts_with("stet_tls_"));
+    assert_eq!(of_tls.len(), 2);
 
     // A call adds what is told of one endpoint: 16 buckets, sum and count, and its status.
     let client = server.login("admin");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -75,13 +76,17 @@ fn input(before: &Scrape, after: &Scrape, cause: Cause) -> Value {
     let at = [("job", "stet"), ("instance", "here")].map(|(name, value)| format!("{name}=\"{value}\"")).join(",");
     let up = |scrape: &Scrape| Some(f64::from(u8::from(scrape.up)));
     let mut input = vec![json!({ "series": format!("up{{{at}}}"), "values": course(up(before), up(after), false) })];
+    // The time of `promtool` begins with 1970: what is a time of day is told as if it were now.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs() as f64;
     for series in before.series.keys().chain(after.series.keys()).collect::<BTreeSet<_>>() {
         let named = match series.split_once('{') {
             Some((name, labels)) => format!("{name}{{{at},{labels}"),
             None => format!("{series}{{{at}}}"),
         };
         let grows = cause == Cause::GoesOn && after.counts(series);
-        let values = course(before.series.get(series).copied(), after.series.get(series).copied(), grows);
+        let since = if before.is_time(series) || after.is_time(series) { now } else { 0.0 };
+        let value = |scrape: &Scrape| scrape.series.get(series).map(|value| value - since);
+        let values = course(value(before), value(after), grows);
         input.push(json!({ "series": named, "values": values }));
     }
     json!(input)

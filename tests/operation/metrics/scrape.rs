@@ -36,7 +36,8 @@ impl Scrape {
         }
     }
 
-    fn read(text: String) -> Scrape {
+    /// Takes an answer apart.
+    pub fn read(text: String) -> Scrape {
         let mut scrape = Scrape { up: true, ..Scrape::default() };
         for line in text.lines().filter(|line| !line.is_empty()) {
             if let Some(line) = line.strip_prefix("# HELP ") {
@@ -63,6 +64,11 @@ impl Scrape {
             Some(whole) if self.families.contains_key(whole) => whole,
             _ => name,
         }
+    }
+
+    /// Whether it tells a time of day.
+    pub fn is_time(&self, series: &str) -> bool {
+        self.families.get(self.family(series)).is_some_and(|family| family.means.contains("seconds since 1970"))
     }
 
     /// Whether it only grows.
