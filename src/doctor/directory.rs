@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
 use stet_actors::store::Table;
-use stet_store::{OpenError, RedbStore, StoreFile};
+use stet_store::{AtRest, OpenError, RedbStore, StoreFile};
 
 use super::disk::{self, Holds};
 use super::{Finding, bytes};
 use crate::admin::socket;
 use crate::config::Config;
 use crate::content;
+use crate::server::left_out::{self, left_out};
 use crate::server::{is_unfilled, options_at_rest, survived};
 
 /// A server that has a data directory open.
@@ -78,7 +79,7 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
         if is_elsewhere { &[(data, Holds::Tables), (&folder, Holds::Contents)] } else { &[(data, Holds::All)] };
     findings.extend(disks.iter().flat_map(|&(at, holds)| disk::look(config, at, holds)));
     findings.extend(journal(config, data, running));
-    findings.extend(contents(config, data, running));
+    findings.extend(tables(config, data, running));
     findings
 }
 
@@ -279,17 +280,27 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
     })
 }
 
-/// Whether the contents are those of the tables. A server has looked at its start.
-fn contents(config: &Config, data: &Path, running: Option<&Running>) -> Option<Finding> {
+/// What the tables say that holds for more than them: whose contents go with them, and for which databases. A server has looked at its
+/// start.
+fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Finding> {
     if running.is_some() || is_unfilled(data) || !data.join(StoreFile::State.name()).is_file() {
-        return None;
+        return Vec::new();
     }
     let options = options_at_rest(config);
+    let look = || {
+        let Some(tables) = AtRest::open(&options)? else { return Ok((None, BTreeSet::new())) };
+        let mark = tables.get(Table::Marks, content::identity::MARK)?;
+        Ok::<_, OpenError>((mark, left_out(config, |table, range, limit| tables.keys(table, range, limit))?))
+    };
     // What can't be read is told of the journal.
-    let read = survived(data, || RedbStore::peek(&options, Table::Marks, content::identity::MARK)).ok()?;
-    let mark = read.ok()??;
-    Some(match content::identity::compare(&mark, data) {
+    let Ok(Ok((mark, left_out))) = survived(data, look) else { return Vec::new() };
+    let contents = mark.map(|mark| match content::identity::compare(&mark, data) {
         Ok(()) => Finding::ok("contents", "they are those of this directory"),
         Err(foreign) => Finding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
-    })
+    });
+    let databases = match left_out::told(&left_out) {
+        Some(told) => Finding::warn("databases", told, left_out::ADVICE),
+        None => Finding::ok("databases", "none with objects is missing from `databases`"),
+    };
+    contents.into_iter().chain([databases]).collect()
 }

@@ -4,6 +4,7 @@ mod configuration;
 mod ending;
 mod filling;
 mod front;
+pub(crate) mod left_out;
 mod marker;
 mod offline;
 mod transfer;
@@ -228,6 +229,7 @@ impl Prepared {
     /// Makes sure that the directory has what every server needs, and brings the configuration into force.
     async fn make_ready(&self) -> Result<(), Failure> {
         check_filled(&self.app)?;
+        left_out::tell(&self.app.config, &*self.store);
         make_roots(&self.app, &self.repository).await.map_err(|failure| self.unusable(failure))?;
         self.app.sysconfig.restore().await;
         Ok(())

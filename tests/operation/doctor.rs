@@ -89,6 +89,7 @@ fn a_sound_directory_is_well_and_nothing_of_it_is_changed() {
         ("sync", "a sync takes"),
         ("journal", "0 changes wait to be folded into the tables, and none is missing"),
         ("contents", "they are those of this directory"),
+        ("databases", "none with objects is missing"),
         ("listening", "at 127.0.0.1:0, which this machine alone reaches"),
     ] {
         assert!(lines(&looked, check).iter().any(|line| line.contains(part)), "{check}: {}", looked.out);
@@ -230,6 +231,31 @@ fn what_is_wrong_with_a_directory_is_told_with_what_to_do() {
     std::fs::write(at("state.redb"), [7; 8192]).expect("it can be written");
     assert_eq!(lines(&doctor(data.path(), &[]), "journal").len(), 1);
     says(&doctor(data.path(), &[]), 4, "fail", "journal", &["state.redb"]);
+}
+
+/// Whoever took its entry from the configuration heard nothing, and all calls for it were refused.
+#[test]
+fn a_database_with_objects_that_is_not_in_the_configuration_is_told_at_a_start_too() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let both = [("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")];
+    let configured = both.map(|(key, value)| (format!("STET_{key}"), value));
+    let configured: Vec<(&str, &str)> = configured.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    let mut server = Server::on(data.path(), &both);
+    assert_eq!(server.terminate(), Some(0));
+    says(&doctor(data.path(), &[]), 0, "ok", "databases", &["none with objects"]);
+
+    let mut server = Server::on(data.path(), &both);
+    let options = json!({ "name": "old", "type": "Story", "folderPath": "/", "databaseId": 2 });
+    server.login("admin").upload("/v3/object/create", &options, Some(("old", "text/plain", b"x"))).ok();
+    assert_eq!(server.terminate(), Some(0));
+    let missing = "database 2 has objects and is not in `databases`";
+    assert!(!server.log().contains(missing), "{}", server.log());
+    says(&doctor(data.path(), &configured), 0, "ok", "databases", &["none with objects"]);
+    says(&doctor(data.path(), &[]), 0, "warn", "databases", &[missing, "[[databases]] entry back"]);
+
+    let mut server = Server::on(data.path(), &[]);
+    wait_until("it is told", || server.log().contains(missing));
+    assert_eq!(server.terminate(), Some(0));
 }
 
 /// Folders of contents that a server can't write in, such as those that a copy made as root has left, kept uploads alone from working,

@@ -14,6 +14,7 @@
 //! may then write over that stretch of journal. A reader looks into memory first, then into the tables as of the last
 //! checkpoint (`reader`), and waits for neither thread. At start the rest of the journal is read back into memory.
 
+mod at_rest;
 mod backend;
 /// For the fuzzer, which feeds it any bytes.
 #[doc(hidden)]
@@ -57,6 +58,7 @@ use stet_actors::store::{
     Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View,
 };
 
+pub use self::at_rest::AtRest;
 pub use self::backend::{Backends, Files, StoreFile};
 pub use self::options::{CheckpointOptions, Durability, LimitOptions, Loss, OpenError, StoreOptions};
 pub use self::salvage::Salvage;
@@ -97,15 +99,6 @@ impl RedbStore {
     /// See [`OpenError`]: for what can't be mended this way.
     pub fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvage, OpenError> {
         salvage::salvage(options, accept_loss)
-    }
-
-    /// A row of the tables in `options.data` as of the last checkpoint, where nobody has them open; `None` also where there are none.
-    /// Nothing is changed.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
-    pub fn peek(options: &StoreOptions, table: Table, key: &[u8]) -> Result<Option<Bytes>, OpenError> {
-        salvage::peek(options, table, key)
     }
 
     /// Refuses new change sets, waits until those queued are decided, folds everything into the tables, ends the

@@ -25,7 +25,8 @@ use super::tables::{self, RedbError, failure, place};
 /// How often one read is tried, as others' failures end a snapshot, too: nobody should wait for ever.
 const MOST_ATTEMPTS: usize = 4;
 
-type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
+/// A table that is read alone.
+pub(super) type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type RowsFound = Vec<(Bytes, Bytes)>;
 
 /// The tables as of one checkpoint. Empty once the store is closed.

@@ -7,21 +7,18 @@
 //! 2. The journal gets another name. Nothing reads it again; it is what is left of the lost changes.
 //! 3. A new journal is made, and the tables note its salt.
 
-use bytes::Bytes;
-use redb::{Database, ReadableDatabase};
-use stet_actors::store::Table;
-
 use super::RedbStore;
+use super::at_rest::opened;
 use super::backend::StoreFile;
 use super::checkpoint::State;
 use super::journal::Found;
-use super::lease::{Kept, Lease};
+use super::lease::Kept;
 use super::log::Packing;
 use super::migrate::{self, MIGRATIONS};
 use super::open::{fold_all, io};
 use super::options::{Loss, OpenError, StoreOptions};
 use super::overlay::Overlay;
-use super::tables::{self, failure};
+use super::tables;
 
 /// What was found in a data directory, and done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,33 +33,6 @@ pub struct Salvage {
     pub loss: Option<Loss>,
     /// The name that the journal has got, if it was there and was set aside.
     pub aside: Option<String>,
-}
-
-/// A row of the tables as of the last checkpoint, of a store that nobody has open; `None` for a file that is no store yet. Nothing is
-/// changed.
-pub(super) fn peek(options: &StoreOptions, table: Table, key: &[u8]) -> Result<Option<Bytes>, OpenError> {
-    let failed = |error: std::io::Error| OpenError::Io(error.to_string());
-    let Some(kept) = options.backends.open_existing(StoreFile::State).map_err(failed)?.map(Kept::new) else {
-        return Ok(None);
-    };
-    let lease = kept.read_only_lease().map_err(failed)?;
-    let db = opened(&lease, options)?;
-    let transaction = db.begin_read().map_err(failure).map_err(io)?;
-    let rows = match transaction.open_table(tables::rows(table)) {
-        Ok(rows) => rows,
-        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
-        Err(error) => return Err(io(failure(error))),
-    };
-    let row = rows.get(key).map_err(failure).map_err(io)?;
-    Ok(row.map(|row| Bytes::copy_from_slice(row.value())))
-}
-
-/// Opens tables that are to be read alone.
-fn opened(lease: &Lease, options: &StoreOptions) -> Result<Database, OpenError> {
-    tables::open(lease, options.cache_bytes).map_err(|error| match *error {
-        redb::Error::DatabaseAlreadyOpen => OpenError::InUse(options.data.clone()),
-        error => OpenError::Io(format!("state.redb: {}", tables::fault(lease, &error).text)),
-    })
 }
 
 pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvage, OpenError> {

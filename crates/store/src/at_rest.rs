@@ -1,0 +1,75 @@
+//! Tables that nobody has open, to be read alone.
+
+use bytes::Bytes;
+use redb::{Database, ReadableDatabase};
+use stet_actors::store::{Range, Table};
+
+use super::backend::StoreFile;
+use super::lease::{Kept, Lease};
+use super::open::io;
+use super::options::{OpenError, StoreOptions};
+use super::reader::TableReader;
+use super::tables::{self, failure};
+
+/// The tables in a data directory as of the last checkpoint, of a store that nobody has open. Nothing is changed.
+pub struct AtRest {
+    db: Database,
+}
+
+impl AtRest {
+    /// Opens them; `None` where there are none.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(options: &StoreOptions) -> Result<Option<AtRest>, OpenError> {
+        let failed = |error: std::io::Error| OpenError::Io(error.to_string());
+        let Some(kept) = options.backends.open_existing(StoreFile::State).map_err(failed)?.map(Kept::new) else {
+            return Ok(None);
+        };
+        let lease = kept.read_only_lease().map_err(failed)?;
+        Ok(Some(AtRest { db: opened(&lease, options)? }))
+    }
+
+    /// A row's value.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Bytes>, OpenError> {
+        let Some(rows) = self.rows(table)? else { return Ok(None) };
+        let row = rows.get(key).map_err(failure).map_err(io)?;
+        Ok(row.map(|row| Bytes::copy_from_slice(row.value())))
+    }
+
+    /// The keys of the first rows of a range, at most so many.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn keys(&self, table: Table, range: &Range, limit: usize) -> Result<Vec<Bytes>, OpenError> {
+        let Some(rows) = self.rows(table)? else { return Ok(Vec::new()) };
+        let found = match &range.to {
+            Some(to) if *to <= range.from => return Ok(Vec::new()),
+            Some(to) => rows.range::<&[u8]>(&range.from[..]..&to[..]),
+            None => rows.range::<&[u8]>(&range.from[..]..),
+        };
+        let keys = found.map_err(failure).map_err(io)?.take(limit);
+        keys.map(|row| row.map(|(key, _)| Bytes::copy_from_slice(key.value())).map_err(failure).map_err(io)).collect()
+    }
+
+    /// A table; `None` where an older stet has not made it yet.
+    fn rows(&self, table: Table) -> Result<Option<TableReader>, OpenError> {
+        let transaction = self.db.begin_read().map_err(failure).map_err(io)?;
+        match transaction.open_table(tables::rows(table)) {
+            Ok(rows) => Ok(Some(rows)),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(io(failure(error))),
+        }
+    }
+}
+
+/// Opens tables that are to be read alone.
+pub(super) fn opened(lease: &Lease, options: &StoreOptions) -> Result<Database, OpenError> {
+    tables::open(lease, options.cache_bytes).map_err(|error| match *error {
+        redb::Error::DatabaseAlreadyOpen => OpenError::InUse(options.data.clone()),
+        error => OpenError::Io(format!("state.redb: {}", tables::fault(lease, &error).text)),
+    })
+}

@@ -1,0 +1,125 @@
+//! Databases that are in the data directory and not in the configuration: all calls for them are refused as for one that never was.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::store::{Look, Range, StoreError, Table, View};
+
+use crate::config::Config;
+
+/// The databases that have objects beside their root folder, in use or in the recycle bin, and are not in `databases`. `keys` gives the
+/// first keys of a range of a table; it is asked twice a database and table at most, however many objects there are.
+///
+/// # Errors
+/// Those of `keys`.
+pub(crate) fn left_out<E>(
+    config: &Config,
+    keys: impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
+) -> Result<BTreeSet<DatabaseId>, E> {
+    let mut left_out = BTreeSet::new();
+    for table in [Table::Objects, Table::Recycled] {
+        let mut rest = Range::prefix(&[]);
+        // What is no key of an object is told by `stet check`.
+        while let Some(Loid { database, .. }) = keys(table, &rest, 1)?.first().and_then(|key| Loid::from_key(key)) {
+            let of_database = Range::prefix(&database.0.to_be_bytes());
+            let is_known = config.databases.iter().any(|known| known.id == database.0);
+            if !is_known {
+                // The root is made with the database, and nobody misses it.
+                let root = root(database);
+                let first = keys(table, &of_database, 2)?;
+                if first.iter().any(|key| Loid::from_key(key) != Some(root)) {
+                    left_out.insert(database);
+                }
+            }
+            let Some(next) = of_database.to else { break };
+            rest = Range { from: next, to: None };
+        }
+    }
+    Ok(left_out)
+}
+
+/// What is to be told of them; `None` where there are none.
+pub(crate) fn told(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
+    let listed = left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match left_out.len() {
+        0 => None,
+        1 => Some(format!(
+            "database {listed} has objects and is not in `databases`: calls for it are refused as DatabaseNotFound"
+        )),
+        _ => Some(format!(
+            "databases {listed} have objects and are not in `databases`: calls for them are refused as DatabaseNotFound"
+        )),
+    }
+}
+
+/// Says at a start which they are. Nothing hangs on it: what can't be read here is no reason to serve nothing.
+pub(super) fn tell(config: &Config, store: &dyn Look) {
+    let keys = |table: Table, range: &Range, limit: usize| {
+        let found = store.scan(View::Committed, table, range, limit, false)?;
+        Ok::<_, StoreError>(found.into_iter().map(|(key, _)| key).collect())
+    };
+    match left_out(config, keys).map(|left_out| told(&left_out)) {
+        Ok(Some(told)) => tracing::warn!("{told}: {ADVICE}"),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, "which databases have objects can't be read"),
+    }
+}
+
+/// What to do about them.
+pub(crate) const ADVICE: &str = "give each its [[databases]] entry back, with the number that it had";
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::config::DatabaseConfig;
+
+    #[test]
+    fn databases_with_objects_are_found_by_two_looks_each_however_many_there_are() {
+        let objects = |database: u16, count: u64| {
+            (1..=count).map(move |number| (Table::Objects, Loid::new(DatabaseId(database), number)))
+        };
+        let rows: Vec<(Table, Loid)> = objects(1, 500)
+            .chain(objects(2, 1))
+            .chain(objects(3, 500))
+            .chain(objects(5, 2))
+            .chain(objects(u16::MAX, 500))
+            // All that it had is in the recycle bin.
+            .chain([(Table::Objects, root(DatabaseId(9))), (Table::Recycled, Loid::new(DatabaseId(9), 7))])
+            .collect();
+        let mut tables: BTreeMap<u8, BTreeSet<Vec<u8>>> = BTreeMap::new();
+        for (table, loid) in rows {
+            tables.entry(table as u8).or_default().insert(loid.to_key().to_vec());
+        }
+        let looks = Cell::new(0);
+        let keys = |table: Table, range: &Range, limit: usize| {
+            looks.set(looks.get() + 1);
+            let within =
+                |key: &&Vec<u8>| key[..] >= range.from[..] && range.to.as_ref().is_none_or(|to| key[..] < to[..]);
+            let found = tables[&(table as u8)].iter().filter(within).take(limit);
+            Ok::<_, ()>(found.map(|key| Bytes::copy_from_slice(key)).collect::<Vec<_>>())
+        };
+        let with = |ids: &[u16]| {
+            let databases = ids.iter().map(|id| DatabaseConfig { id: *id, name: format!("d{id}") }).collect();
+            let config = Config { databases, ..Config::default() };
+            left_out(&config, keys).unwrap().into_iter().map(|database| database.0).collect::<Vec<_>>()
+        };
+        assert_eq!(with(&[1, 3, 5, 9, u16::MAX]), Vec::<u16>::new(), "2 has its root alone");
+        assert_eq!(with(&[1, 2, 3]), [5, 9, u16::MAX]);
+        looks.set(0);
+        assert_eq!(with(&[1]), [3, 5, 9, u16::MAX]);
+        assert!(looks.get() < 20, "{}", looks.get());
+    }
+
+    #[test]
+    fn it_is_told_of_one_and_of_many() {
+        let of = |ids: &[u16]| told(&ids.iter().map(|id| DatabaseId(*id)).collect());
+        assert_eq!(of(&[]), None);
+        assert!(of(&[2]).unwrap().starts_with("database 2 has objects and is not in `databases`"));
+        assert!(of(&[2, 3]).unwrap().starts_with("databases 2, 3 have objects"));
+    }
+}
