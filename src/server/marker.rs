@@ -256,7 +256,7 @@ mod tests {
         let filling = begin(data.path()).unwrap();
         assert!(filling.is_some());
         let busy = begin(data.path()).err().expect("it is locked");
-        assert!(busy.exit == Exit::Data && busy.message.contains("in use"), "{busy:?}");
+        assert!(busy.exit == Exit::InUse && busy.message.contains("in use"), "{busy:?}");
         let data = TempDir::new().unwrap();
         std::fs::create_dir_all(data.path().join("content/ab")).unwrap();
         let refused = begin(data.path()).err().expect("it may be all that is left");
