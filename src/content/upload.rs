@@ -64,6 +64,11 @@ impl Upload {
         self.size
     }
 
+    /// The bytes received so far, while all of them are in memory: some first ones may be in a file.
+    pub fn in_memory(&self) -> Option<&[u8]> {
+        matches!(self.state, State::Memory).then_some(&*self.gathered)
+    }
+
     /// Takes the next bytes. How many there may be is for the caller to watch: see [`Upload::size`].
     ///
     /// # Errors

@@ -61,7 +61,7 @@ impl Deref for Folded<'_> {
 /// Whether a content of this type is text.
 pub fn is_text(content_type: &str) -> bool {
     let kind = essence(content_type);
-    kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
+    kind.starts_with("text/") || is_markup(&kind) || is_json(&kind)
 }
 
 /// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case and NFC, white
@@ -112,6 +112,11 @@ pub fn essence(content_type: &str) -> String {
 /// Whether a content of this type, without its parameters, is XML or HTML.
 pub fn is_markup(kind: &str) -> bool {
     matches!(kind, "text/xml" | "application/xml" | "text/html") || kind.ends_with("+xml")
+}
+
+/// Whether a content of this type, without its parameters, is JSON.
+pub fn is_json(kind: &str) -> bool {
+    kind == "application/json" || kind.ends_with("+json")
 }
 
 /// Text with single spaces.

@@ -124,6 +124,13 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
     Ok(body.freeze())
 }
 
+/// Whether a body that may be left out is as good as left out: without a byte, or an object of JSON without a key, which libraries
+/// send for no data (docs/api/README.md, "Bodies"). For bodies that are contents: those that are JSON are read as such.
+pub fn says_nothing(body: &[u8]) -> bool {
+    let within = body.trim_ascii().strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+    body.is_empty() || within.is_some_and(|within| within.trim_ascii().is_empty())
+}
+
 /// Bytes that a body may take once it is read without being counted: that is less than what its connection takes.
 const UNCOUNTED: usize = 4 << 10;
 
@@ -473,6 +480,16 @@ mod tests {
             assert_eq!(parse::<Drawer>(body, false, 8).unwrap().capacity, 0);
         }
         assert_eq!(parse::<Drawer>(b" ", true, 8).unwrap_err().code, Code::InvalidBody);
+    }
+
+    #[test]
+    fn nothing_is_said_by_no_bytes_and_by_an_object_without_keys() {
+        for nothing in ["", "{}", " {}\r\n", "{\n}"] {
+            assert!(says_nothing(nothing.as_bytes()), "{nothing:?}");
+        }
+        for something in [" ", "{", "}", "[]", "{}{}", "{\"a\": 1}", "null"] {
+            assert!(!says_nothing(something.as_bytes()), "{something:?}");
+        }
     }
 
     #[test]

@@ -117,8 +117,8 @@ async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Re
     let said = content_type(headers)?.map(str::to_owned);
     let room = incoming.room.clone();
     let bytes = pace::within(limits.body_seconds, body::read(incoming, announced, limits.xml_bytes)).await?;
-    // An optional body may be empty or `{}` (docs/api/README.md, "Bodies").
-    if bytes.is_empty() || bytes.trim_ascii() == b"{}" {
+    // Of whatever type it is said to be: no XML is like that.
+    if body::says_nothing(&bytes) {
         return Ok(None);
     }
     let (text, limits) = (bytes.clone(), app.xml_limits());

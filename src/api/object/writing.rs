@@ -9,8 +9,9 @@ use stet_actors::object::{NewContent, Record};
 use super::content::loid_in_query;
 use super::{ChangedRecord, reply_after};
 use crate::auth::Privilege;
+use crate::content::words::{essence, is_json};
 use crate::http::arriving::Arriving;
-use crate::http::body::{Incoming, too_large};
+use crate::http::body::{Incoming, says_nothing, too_large};
 use crate::http::call::Call;
 use crate::http::media_type::content_type;
 use crate::http::pace::Paced;
@@ -57,8 +58,8 @@ pub fn switches(query: &Query) -> Switches {
     }
 }
 
-/// The body of a call as a new content of an object, received as it comes; `None` if it is empty. Its type is that of the header
-/// `Content-Type`; one that says nothing leaves the object's as it is.
+/// The body of a call as a new content of an object, received as it comes; `None` if there is none: one without bytes, and `{}` as JSON
+/// for an object whose content is not. Its type is that of the header `Content-Type`; one that says nothing leaves the object's as it is.
 ///
 /// # Errors
 /// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
@@ -77,10 +78,13 @@ async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Opt
         }
         upload.write(&chunk).await?;
     }
-    if upload.size() == 0 {
+    let present = record.content.as_ref().map(|content| &*content.content_type);
+    let are_json = |kind: Option<&str>| kind.is_some_and(|kind| is_json(&essence(kind)));
+    // Where the content is JSON, `{}` may be meant as one.
+    let may_be_none = upload.size() == 0 || are_json(said) && !are_json(present);
+    if may_be_none && upload.in_memory().is_some_and(says_nothing) {
         return Ok(None);
     }
-    let present = record.content.as_ref().map(|content| &*content.content_type);
     let media_type = said.filter(|said| *said != ANY_BYTES).or(present).unwrap_or(ANY_BYTES);
     upload.finish(media_type).await.map(Some)
 }

@@ -98,6 +98,34 @@ fn without_content_there_must_be_something_checked_out() {
 }
 
 #[test]
+fn an_empty_object_of_json_is_no_body() {
+    let (writer, _, reader, loid) = desk();
+    let put = |loid: &str, query: &str, kind: &str, body: &str| {
+        with(writer.call("stet-object-content-put", &[&loid]), query).bytes(kind, body).send()
+    };
+    for (kind, body) in
+        [("application/json", "{}"), ("application/json; charset=utf-8", " {}\n"), ("text/x+json", "{ }")]
+    {
+        put(&loid, "checkIn", kind, body).fails_on(kind, 403, "ObjectNotCheckedOut");
+        write(&writer, &loid, "checkOut&checkIn=false", b"draft").ok();
+        put(&loid, "checkIn=false", kind, body).ok();
+        assert_eq!(state(&writer, &loid), is(1, "draft", Some("editor")), "{kind}");
+        put(&loid, "checkIn", kind, body).ok();
+        assert_eq!(state(&reader, &loid), is(1, "draft", None), "{kind}");
+        write(&writer, &loid, "", b"one").ok();
+    }
+    // Any other JSON is a content, and so are such bytes of another type.
+    put(&loid, "", "text/plain", "{}").ok();
+    assert_eq!(state(&reader, &loid), is(1, "{}", None));
+    put(&loid, "", "application/json", "[]").ok();
+    assert_eq!(state(&reader, &loid), is(1, "[]", None));
+    // Where there is JSON it may be meant as such.
+    put(&loid, "", "application/json", "{}").ok();
+    assert_eq!(state(&reader, &loid), is(1, "{}", None));
+    assert_eq!(content(&reader, &loid).send().header("content-type"), Some("application/json"));
+}
+
+#[test]
 fn what_others_write_takes_no_draft_away_and_is_not_written_over_by_it() {
     let (writer, _, other, loid) = desk();
     write(&writer, &loid, "checkOut&checkIn=false&unlock", b"draft").ok();
