@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -63,38 +62,6 @@ pub struct Incoming {
 /// The refusal of a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
     Error::new(Code::TooLarge, format!("{what} is larger than the {limit} bytes allowed.")).with_detail("limit", limit)
-}
-
-/// The codings of contents that are registered (RFC 9110, 8.4.1), but for `identity`.
-const CODINGS: [&str; 12] = [
-    "aes128gcm",
-    "br",
-    "compress",
-    "dcb",
-    "dcz",
-    "deflate",
-    "exi",
-    "gzip",
-    "pack200-gzip",
-    "x-compress",
-    "x-gzip",
-    "zstd",
-];
-
-/// Refuses a body that is encoded: read as it comes it would be something else than the client means.
-///
-/// # Errors
-/// `InvalidBody` for a `Content-Encoding` that there is. What names none is ignored: some clients put a charset there.
-pub fn refuse_coding(headers: &HeaderMap) -> Result<()> {
-    for value in headers.get_all(header::CONTENT_ENCODING) {
-        let said = String::from_utf8_lossy(value.as_bytes());
-        let is_coding = |said: &str| CODINGS.iter().any(|coding| said.trim().eq_ignore_ascii_case(coding));
-        if said.split(',').any(is_coding) {
-            let message = format!("A body is taken as it is, and not in the `Content-Encoding` `{said}`.");
-            return Err(Error::new(Code::InvalidBody, message));
-        }
-    }
-    Ok(())
 }
 
 fn invalid(message: String) -> Error {

@@ -35,7 +35,7 @@ use super::query::{Pairs, Query};
 use super::reply::{BodyStream, Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, etag, minimal, pace};
+use super::{body, body_headers, calls, client, cors, etag, minimal, pace};
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::give_way;
@@ -188,7 +188,7 @@ async fn answer(
         etag::refuse_none_match(http.headers())?;
     }
     if !matches!(route.body, Body::None) {
-        body::refuse_coding(http.headers())?;
+        body_headers::check(http.headers())?;
     }
     if let Some(session) = &session
         && route.takes_key()

@@ -4,6 +4,7 @@ pub mod app;
 pub(crate) mod arriving;
 pub(crate) mod authorise;
 pub(crate) mod body;
+mod body_headers;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod change;

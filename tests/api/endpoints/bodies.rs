@@ -27,7 +27,7 @@ fn a_body_that_can_not_be_read_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn a_body_in_an_encoding_is_refused_and_nothing_changes() {
+fn a_body_in_an_encoding_or_in_parts_is_refused_and_nothing_changes() {
     let mut with = std::sync::atomic::AtomicUsize::new(0);
     on_each(
         70,
@@ -44,6 +44,11 @@ fn a_body_in_an_encoding_is_refused_and_nothing_changes() {
                 let answer = made.call(&corner.client, case.id).header("content-encoding", coding).send();
                 let well = answer.status == 400 && code(&answer) == "InvalidBody";
                 faults.expect(well, || format!("{} {coding:?}: {:?}", case.id, lasting(&answer)));
+            }
+            for range in ["bytes 0-1/20", "bytes 0-1/*", "items 1", ""] {
+                let answer = made.call(&corner.client, case.id).header("content-range", range).send();
+                let well = answer.status == 400 && code(&answer) == "InvalidParameter";
+                faults.expect(well, || format!("{} {range:?}: {:?}", case.id, lasting(&answer)));
             }
             faults.expect(entries() == before, || format!("{}: something changed", case.id));
             // The first is no encoding, the second a charset at a wrong place, which some clients send.

@@ -149,3 +149,12 @@ fn head_says_what_get_would_and_sends_nothing() {
         assert_eq!(desk.send("HEAD", &path, &[("if-none-match", &tag(&get))], b"").status, 304);
     }
 }
+
+#[test]
+fn a_part_is_not_written_in_place_of_the_whole() {
+    let desk = Desk::of("reporter");
+    let loid = desk.make("story.xml", b"<story>whole</story>");
+    let part = write(&desk, &loid, "", b"<s").header("content-range", "bytes 0-1/20");
+    says(&part.fails(400, "InvalidParameter"), "Content-Range");
+    assert_eq!(bytes_of(&desk, &loid), b"<story>whole</story>");
+}
