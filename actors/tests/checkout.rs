@@ -377,10 +377,64 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
         world.write("bob/2", "nine", SAVE).await.unwrap();
         world.write("bob/2", "ten", IN).await.unwrap();
-        assert_eq!((world.versions(), world.draft()), (vec!["six".into(), "ten".to_owned()], None));
-        world.write("ada/1", "eleven", Switches { unlock: true, ..out }).await.unwrap();
+        assert_eq!(
+            (world.versions(), world.draft()),
+            (["six", "seven", "five", "ten"].map(String::from).to_vec(), None)
+        );
+        world.write("bob/2", "eleven", Switches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "twelve", Switches { check_out: true, ..IN }).await.unwrap();
-        assert_eq!((world.versions()[1].as_str(), world.draft()), ("twelve", None));
+        assert_eq!((world.versions()[3].as_str(), world.draft()), ("twelve", None), "it was their own");
+    });
+}
+
+#[test]
+fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_clean() {
+    run(|world| async move {
+        let (out, both) = (Switches { check_out: true, ..SAVE }, Switches { check_out: true, ..IN });
+        let author = |number: u32| {
+            let key = Version::key(world.object.at_version(number));
+            let version: Option<Version> = world.repository.row(key.table, &key.key).expect("it can be read");
+            version.expect("it is there").author.to_string()
+        };
+        for text in ["adas", "a large text of adas"] {
+            world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
+            // Whoever writes in one step has not seen it.
+            let versions = world.versions();
+            world.write("bob/2", "two", both).await.unwrap();
+            assert_eq!((world.draft().as_deref(), world.locker()), (Some(text), None));
+            assert_eq!(
+                (world.versions().len(), world.record().content),
+                (versions.len(), Some(content("two").content))
+            );
+            for switches in [out, Switches { unlock: true, ..out }] {
+                let error = world.write("bob/2", "three", switches).await.unwrap_err();
+                assert_eq!(
+                    (error.code, &error.details.unwrap()["draftOf"]),
+                    (Code::ObjectNotCheckedOut, &"ada".into())
+                );
+                assert_eq!((world.draft().as_deref(), world.locker()), (Some(text), None));
+            }
+            // Whoever keeps the lock reads what they wrote, and the draft is the version before.
+            for switches in [both, IN] {
+                let before = world.versions();
+                world.write("bob/2", "four", Switches { keep_checked_out: true, ..switches }).await.unwrap();
+                let after = [&before[..], &[text.to_owned(), "four".to_owned()]].concat();
+                assert_eq!((world.versions(), world.draft()), (after, None));
+                let latest = world.record().version;
+                assert_eq!([author(latest - 1), author(latest)], ["ada", "bob"]);
+                world.unlock("bob/2", false, false).await.unwrap();
+                world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
+            }
+            // Whoever holds the lock has it before their eyes, and who checks out clean says that it may go.
+            let before = world.versions();
+            world.lock("bob/2").await.unwrap();
+            world.write("bob/2", "five", SAVE).await.unwrap();
+            assert_eq!(world.draft().as_deref(), Some("five"));
+            world.write("bob/2", "", Switches { check_out_clean: true, unlock: true, ..SAVE }).await.unwrap();
+            world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
+            world.write("bob/2", "six", Switches { check_out_clean: true, ..IN }).await.unwrap();
+            assert_eq!((world.versions().len(), world.draft()), (before.len(), None));
+        }
     });
 }
 

@@ -13,9 +13,11 @@
 //! # Drafts
 //!
 //! A save without a check-in makes the object's draft. It stays when the lock ends, however that ends; a check-out goes on
-//! from it, [`Switches::check_out_clean`] and the check-in of whoever has the object checked out drop it. A write by anybody else
-//! leaves it alone; only its author may save over it without a check-out. Who holds the lock reads it in place of the latest
-//! version.
+//! from it, [`Switches::check_out_clean`] and the check-in of whoever has the object checked out drop it. Who holds the lock reads it in
+//! place of the latest version.
+//!
+//! A write with bytes by who does not hold the lock before it, and so has not seen the draft, takes none of another user away, whether or
+//! not it checks out: it leaves it alone, saves nothing over it, and where it keeps the lock puts it before its own bytes as a version.
 //!
 //! A draft knows which content it comes from ([`Draft::base`](crate::object::Draft::base)). If that was replaced since, or has a
 //! version after it, the draft is checked in as a new version, never over what others have written.

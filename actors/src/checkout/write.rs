@@ -28,8 +28,11 @@ pub struct Switches {
 }
 
 /// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing
-/// is written. Without a lock and a check-out the lock is taken and released within the step; a draft of another user is then not
-/// saved over.
+/// is written. Without a lock and a check-out the lock is taken and released within the step.
+///
+/// A draft of another user goes only by the word of a caller who holds the lock, and so has it before their eyes, or says
+/// [`Switches::check_out_clean`]. Others do not save over it; what they check in leaves it alone or, where they keep the lock, and
+/// would read it in place of what they wrote, puts it before theirs as a version of its own.
 ///
 /// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not
 /// written by a caller who knew what it would replace.
@@ -73,6 +76,9 @@ impl Joint for WriteContent {
             return Err(Error::new(Code::ObjectNotCheckedOut, message).with_source(self.object).into());
         }
         let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
+        // Only who holds the lock reads the draft, so nobody else knows what they would lose.
+        let is_unseen = |draft: &&Draft| held.is_none() && !to.check_out_clean && draft.author != context.who.user;
+        let unseen = leftover.as_ref().filter(is_unseen);
         let mut after = Record::clone(&record);
         let mut written = None;
         let mut saved = false;
@@ -86,16 +92,27 @@ impl Joint for WriteContent {
                 }
                 (None, None) => None,
             };
+            // Bytes that come in place of a draft that the caller has not seen leave it where it is, if it does not come in the way of
+            // who holds the lock from now on.
+            let unseen = unseen.filter(|_| self.body.is_some());
+            let kept = unseen.filter(|_| to.keep_checked_out);
+            if let Some(draft) = kept {
+                keep(draft, &mut after, context)?;
+            }
             if let Some((new, as_new)) = new {
+                let as_new = as_new || kept.is_some();
                 put(&mut after, &new, as_new, context)?;
                 written = Some((new, as_new));
             }
             // A caller who has the object checked out goes on from the draft, or drops it. It belongs to nobody else.
-            let dropped = leftover.as_ref().filter(|_| checked_out || to.keep_checked_out);
+            let dropped = match unseen {
+                Some(_) => kept,
+                None => leftover.as_ref().filter(|_| checked_out || to.keep_checked_out),
+            };
             saved = dropped.is_some();
             remove(dropped, context);
         } else if let Some(body) = &self.body {
-            if let Some(other) = leftover.as_ref().filter(|draft| !checked_out && draft.author != context.who.user) {
+            if let Some(other) = unseen {
                 return Err(not_yours(other).into());
             }
             let base = match &leftover {
@@ -139,10 +156,19 @@ pub(super) fn put(
     Ok(())
 }
 
-/// There is one draft, and nobody who has not checked the object out sees that of another: it must not go without a trace.
+/// Keeps a draft as a version of its own, under the name of who wrote it.
+fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result<(), Fault> {
+    let bytes = again(&draft.content, Draft::body_loid(draft.loid), context)?;
+    record.version += 1;
+    let (loid, at) = (record.loid.at_version(record.version), context.now_s());
+    context.put_version_of(draft.author.clone(), None, loid, &bytes, at);
+    Ok(())
+}
+
+/// There is one draft, and nobody who does not hold the lock sees that of another: it must not go without a trace.
 fn not_yours(draft: &Draft) -> Error {
     let message = format!(
-        "`{}` has a draft of `{}`, and is not checked out: check it out to go on from there, or to drop it.",
+        "`{}` has a draft of `{}`, which this would save over: check it out without a content to go on from there, or clean to drop it.",
         draft.loid, draft.author
     );
     let error = Error::new(Code::ObjectNotCheckedOut, message).with_source(draft.loid);

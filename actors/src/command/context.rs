@@ -10,8 +10,8 @@ use crate::error::{Code, Error, Result};
 use crate::expect::Expect;
 use crate::id::Loid;
 use crate::object::{
-    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Version, depth_of, links_of_all, recount,
-    standing,
+    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of_all,
+    recount, standing,
 };
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
@@ -368,7 +368,13 @@ impl<'a> Context<'a> {
 
     /// Puts a version and its bytes, in place of `old` if given.
     pub fn put_version(&mut self, old: Option<&Version>, loid: Loid, new: &NewContent, at: u64) {
-        let version = Version { loid, author: self.who.user.clone(), at, content: new.content.clone() };
+        let author = self.who.user.clone();
+        self.put_version_of(author, old, loid, new, at);
+    }
+
+    /// The same of somebody else than the caller.
+    pub fn put_version_of(&mut self, author: Text, old: Option<&Version>, loid: Loid, new: &NewContent, at: u64) {
+        let version = Version { loid, author, at, content: new.content.clone() };
         self.put(old, &version);
         match (&new.small, old) {
             (Some(bytes), _) => self.set(SmallBody::key(loid), Some(bytes.clone())),

@@ -152,7 +152,7 @@ pub(in crate::api) async fn latest_of(app: &App, record: &Record) -> Result<Cont
 mod tests {
     use std::sync::Arc;
 
-    use stet_actors::checkout::{Switches, Unlock, WriteContent};
+    use stet_actors::checkout::{Switches, TakeLock, Unlock, WriteContent};
     use stet_actors::clock::SystemClock;
     use stet_actors::command::Who;
     use stet_actors::folder::root;
@@ -207,6 +207,8 @@ mod tests {
         let break_it = Unlock { object, force: true, may_break: true };
         repository.joint(break_it, by("bob")).await.expect("it is broken");
         assert_eq!(size(&adas, "ada"), None);
+        // Who has the object checked out may save over what another has left.
+        repository.joint(TakeLock { object, lasts_s: 100 }, by("bob")).await.expect("it is locked");
         save(&repository, object, "bob", 5).await;
         assert_eq!((size(&adas, "ada"), size(&record(), "bob")), (None, Some(5)));
     }

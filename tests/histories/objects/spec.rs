@@ -127,11 +127,14 @@ impl<B: Clone + PartialEq> Sheet<B> {
         if to.clean {
             self.draft = None;
         }
+        // What another has saved, and who has not held the lock until now can't have read.
+        let is_unseen = |draft: &&Draft<B>| self.lock.is_none() && draft.author != USERS[by];
+        let unseen = self.draft.as_ref().filter(is_unseen).map(|draft| draft.bytes.clone());
         let base = (self.versions.len(), self.latest().clone());
         if !to.check_in {
             if let Some(bytes) = bytes {
-                // Nobody saves over what another has saved without having it checked out.
-                if !checked_out && self.draft.as_ref().is_some_and(|draft| draft.author != USERS[by]) {
+                // Nobody saves over that.
+                if unseen.is_some() {
                     return Err(Refusal::ObjectNotCheckedOut);
                 }
                 // What is saved again still comes from where it came from.
@@ -143,14 +146,21 @@ impl<B: Clone + PartialEq> Sheet<B> {
         }
         // A draft that comes from something else than what it would replace becomes a version of its own.
         let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || draft.base != base));
-        if let Some((new, as_new)) = bytes.map(|bytes| (bytes, to.new_version)).or(draft) {
+        // Bytes leave one that was not seen alone. Who keeps the lock would read it in place of them: it becomes a version before
+        // theirs.
+        let unseen = unseen.filter(|_| bytes.is_some());
+        let stays = unseen.is_some() && !to.keep;
+        let kept = unseen.filter(|_| to.keep);
+        let as_new = to.new_version || kept.is_some();
+        self.versions.extend(kept);
+        if let Some((new, as_new)) = bytes.map(|bytes| (bytes, as_new)).or(draft) {
             if !as_new {
                 self.versions.pop();
             }
             self.versions.push(new);
         }
         // It belongs to who has the object checked out.
-        if checked_out || to.keep {
+        if !stays && (checked_out || to.keep) {
             self.draft = None;
         }
         self.lock = to.keep.then_some(by);
