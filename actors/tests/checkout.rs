@@ -439,6 +439,33 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
 }
 
 #[test]
+fn a_creation_that_checks_out_keeps_the_draft_of_another_as_a_version() {
+    run(|world| async move {
+        let over = |text: &str, mode: CreateMode| {
+            let mut object = NewObject::document("a.xml", "Story");
+            object.parts = parts_of(world.record().family);
+            (object.mode, object.content, object.checked_out_s) = (mode, Some(content(text)), Some(LASTS_S));
+            Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
+        };
+        let saved = Switches { check_out: true, unlock: true, ..SAVE };
+        world.write("ada/1", "two", saved).await.unwrap();
+        world.run("bob/2", over("three", CreateMode::Replace)).await.unwrap();
+        assert_eq!((world.versions(), world.draft()), (["one", "two", "three"].map(String::from).to_vec(), None));
+        world.unlock("bob/2", false, false).await.unwrap();
+        world.write("ada/1", "a large draft", saved).await.unwrap();
+        world.run("bob/2", over("four", CreateMode::NewVersion)).await.unwrap();
+        assert_eq!(
+            (world.versions()[3..].to_vec(), world.draft()),
+            (vec!["a large draft".into(), "four".to_owned()], None)
+        );
+        // Their own, which they have before their eyes, goes.
+        world.write("bob/2", "five", SAVE).await.unwrap();
+        world.run("bob/2", over("six", CreateMode::Replace)).await.unwrap();
+        assert_eq!((world.versions()[4..].to_vec(), world.draft()), (vec!["six".to_owned()], None));
+    });
+}
+
+#[test]
 fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
     run(|world| async move {
         let object = world.object;

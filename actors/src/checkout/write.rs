@@ -76,9 +76,7 @@ impl Joint for WriteContent {
             return Err(Error::new(Code::ObjectNotCheckedOut, message).with_source(self.object).into());
         }
         let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
-        // Only who holds the lock reads the draft, so nobody else knows what they would lose.
-        let is_unseen = |draft: &&Draft| held.is_none() && !to.check_out_clean && draft.author != context.who.user;
-        let unseen = leftover.as_ref().filter(is_unseen);
+        let unseen = leftover.as_ref().filter(|draft| !to.check_out_clean && is_unseen(draft, held.is_some(), context));
         let mut after = Record::clone(&record);
         let mut written = None;
         let mut saved = false;
@@ -156,6 +154,12 @@ pub(super) fn put(
     Ok(())
 }
 
+/// Whether a draft is another user's, and the caller, who held the lock before the call or did not, can't have read it: only who holds
+/// the lock does, so they don't know what they would lose.
+fn is_unseen(draft: &Draft, held: bool, context: &Context<'_>) -> bool {
+    !held && draft.author != context.who.user
+}
+
 /// Keeps a draft as a version of its own, under the name of who wrote it.
 fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result<(), Fault> {
     let bytes = again(&draft.content, Draft::body_loid(draft.loid), context)?;
@@ -190,6 +194,18 @@ fn remove(draft: Option<&Draft>, context: &mut Context<'_>) {
     if draft.content.stored == Stored::Row {
         context.set(SmallBody::key(Draft::body_loid(draft.loid)), None);
     }
+}
+
+/// Takes the draft out of the way of a content that who has the object checked out from now on goes on from; whether they held the lock
+/// before says `held`. A draft that they have not seen becomes a version: whether there was one.
+pub(crate) fn set_draft_aside(record: &mut Record, held: bool, context: &mut Context<'_>) -> Result<bool, Fault> {
+    let draft: Option<Draft> = context.look_up(&Draft::key(record.loid))?;
+    let kept = draft.as_ref().filter(|draft| is_unseen(draft, held, context));
+    if let Some(draft) = kept {
+        keep(draft, record, context)?;
+    }
+    remove(draft.as_ref(), context);
+    Ok(kept.is_some())
 }
 
 /// Removes the draft of an object that ceases to be.

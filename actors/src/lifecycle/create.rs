@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::NewParts;
 use super::imported::{Imported, TURN};
 use crate::amend::{Amended, Amending, check_work_folder};
-use crate::checkout::{check_lock, drop_draft, lock_of, spread};
+use crate::checkout::{check_lock, lock_of, set_draft_aside, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
 use crate::error::{Code, Error, Result};
@@ -435,16 +435,19 @@ impl NewObject {
         given(&self.issue_date.as_ref().map(|date| date.text().clone()), &mut record.issue_date);
         given(&self.status, &mut record.status);
         given(&self.suid, &mut record.suid);
+        let mut draft_is_latest = false;
         if let Some(lasts_s) = self.checked_out_s {
-            record.lock = Some(lock_of(record.lock_at(context.now_s()), lasts_s, context));
+            let held = record.lock_at(context.now_s());
+            let was_held = held.is_some();
+            record.lock = Some(lock_of(held, lasts_s, context));
             if content.is_some() {
                 // Who has it checked out goes on from what was given here, and from no draft of before.
-                drop_draft(loid, context)?;
+                draft_is_latest = set_draft_aside(record, was_held, context)?;
             }
         }
         if let Some(new) = content {
             let replaced = match mode {
-                CreateMode::Replace if record.version > 0 => {
+                CreateMode::Replace if record.version > 0 && !draft_is_latest => {
                     let key = Version::key(loid.at_version(record.version));
                     context.look_up::<Version>(&key)?
                 }
