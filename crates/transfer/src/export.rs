@@ -1,18 +1,17 @@
 //! `stet export`: writes what lies in a folder as a tree of files.
 
 use std::collections::HashMap;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 use uuid::Uuid;
 
 use super::client::{CallError, Client, encoded};
 use super::layout::{MEMBERS, Names, RECORD, below, beside};
+use super::part::{self, Part};
 use super::progress::{Fate, Progress};
 use super::record::{ChannelCopy, Content, Link, Record};
 use super::work::Work;
@@ -92,6 +91,7 @@ impl Export<'_> {
         if bundle.is_none() || !items.is_empty() {
             std::fs::create_dir_all(&directory).map_err(|error| disk(&directory, &error))?;
         }
+        part::sweep(&directory);
         let (mut names, mut objects, mut uuids) = (Names::default(), Vec::new(), HashMap::new());
         uuids.extend(bundle);
         for item in items {
@@ -190,7 +190,7 @@ impl Export<'_> {
         let written = record.written();
         let same = std::fs::read(&file).is_ok_and(|there| there == written.as_bytes());
         if !same {
-            replace(&file, |out| out.write_all(written.as_bytes()))?;
+            replace(&file, &written)?;
         }
         let members = match &*record.family {
             "folder" => Some((directory.join(on_disk), None)),
@@ -239,15 +239,15 @@ impl Export<'_> {
         }
         let mut hasher = Sha256::new();
         let mut size = 0;
-        let made = new_file(file)?;
-        let mut out = Tee { out: std::io::BufWriter::new(made.as_file()), hasher: &mut hasher, size: &mut size };
+        let part = Part::of(file).map_err(|error| disk(file, &error))?;
+        let mut out = Tee { out: std::io::BufWriter::new(part.file()), hasher: &mut hasher, size: &mut size };
         self.client.download(&format!("/v3/object/{}/content?raw=true", encoded(id)), &mut out)?;
         out.flush().map_err(|error| disk(file, &error))?;
         drop(out);
         if hex(&hasher.finalize()) != content.sha256 {
             return Ok(None);
         }
-        made.persist(file).map_err(|error| disk(file, &error.error))?;
+        part.become_file(file).map_err(|error| disk(file, &error))?;
         self.progress.add_bytes(size);
         Ok(Some(true))
     }
@@ -306,20 +306,14 @@ fn disk(file: &Path, error: &std::io::Error) -> CallError {
     CallError::Disk(format!("{}: {error}", file.display()))
 }
 
-/// A file beside the one that it is to become. What a run leaves that was cut short begins with a dot, and is not imported.
-fn new_file(file: &Path) -> Result<NamedTempFile, CallError> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // As other files that are made: the process's mask says who may read them.
-    builder.prefix(".stet-").suffix(".part").permissions(Permissions::from_mode(0o666));
-    builder.tempfile_in(folder).map_err(|error| disk(file, &error))
-}
-
-/// Puts a file where there may be one.
-fn replace(file: &Path, write: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<(), CallError> {
-    let mut made = new_file(file)?;
-    write(made.as_file_mut()).map_err(|error| disk(file, &error))?;
-    made.persist(file).map(drop).map_err(|error| disk(file, &error.error))
+/// Puts a text where there may be a file.
+fn replace(file: &Path, text: &str) -> Result<(), CallError> {
+    let put = || {
+        let part = Part::of(file)?;
+        part.file().write_all(text.as_bytes())?;
+        part.become_file(file)
+    };
+    put().map_err(|error| disk(file, &error))
 }
 
 fn hex(bytes: &[u8]) -> String {

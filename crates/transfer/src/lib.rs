@@ -7,6 +7,7 @@ mod client;
 mod export;
 mod import;
 mod layout;
+mod part;
 mod progress;
 mod record;
 mod wire;

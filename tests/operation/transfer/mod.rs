@@ -1,5 +1,6 @@
 //! `stet import` and `stet export` (docs/TRANSFER.md): trees of files to repositories and back.
 
+mod again;
 mod broken;
 mod round;
 
