@@ -4,14 +4,17 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::client::{CallError, Client, encoded};
+use super::former;
 use super::layout::{MEMBERS, Names, RECORD, below, beside};
 use super::part::{self, Part};
+use super::places::Places;
 use super::progress::{Fate, Progress};
 use super::record::{ChannelCopy, Content, Link, Record};
 use super::work::Work;
@@ -34,6 +37,8 @@ enum Task {
         path: String,
         /// Name on disk and loid.
         objects: Vec<(String, String)>,
+        /// Which listing told of them.
+        listing: u32,
         /// Uuids of the bundle and its copies by loid; empty for those of a folder.
         uuids: HashMap<String, String>,
     },
@@ -53,8 +58,11 @@ struct Held {
 
 /// See the module's head.
 pub struct Export<'e> {
-    pub client: &'e Client,
-    pub progress: &'e Progress,
+    client: &'e Client,
+    progress: &'e Progress,
+    /// What has been written: of an object that was moved meanwhile, where the later listing had it.
+    places: Places<u32>,
+    listings: AtomicU32,
 }
 
 /// Options that show all that a record file has.
@@ -65,7 +73,12 @@ fn everything() -> Value {
 /// Parameters that show what is needed to walk on.
 const OUTLINE: &str = "showAdditionalInfo=true&showSystemAttributes=false&showAttributes=false&showUsageTickets=false&showVirtualAttributes=false";
 
-impl Export<'_> {
+impl<'e> Export<'e> {
+    /// One that calls that server.
+    pub fn new(client: &'e Client, progress: &'e Progress) -> Export<'e> {
+        Export { client, progress, places: Places::default(), listings: AtomicU32::new(0) }
+    }
+
     /// Writes what lies in a folder into a directory, on so many threads.
     pub fn run(&self, folder: &str, directory: &Path, threads: usize) {
         let first =
@@ -77,16 +90,18 @@ impl Export<'_> {
                     self.progress.note(Fate::Failed, &path, Some(&error));
                 }
             }
-            Task::Objects { directory, path, objects, uuids } => {
-                self.write_all(&directory, &path, &objects, &uuids, work)
+            Task::Objects { directory, path, objects, listing, uuids } => {
+                self.write_all(&directory, &path, &objects, listing, &uuids, work)
             }
         });
+        former::remove(directory, &self.places, self.progress);
     }
 
     fn list(&self, held: Held, work: &Work<Task>) -> Result<(), CallError> {
         let Held { source, path, directory, bundle } = held;
         let (what, more) = if bundle.is_some() { ("bundle", "&recursive=false") } else { ("folder", "") };
         let reply = self.client.get(&format!("/v3/{what}/{}?{OUTLINE}{more}", encoded(&source)))?;
+        let listing = self.listings.fetch_add(1, Ordering::Relaxed);
         let items = reply["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         if bundle.is_none() || !items.is_empty() {
             std::fs::create_dir_all(&directory).map_err(|error| disk(&directory, &error))?;
@@ -119,6 +134,7 @@ impl Export<'_> {
             directory: directory.clone(),
             path: path.clone(),
             objects: objects.to_vec(),
+            listing,
             uuids: uuids.clone(),
         });
         work.add(tasks);
@@ -130,6 +146,7 @@ impl Export<'_> {
         directory: &Path,
         path: &str,
         objects: &[(String, String)],
+        listing: u32,
         uuids: &HashMap<String, String>,
         work: &Work<Task>,
     ) {
@@ -142,7 +159,8 @@ impl Export<'_> {
             let shown = records.take(id);
             let name = shown.as_ref().ok().and_then(|shown| shown["name"].as_str());
             let what = below(path, name.unwrap_or(on_disk));
-            let written = shown.and_then(|shown| self.write(directory, &what, on_disk, id, shown, uuids, work));
+            let written =
+                shown.and_then(|shown| self.write(directory, &what, on_disk, id, listing, shown, uuids, work));
             match written {
                 Ok(fate) => self.progress.note(fate, &what, None),
                 // It has been discarded since the names were read.
@@ -159,6 +177,7 @@ impl Export<'_> {
         what: &str,
         on_disk: &str,
         id: &str,
+        listing: u32,
         mut shown: Value,
         uuids: &HashMap<String, String>,
         work: &Work<Task>,
@@ -191,6 +210,9 @@ impl Export<'_> {
         let same = std::fs::read(&file).is_ok_and(|there| there == written.as_bytes());
         if !same {
             replace(&file, &written)?;
+        }
+        if let (Ok(uuid), Ok(there)) = (record.uuid.parse(), std::fs::metadata(&file)) {
+            self.places.note(uuid, listing, &file, &there);
         }
         let members = match &*record.family {
             "folder" => Some((directory.join(on_disk), None)),

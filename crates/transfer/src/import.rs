@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
 use super::client::{CallError, Client, Upload, encoded};
 use super::export::hash_of;
 use super::layout::{MEMBERS, RECORD, below};
+use super::places::Places;
 use super::progress::{Fate, Progress};
 use super::record::Record;
 use super::wire;
@@ -20,8 +22,10 @@ const MAX_DEPTH: usize = 200;
 
 /// See the module's head.
 pub struct Import<'i> {
-    pub client: &'i Client,
-    pub progress: &'i Progress,
+    client: &'i Client,
+    progress: &'i Progress,
+    /// Of two records of one object the one that was changed later counts, of two that are alike the one that was written later.
+    places: Places<(u64, SystemTime)>,
 }
 
 /// An object to be made.
@@ -40,9 +44,15 @@ struct Job {
 /// are made one after the other.
 type Found = BTreeMap<usize, Vec<Vec<Job>>>;
 
-impl Import<'_> {
+impl<'i> Import<'i> {
+    /// One that calls that server.
+    pub fn new(client: &'i Client, progress: &'i Progress) -> Import<'i> {
+        Import { client, progress, places: Places::default() }
+    }
+
     /// Makes what lies in a directory in that folder, on so many threads.
     pub fn run(&self, directory: &Path, into: &str, threads: usize) {
+        self.note_places(directory, 0);
         let mut found = Found::new();
         self.walk(directory, into, 0, &mut found);
         for (_, groups) in found {
@@ -52,6 +62,35 @@ impl Import<'_> {
 
     fn fail(&self, what: &Path, why: &dyn std::fmt::Display) {
         self.progress.note(Fate::Failed, &what.display().to_string(), Some(why));
+    }
+
+    /// Notes where each object has its record, before any is made. What can't be read is told when it is walked.
+    fn note_places(&self, directory: &Path, depth: usize) {
+        let Ok(entries) = entries(directory) else { return };
+        for (name, kind) in &entries {
+            let (path, Some(name)) = (directory.join(name), name.to_str()) else { continue };
+            if *kind == Kind::Directory && depth < MAX_DEPTH && !is_passed_over(name, &entries) {
+                self.note_places(&path, depth + 1);
+            }
+            if *kind == Kind::File
+                && name.ends_with(RECORD)
+                && let Ok(record) = Record::read(&path)
+                && let (Ok(uuid), Ok(there)) = (record.uuid.parse(), std::fs::metadata(&path))
+            {
+                let written = there.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                self.places.note(uuid, (record.modified, written), &path, &there);
+            }
+        }
+    }
+
+    /// Whether another record of the object counts; tells so.
+    fn is_older(&self, record: &Record, file: &Path) -> bool {
+        let older = record.uuid.parse().is_ok_and(|uuid| self.places.is_elsewhere(uuid, file));
+        if older {
+            let why = "the same object has a newer record elsewhere in the tree";
+            self.progress.note(Fate::LeftOut, &file.display().to_string(), Some(&why));
+        }
+        older
     }
 
     /// Finds what lies in a directory, and makes the folders on the way.
@@ -70,13 +109,12 @@ impl Import<'_> {
                 continue;
             };
             let on_disk = name.strip_suffix(RECORD);
-            let has_record = |name: &str| entries.contains_key(&OsString::from(format!("{name}{RECORD}")));
+            let has_record = |name: &str| has_record(name, &entries);
             match (kind, on_disk) {
                 (Kind::File, Some(on_disk)) => self.walk_recorded(directory, on_disk, into, depth, &entries, found),
                 _ if has_record(name) => {}
                 (Kind::Directory, _) if name.strip_suffix(MEMBERS).is_some_and(has_record) => {}
-                // What exports leave that were cut short, and what desktops put everywhere.
-                _ if name.starts_with('.') => {}
+                _ if is_passed_over(name, &entries) => {}
                 (Kind::Directory, _) => {
                     let made = self.client.post("/v3/folder", &json!({ "path": below(into, name) }));
                     match made {
@@ -115,24 +153,29 @@ impl Import<'_> {
             Err(why) => return self.fail(&file, &why),
         };
         let kind = |name: &str| entries.get(&OsString::from(name)).copied();
+        let older = self.is_older(&record, &file);
         if record.is_folder() {
+            // In the folder of an older record there may be what is nowhere else: it goes where it was.
             let job = Job { record: Some(file), content: None, into: into.to_owned(), name: String::new() };
-            if self.make(&job) && kind(on_disk) == Some(Kind::Directory) {
+            if (older || self.make(&job)) && kind(on_disk) == Some(Kind::Directory) {
                 self.walk(&directory.join(on_disk), &below(into, &record.name), depth + 1, found);
             }
             return;
         }
-        let content = record.content.is_some().then(|| directory.join(on_disk));
-        let job = Job { record: Some(file), content, into: into.to_owned(), name: String::new() };
-        found.entry(0).or_default().push(vec![job]);
+        if !older {
+            let content = record.content.is_some().then(|| directory.join(on_disk));
+            let job = Job { record: Some(file), content, into: into.to_owned(), name: String::new() };
+            found.entry(0).or_default().push(vec![job]);
+        }
         let members = format!("{on_disk}{MEMBERS}");
         if kind(&members) == Some(Kind::Directory) {
-            self.walk_bundle(&directory.join(members), &below(into, &record.name), 1, found);
+            let into = (!older).then(|| below(into, &record.name));
+            self.walk_bundle(&directory.join(members), into.as_deref(), 1, found);
         }
     }
 
-    /// What a bundle holds.
-    fn walk_bundle(&self, directory: &Path, into: &str, level: usize, found: &mut Found) {
+    /// What a bundle holds; without the path of one its record was an older one.
+    fn walk_bundle(&self, directory: &Path, into: Option<&str>, level: usize, found: &mut Found) {
         let entries = match entries(directory) {
             Ok(entries) => entries,
             Err(error) => return self.fail(directory, &error),
@@ -151,11 +194,20 @@ impl Import<'_> {
         }
         let mut jobs = Vec::new();
         for (record, file, on_disk) in in_order(members) {
+            let older = self.is_older(&record, &file);
             let content = record.content.is_some().then(|| directory.join(&on_disk));
-            jobs.push(Job { record: Some(file), content, into: into.to_owned(), name: String::new() });
+            match into {
+                _ if older => {}
+                Some(into) => {
+                    jobs.push(Job { record: Some(file), content, into: into.to_owned(), name: String::new() });
+                }
+                None => self
+                    .fail(&file, &"what held it has a newer record elsewhere in the tree, and does not hold it there"),
+            }
             let inner = directory.join(format!("{on_disk}{MEMBERS}"));
             if inner.is_dir() {
-                self.walk_bundle(&inner, &below(into, &record.name), level + 1, found);
+                let into = into.filter(|_| !older).map(|into| below(into, &record.name));
+                self.walk_bundle(&inner, into.as_deref(), level + 1, found);
             }
         }
         found.entry(level).or_default().push(jobs);
@@ -325,6 +377,17 @@ enum Kind {
     Directory,
     /// A link, a socket and the like, which are not followed.
     Other,
+}
+
+/// Whether there is a record beside a name.
+fn has_record(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
+    entries.contains_key(&OsString::from(format!("{name}{RECORD}")))
+}
+
+/// What exports leave that were cut short, and what desktops put everywhere: unless it is an object's, it begins with a dot.
+fn is_passed_over(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
+    let is_held = || name.strip_suffix(MEMBERS).is_some_and(|name| has_record(name, entries));
+    name.starts_with('.') && !has_record(name, entries) && !is_held()
 }
 
 /// The names in a directory, in order.

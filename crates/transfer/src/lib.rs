@@ -5,9 +5,11 @@
 
 mod client;
 mod export;
+mod former;
 mod import;
 mod layout;
 mod part;
+mod places;
 mod progress;
 mod record;
 mod wire;
@@ -192,10 +194,8 @@ impl Transfer {
         };
         let progress = Progress::new(verb, self.through.quiet);
         progress.while_shown(|| match &self.task {
-            Task::Export { folder, directory } => {
-                Export { client, progress: &progress }.run(folder, directory, threads)
-            }
-            Task::Import { directory, into } => Import { client, progress: &progress }.run(directory, into, threads),
+            Task::Export { folder, directory } => Export::new(client, &progress).run(folder, directory, threads),
+            Task::Import { directory, into } => Import::new(client, &progress).run(directory, into, threads),
         });
         let told = progress.to_string();
         match progress.count(Fate::Failed) + progress.count(Fate::Differs) {

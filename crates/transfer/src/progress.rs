@@ -18,6 +18,8 @@ pub enum Fate {
     LeftOut,
     /// It could not be done.
     Failed,
+    /// What was written of it at another place went from there.
+    Removed,
 }
 
 /// See the module's head.
@@ -26,7 +28,7 @@ pub struct Progress {
     verb: &'static str,
     quiet: bool,
     begun: Instant,
-    counts: [AtomicU64; 5],
+    counts: [AtomicU64; 6],
     bytes: AtomicU64,
     ended: AtomicBool,
 }
@@ -47,6 +49,7 @@ impl Progress {
                 Fate::Differs => "differs",
                 Fate::LeftOut => "left out",
                 Fate::Failed => "failed",
+                Fate::Removed => "removed",
             };
             say(&format!("{how}: {what}: {why}"));
         }
@@ -106,7 +109,12 @@ impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |fate| self.count(fate);
         write!(f, "{} {}, {} there already", count(Fate::Done), self.verb, count(Fate::There))?;
-        for (fate, how) in [(Fate::Differs, "differ"), (Fate::LeftOut, "left out"), (Fate::Failed, "failed")] {
+        for (fate, how) in [
+            (Fate::Removed, "removed where they were before"),
+            (Fate::Differs, "differ"),
+            (Fate::LeftOut, "left out"),
+            (Fate::Failed, "failed"),
+        ] {
             if count(fate) > 0 {
                 write!(f, ", {} {how}", count(fate))?;
             }

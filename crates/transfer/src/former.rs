@@ -1,0 +1,69 @@
+//! What earlier exports into a directory have written of objects that have been renamed or moved since: it goes, for else an import would
+//! find two records of one object.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::layout::{MEMBERS, RECORD, beside};
+use super::part;
+use super::places::Places;
+use super::progress::{Fate, Progress};
+use super::record::Record;
+
+/// Removes from a directory, and from what lies below it, all records of objects that are elsewhere, with what lies beside them. It looks where
+/// an export writes and nowhere else: in folders and bundles that have a record.
+pub fn remove<O: Ord>(directory: &Path, places: &Places<O>, progress: &Progress) {
+    part::sweep(directory);
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(on_disk) = name.to_str().and_then(|name| name.strip_suffix(RECORD)) else { continue };
+        let file = entry.path();
+        // What can't be read is no record of ours; an import tells it.
+        let Ok(record) = Record::read(&file) else { continue };
+        let holds = held(directory, on_disk, &record);
+        if holds.symlink_metadata().is_ok_and(|there| there.is_dir()) {
+            remove(&holds, places, progress);
+        }
+        let Ok(uuid) = record.uuid.parse::<Uuid>() else { continue };
+        if places.is_elsewhere(uuid, &file) {
+            match remove_one(directory, on_disk, &record, &file) {
+                Ok(()) => progress.note(Fate::Removed, &file.display().to_string(), None),
+                Err(error) => progress.note(Fate::Failed, &file.display().to_string(), Some(&error)),
+            }
+        }
+    }
+}
+
+/// The directory with what an object holds, if it holds any.
+fn held(directory: &Path, on_disk: &str, record: &Record) -> PathBuf {
+    if record.is_folder() { directory.join(on_disk) } else { beside(directory, on_disk, MEMBERS) }
+}
+
+/// The record goes last: without one, the rest would be files of their own. What was held and is nowhere in the repository stays.
+fn remove_one(directory: &Path, on_disk: &str, record: &Record, file: &Path) -> io::Result<()> {
+    if record.content.is_some() {
+        gone(std::fs::remove_file(directory.join(on_disk)))?;
+    }
+    let holds = held(directory, on_disk, record);
+    match gone(std::fs::remove_dir(&holds)) {
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && record.is_folder() => {}
+        // It is no folder that an import could make: so it is set aside.
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+            std::fs::rename(&holds, directory.join(format!(".{}{MEMBERS}", Uuid::now_v7())))?;
+        }
+        // Something else has the name by now.
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {}
+        done => done?,
+    }
+    gone(std::fs::remove_file(file))
+}
+
+/// It may have gone already.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
