@@ -27,7 +27,7 @@ Examples:
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                who is logged in
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
-  stet export /srv/copy --data /srv/stet  write all objects as a tree of files; `import` makes them again
+  stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` makes them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
   stet config check newsroom              say all that is wrong in configuration files, before they are saved
   stet doctor --data /srv/stet            say what is wrong with machine, configuration and directory, and what to do

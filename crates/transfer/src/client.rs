@@ -68,6 +68,7 @@ pub struct Client {
     agent: Agent,
     base: String,
     token: Option<String>,
+    database: Option<String>,
 }
 
 /// A part of a path.
@@ -121,12 +122,17 @@ impl Client {
             .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
             .build()
             .new_agent();
-        Ok(Client { agent, base: url.trim_end_matches('/').to_owned(), token: None })
+        Ok(Client { agent, base: url.trim_end_matches('/').to_owned(), token: None, database: None })
     }
 
     /// The same, with the token of a session or a key.
     pub fn with_token(self, token: &str) -> Client {
         Client { token: Some(token.to_owned()), ..self }
+    }
+
+    /// The same, where all calls mean that database; the main one without a name.
+    pub fn in_database(self, database: Option<&str>) -> Client {
+        Client { database: database.map(str::to_owned), ..self }
     }
 
     /// What the server replies to a GET.
@@ -193,7 +199,12 @@ impl Client {
         content_type: &str,
         body: SendBody<'_>,
     ) -> Result<http::Response<Body>, CallError> {
-        let mut request = http::Request::builder().method(method).uri(format!("{}{path}", self.base));
+        let mut uri = format!("{}{path}", self.base);
+        if let Some(database) = &self.database {
+            uri.push(if path.contains('?') { '&' } else { '?' });
+            uri += &format!("databaseId={}", encoded(database));
+        }
+        let mut request = http::Request::builder().method(method).uri(uri);
         if !content_type.is_empty() {
             request = request.header("content-type", content_type);
         }

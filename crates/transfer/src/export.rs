@@ -97,6 +97,27 @@ impl<'e> Export<'e> {
         former::remove(directory, &self.places, self.progress);
     }
 
+    /// The names of all databases but the main one, each told as left out.
+    pub fn other_databases(&self) -> Vec<String> {
+        let reply = match self.client.get("/v3/conf/connections?showRepositories=true") {
+            Ok(reply) => reply,
+            Err(error) => {
+                self.progress.note(Fate::Failed, "the list of databases", Some(&error));
+                return Vec::new();
+            }
+        };
+        let mut others = Vec::new();
+        for database in reply["repositories"].as_array().into_iter().flatten() {
+            if database["id"] != reply["defaultRepository"] {
+                let name = database["name"].as_str().unwrap_or_default();
+                let why = format!("it is exported by itself, with `--database {}`", database["id"]);
+                self.progress.note(Fate::LeftOut, &format!("database `{name}`"), Some(&why));
+                others.push(format!("`{name}`"));
+            }
+        }
+        others
+    }
+
     fn list(&self, held: Held, work: &Work<Task>) -> Result<(), CallError> {
         let Held { source, path, directory, bundle } = held;
         let (what, more) = if bundle.is_some() { ("bundle", "&recursive=false") } else { ("folder", "") };

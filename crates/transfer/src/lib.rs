@@ -82,6 +82,9 @@ pub struct ExportOptions {
     /// Path of the folder whose content is written
     #[arg(long, value_name = "PATH", default_value = "/")]
     folder: String,
+    /// Number or name of the database that it lies in; the main one without it
+    #[arg(long, value_name = "ID")]
+    database: Option<String>,
     #[command(flatten)]
     through: Through,
 }
@@ -94,6 +97,9 @@ pub struct ImportOptions {
     /// Path of the folder that it goes into
     #[arg(long, value_name = "PATH", default_value = "/")]
     into: String,
+    /// Number or name of the database that it goes into; the main one without it
+    #[arg(long, value_name = "ID")]
+    database: Option<String>,
     #[command(flatten)]
     through: Through,
 }
@@ -102,6 +108,7 @@ pub struct ImportOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     task: Task,
+    database: Option<String>,
     through: Through,
 }
 
@@ -112,14 +119,14 @@ enum Task {
 }
 
 impl From<ExportOptions> for Transfer {
-    fn from(ExportOptions { directory, folder, through }: ExportOptions) -> Transfer {
-        Transfer { task: Task::Export { folder, directory }, through }
+    fn from(ExportOptions { directory, folder, database, through }: ExportOptions) -> Transfer {
+        Transfer { task: Task::Export { folder, directory }, database, through }
     }
 }
 
 impl From<ImportOptions> for Transfer {
-    fn from(ImportOptions { directory, into, through }: ImportOptions) -> Transfer {
-        Transfer { task: Task::Import { directory, into }, through }
+    fn from(ImportOptions { directory, into, database, through }: ImportOptions) -> Transfer {
+        Transfer { task: Task::Import { directory, into }, database, through }
     }
 }
 
@@ -163,7 +170,7 @@ impl Transfer {
         let url = url.as_deref().unwrap_or_default();
         let client = Client::new(url, ca.as_deref()).map_err(TransferError::Usage)?;
         if let Some(file) = key_file {
-            return self.run_as(&client.with_token(&first_line(file, "--key-file")?));
+            return self.run_as(client.with_token(&first_line(file, "--key-file")?));
         }
         let password = password(user, password_file.as_deref())?;
         let body =
@@ -172,7 +179,7 @@ impl Transfer {
         let reply = client.post("/v3/auth/login", &body).map_err(|error| failed(&error))?;
         let token = reply["token"]["value"].as_str().ok_or_else(|| failed(&"there is no token in the answer"))?;
         let client = client.with_token(token);
-        let done = self.run_as(&client);
+        let done = self.run_as(client.clone());
         // It ends by itself soon enough.
         let _ = client.get("/v3/auth/logout");
         done
@@ -183,21 +190,33 @@ impl Transfer {
     /// # Errors
     /// See [`TransferError`].
     pub fn run_at(&self, url: &str, token: &str) -> Result<String, TransferError> {
-        self.run_as(&Client::new(url, None).map_err(TransferError::Usage)?.with_token(token))
+        self.run_as(Client::new(url, None).map_err(TransferError::Usage)?.with_token(token))
     }
 
-    fn run_as(&self, client: &Client) -> Result<String, TransferError> {
+    fn run_as(&self, client: Client) -> Result<String, TransferError> {
+        let client = &client.in_database(self.database.as_deref());
         let threads = usize::from(self.through.clients);
         let verb = match &self.task {
             Task::Export { .. } => "written",
             Task::Import { .. } => "made",
         };
         let progress = Progress::new(verb, self.through.quiet);
+        let mut others = Vec::new();
         progress.while_shown(|| match &self.task {
-            Task::Export { folder, directory } => Export::new(client, &progress).run(folder, directory, threads),
+            Task::Export { folder, directory } => {
+                let export = Export::new(client, &progress);
+                export.run(folder, directory, threads);
+                // Whoever names neither is taken to want everything.
+                if self.database.is_none() && folder == "/" {
+                    others = export.other_databases();
+                }
+            }
             Task::Import { directory, into } => Import::new(client, &progress).run(directory, into, threads),
         });
-        let told = progress.to_string();
+        let mut told = progress.to_string();
+        if !others.is_empty() {
+            told += &format!("; without the databases {}", others.join(", "));
+        }
         match progress.count(Fate::Failed) + progress.count(Fate::Differs) {
             0 => Ok(told),
             _ => Err(TransferError::Failed(format!("not all is as it should be: {told}"))),

@@ -2,6 +2,7 @@
 
 mod again;
 mod broken;
+mod databases;
 mod round;
 
 use std::collections::BTreeMap;
