@@ -57,11 +57,13 @@ pub fn sweep(directory: &Path) {
         let is_part = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
         if is_part && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             // For writing, as some network file systems lock no other.
-            let opened = OpenOptions::new().read(true).write(true).open(entry.path());
-            if opened.is_ok_and(|part| part.try_lock().is_ok() && part.metadata().is_ok_and(|part| part.nlink() > 0)) {
+            let Ok(part) = OpenOptions::new().read(true).write(true).open(entry.path()) else { continue };
+            // It is locked until it is gone: else whoever has just made it could take it for theirs in between.
+            if part.try_lock().is_ok() {
                 // It is gone already, or the directory is not ours to change: then nothing of ours lies there.
                 let _ = std::fs::remove_file(entry.path());
             }
+            drop(part);
         }
     }
 }
