@@ -77,7 +77,7 @@ struct Made {
     depth: usize,
 }
 
-/// What an event names, see [`Event`].
+/// What an event names, see [`Event`](crate::store::Event).
 #[derive(Debug, Clone, Default)]
 pub struct Concerned {
     /// Objects or parts.
