@@ -35,6 +35,7 @@ fn whatever_is_said_to_have_parts_gives_them_and_says_how_many_there_are() {
         };
         let none = read(&[("limit", 0)]);
         let well = entries(&none) == Some(0) && counted(count, &none);
+        faults.expect(well, || format!("{} limit=0: {:?}", case.id, lasting(&none)));
         let behind = read(&[("offset", 1_000_000)]);
         faults.expect(entries(&behind) == Some(0), || format!("{} offset: {:?}", case.id, lasting(&behind)));
         if all > 1 {
