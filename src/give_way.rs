@@ -18,7 +18,7 @@ use futures_util::future::Either;
 use stet_actors::error::{Error, Result};
 use stet_actors::trace::Trace;
 
-use crate::limits::{Turn, Turns, has_changed};
+use crate::limits::{Turn, Turns};
 
 /// A loop that gives way to other calls, by the time that it has taken.
 #[derive(Debug)]
@@ -123,17 +123,12 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// A turn, when it has come. A call that has changed something needs none where it would get none: whatever it takes to tell of the
-    /// change, it is told.
+    /// A turn, when it has come.
     ///
     /// # Errors
     /// `Overloaded`: too much of the same user waits.
     pub async fn turn() -> Result<Aside> {
-        match TURNS.turn().await {
-            Ok(turn) => Ok(Aside { _turn: Some(turn) }),
-            Err(_) if has_changed() => Ok(Aside { _turn: None }),
-            Err(refused) => Err(refused),
-        }
+        TURNS.turn().await.map(|turn| Aside { _turn: Some(turn) })
     }
 
     /// Does work that can't stop halfway on another thread; it is carried to its end even if the caller goes away.

@@ -19,7 +19,7 @@ pub use self::budgets::Budgets;
 pub use self::made_once::{Come, MadeOnce};
 pub use self::pool::{PIECE, Pool, Share, Taken};
 pub use self::quota::{Quota, Standing};
-pub use self::turns::{Turn, Turns, has_changed, on_behalf_of, set_changed, with_behalf};
+pub use self::turns::{Turn, Turns, on_behalf_of, set_changed, with_behalf};
 
 /// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
 pub const MOST_BUDGETS: usize = 65_536;

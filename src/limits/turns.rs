@@ -53,7 +53,7 @@ pub fn set_changed(changed: bool) {
 
 /// Whether this task has changed something and has yet to tell of it. Then it may not be refused any more: that nothing was changed would
 /// be untrue, and whoever believed it would make the change again.
-pub fn has_changed() -> bool {
+fn has_changed() -> bool {
     TASK.try_with(|task| task.borrow().has_changed).unwrap_or(false)
 }
 
@@ -97,12 +97,13 @@ impl Turns {
         Turns(Arc::new(Inner { about, share: (at_once - 1).max(1), most, lines: Mutex::new(lines), refused }))
     }
 
-    /// A turn, when it has come, for whom the present task works.
+    /// A turn, when it has come, for whom the present task works. One that has changed something, and has yet to tell of it, is first in
+    /// its holder's line, however long that is.
     ///
     /// # Errors
     /// `Overloaded`: too many of the same holder wait already.
     pub async fn turn(&self) -> Result<Turn> {
-        let holder = behalf();
+        let (holder, goes_first) = (behalf(), has_changed());
         let coming = {
             let mut lines = self.0.lines.lock();
             if lines.free > 0 && lines.may_have_one(holder.as_ref(), self.0.share) {
@@ -116,7 +117,7 @@ impl Turns {
             if line.len() >= self.0.most {
                 line.retain(|waiting| !waiting.is_closed());
             }
-            if holder.is_some() && line.len() >= self.0.most {
+            if holder.is_some() && !goes_first && line.len() >= self.0.most {
                 self.0.refused.increment(1);
                 let message =
                     format!("Too many of your {} wait for their turn; nothing was changed, try again.", self.0.about);
@@ -126,7 +127,11 @@ impl Turns {
                 order.push_back(holder);
             }
             let (give, coming) = oneshot::channel();
-            line.push_back(give);
+            if goes_first {
+                line.push_front(give);
+            } else {
+                line.push_back(give);
+            }
             coming
         };
         // The sender is only dropped with a turn.
@@ -276,6 +281,28 @@ mod tests {
             let lines = turns.0.lines.lock();
             let left = (lines.free, lines.working.len(), lines.waiting.len(), lines.order.len());
             assert_eq!(left, (at_once, 0, 0, 0));
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_changed_something_is_not_refused_and_is_the_next_of_theirs() {
+        let turns = Turns::new("test", "tests", 1, 2);
+        let first = of("a", turns.turn()).await.unwrap();
+        let mut line: Vec<_> = (0..2).map(|_| Box::pin(of("a", turns.turn()))).collect();
+        assert!(line.iter_mut().all(|waiting| waiting.as_mut().now_or_never().is_none()));
+        let refused = of("a", turns.turn()).now_or_never().expect("it does not wait");
+        assert_eq!(refused.err().map(|error| error.code), Some(Code::Overloaded));
+        let mut tells = Box::pin(of("a", async {
+            set_changed(true);
+            turns.turn().await
+        }));
+        let mut of_another = Box::pin(of("b", turns.turn()));
+        assert!(tells.as_mut().now_or_never().is_none() && of_another.as_mut().now_or_never().is_none());
+        drop(first);
+        drop(tells.await.unwrap());
+        drop(of_another.now_or_never().expect("others have theirs in between").unwrap());
+        for waiting in line {
+            drop(waiting.await.unwrap());
         }
     }
 

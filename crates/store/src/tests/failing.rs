@@ -66,33 +66,20 @@ fn hold(disk: &Disk, store: &RedbStore) -> Answer {
     held
 }
 
-#[test]
-fn what_was_queued_behind_a_failed_commit_is_stale() {
-    let disk = Disk::new();
-    let mut options = options(&disk);
-    options.limits.batch_sets = 1;
-    let store = RedbStore::open(options).expect("the store opens");
-    let held = hold(&disk, &store);
-    let failing = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
-    let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
-    let fence = submit_set(&store, empty(&store)).expect("taken");
-    // The held commit's sync is the next; the writes after it fail.
-    let at = disk.syncs_of(StoreFile::Journal) + 2;
-    disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
-    disk.release();
-    assert_eq!(held.wait(), Ok(held.seq));
-    assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
-    assert_eq!(behind.wait(), Err(StoreError::Stale));
-    assert_eq!(fence.wait(), Err(StoreError::Stale));
-    assert_eq!(store.epoch(), 1);
-    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
-    assert_eq!(store.committed(), held.seq);
+/// A commit that failed, each set in one of its own, and what was queued behind it.
+struct Behind {
+    disk: Disk,
+    store: RedbStore,
+    /// The commit before, which went well.
+    held: Seq,
+    failing: Answer,
+    behind: Answer,
+    fence: Answer,
 }
 
-#[test]
-fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
-    // Where there is room again at once, and where there is none for long.
-    for times in [1, u64::MAX] {
+impl Behind {
+    /// A fault that so many writes of the journal meet.
+    fn of(fault: DiskFault, times: u64) -> Behind {
         let disk = Disk::new();
         let mut options = options(&disk);
         options.limits.batch_sets = 1;
@@ -101,10 +88,32 @@ fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
         let failing = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
         let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
         let fence = submit_set(&store, empty(&store)).expect("taken");
+        // The held commit's sync is the next; the writes after it fail.
         let at = disk.syncs_of(StoreFile::Journal) + 2;
-        disk.plan_for(StoreFile::Journal, Plan { at, times, fault: DiskFault::Full });
+        disk.plan_for(StoreFile::Journal, Plan { at, times, fault });
         disk.release();
-        assert_eq!(held.wait(), Ok(held.seq));
+        let seq = held.seq;
+        assert_eq!(held.wait(), Ok(seq));
+        Behind { disk, store, held: seq, failing, behind, fence }
+    }
+}
+
+#[test]
+fn what_was_queued_behind_a_failed_commit_is_stale() {
+    let Behind { store, held, failing, behind, fence, .. } = Behind::of(DiskFault::Write, 1);
+    assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
+    assert_eq!(behind.wait(), Err(StoreError::Stale));
+    assert_eq!(fence.wait(), Err(StoreError::Stale));
+    assert_eq!(store.epoch(), 1);
+    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    assert_eq!(store.committed(), held);
+}
+
+#[test]
+fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
+    // Where there is room again at once, and where there is none for long.
+    for times in [1, u64::MAX] {
+        let Behind { disk, store, failing, behind, fence, .. } = Behind::of(DiskFault::Full, times);
         assert_eq!(failing.wait(), Err(StoreError::Full));
         assert_eq!(behind.wait(), Err(StoreError::Full), "it was never written, and there was no room for it");
         assert_eq!(fence.wait(), Err(StoreError::Full));
