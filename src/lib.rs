@@ -29,6 +29,7 @@ pub mod log_lines;
 pub mod manual;
 mod messages;
 mod metering;
+mod nearest;
 mod newsroom;
 pub mod probe;
 mod receipts;

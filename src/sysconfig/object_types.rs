@@ -6,10 +6,12 @@ use schemars::JsonSchema;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as UnknownName, StrDeserializer};
 use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{FamilyKind, Text};
 
 use super::document::{ConfigFile, Element};
 use super::vocabulary;
+use crate::nearest::suggestion;
 
 /// Stands between a product's prefix and the name of a type: `EOM::Story`.
 const PREFIX_END: &str = "::";
@@ -85,6 +87,20 @@ impl ConfigFile for ObjectTypes {
 }
 
 impl ObjectTypes {
+    /// Returns the type of a name that a caller gave.
+    ///
+    /// # Errors
+    /// `TypeNotFound`, with the nearest known name, and all names where they are few.
+    pub fn named(&self, name: &str) -> Result<&ObjectType> {
+        self.get(name).ok_or_else(|| self.unknown(name))
+    }
+
+    /// Returns the refusal of a name that no type has.
+    pub fn unknown(&self, name: &str) -> Error {
+        let help = suggestion(name, self.types.iter().map(|known| &*known.name));
+        Error::new(Code::TypeNotFound, format!("There is no object type `{name}`.{help}")).with_source(name)
+    }
+
     fn of(types: Vec<ObjectType>) -> ObjectTypes {
         let mut made = ObjectTypes {
             by_name: HashMap::new(),

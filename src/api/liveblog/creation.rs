@@ -63,10 +63,7 @@ async fn new_liveblog(
             let message = format!("A {} is no liveblog.", known.name);
             return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
         }
-        (None, Some(wanted)) => {
-            let message = format!("There is no object type `{wanted}`.");
-            return Err(Error::new(Code::TypeNotFound, message).with_source(wanted));
-        }
+        (None, Some(wanted)) => return Err(types.unknown(wanted)),
         (_, None) => None,
     };
     let workflow = known.and_then(|known| known.workflow.as_deref());

@@ -175,9 +175,7 @@ async fn make(
     let content_type = begins_with.map(|new| new.content.content_type.to_string());
     let wanted = options.r#type.as_deref().filter(|name| !name.is_empty());
     let known = match wanted {
-        Some(wanted) => types.get(wanted).ok_or_else(|| {
-            Error::new(Code::TypeNotFound, format!("There is no object type `{wanted}`.")).with_source(wanted)
-        })?,
+        Some(wanted) => types.named(wanted)?,
         None => types.infer(content_type.as_deref(), &name).ok_or_else(|| {
             let message = format!("No object type fits the name `{name}` and its content: name a `type`.");
             Error::new(Code::TypeNotFound, message)

@@ -186,10 +186,7 @@ impl ImportObject {
             "document" => NewObject::document(name, type_name),
             "bundle" => NewObject::of::<Bundle>(name, type_name, ()),
             "webcontainer" => NewObject::of::<WebContainer>(name, type_name, ()),
-            "" => {
-                let message = format!("There is no object type `{wanted}`.");
-                return Err(Error::new(Code::TypeNotFound, message).with_source(wanted));
-            }
+            "" => return Err(types.unknown(wanted)),
             other => {
                 let message = format!("A {type_name} can't be imported: it is a {other}.");
                 return Err(Error::new(Code::InvalidType, message).with_source(type_name));

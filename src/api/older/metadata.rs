@@ -75,9 +75,7 @@ fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<
     let kind = match named(call, "type") {
         Some(kind) => {
             let types = call.app.sysconfig.object_types(database);
-            let unknown =
-                || Error::new(Code::TypeNotFound, format!("There is no object type `{kind}`.")).with_source(kind);
-            Some(types.get(kind).ok_or_else(unknown)?.name.to_string())
+            Some(types.named(kind)?.name.to_string())
         }
         None => None,
     };

@@ -80,8 +80,7 @@ impl Said {
         // It is required.
         let kind = call.query.text(parameter).unwrap_or_default();
         let types = call.app.sysconfig.object_types(database);
-        let unknown = || Error::new(Code::TypeNotFound, format!("There is no object type `{kind}`.")).with_source(kind);
-        let content = types.get(kind).ok_or_else(unknown)?.name.clone();
+        let content = types.named(kind)?.name.clone();
         let channel = named(call, "channel").map(|name| channel_id(site, name)).transpose()?;
         let channel = channel.and_then(|id| site.channel(&id)).map(|channel| channel.name.to_string());
         let team = team(call, site)?;

@@ -341,11 +341,7 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
     };
     let types = call.app.sysconfig.object_types(database);
     let kind = match named(&call, "contentType") {
-        Some(kind) => {
-            let unknown =
-                || Error::new(Code::TypeNotFound, format!("There is no object type `{kind}`.")).with_source(kind);
-            Some(types.get(kind).ok_or_else(unknown)?.name.clone())
-        }
+        Some(kind) => Some(types.named(kind)?.name.clone()),
         None => None,
     };
     let parent = named(&call, "parent").map(Text::from);
