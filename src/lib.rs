@@ -15,6 +15,7 @@ pub mod cli;
 pub mod config;
 pub mod content;
 pub mod doctor;
+mod documents;
 pub mod events;
 pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -18,7 +18,6 @@ pub(crate) mod dispatch;
 pub mod error;
 pub(crate) mod etag;
 pub(crate) mod held;
-pub(crate) mod home;
 pub(crate) mod identify;
 pub(crate) mod intake;
 mod large;

@@ -1,4 +1,5 @@
-//! What is asked outside the base path, by operators mostly: health, readiness, metrics, the OpenAPI document, and the page at `/`.
+//! Requests outside the base path, mostly from operators: health, readiness, metrics, the OpenAPI document,
+//! and the documentation, which `/` leads to.
 
 use std::sync::Arc;
 
@@ -9,14 +10,16 @@ use stet_actors::error::Result;
 use stet_actors::store::Health;
 
 use super::app::{App, Stage};
-use super::home;
 use super::openapi::{self, Served};
+use crate::documents::{self, Page};
 use crate::give_way::aside_at_once;
 
 /// What is asked outside the endpoints.
 #[derive(Debug, Clone, Copy)]
 pub enum Probe {
-    Home,
+    /// A redirect to the documentation, to this address relative to the request's.
+    Documents(&'static str),
+    Document(&'static Page),
     Health,
     Readiness,
     Metrics,
@@ -27,12 +30,13 @@ impl Probe {
     /// The probe at a path, if there is one.
     pub fn at(path: &str) -> Option<Probe> {
         Some(match path {
-            "/" => Probe::Home,
+            "/" => Probe::Documents("docs/"),
+            "/docs" => Probe::Documents("docs/"),
             "/healthz" => Probe::Health,
             "/readyz" => Probe::Readiness,
             "/metrics" => Probe::Metrics,
             "/openapi.json" => Probe::OpenApi,
-            _ => return None,
+            _ => Probe::Document(documents::page(path.strip_prefix("/docs/")?)?),
         })
     }
 
@@ -42,7 +46,8 @@ impl Probe {
             return HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish();
         }
         let outcome = match self {
-            Probe::Home => Ok(home()),
+            Probe::Documents(address) => Ok(redirect(address)),
+            Probe::Document(page) => Ok(document(page)),
             Probe::Health => Ok(health(app)),
             Probe::Readiness => Ok(readiness(app)),
             Probe::Metrics => metrics(app).await,
@@ -53,10 +58,17 @@ impl Probe {
     }
 }
 
-/// The page for people.
-fn home() -> HttpResponse {
-    let policy = (header::CONTENT_SECURITY_POLICY, home::POLICY);
-    HttpResponse::Ok().content_type("text/html; charset=utf-8").insert_header(policy).body(home::PAGE)
+/// Leads to an address of this server. Other pages may be here one day, so no browser keeps the answer.
+fn redirect(address: &'static str) -> HttpResponse {
+    HttpResponse::TemporaryRedirect().insert_header((header::LOCATION, address)).finish()
+}
+
+/// Sends a page of the documentation.
+fn document(page: &'static Page) -> HttpResponse {
+    let policy = (header::CONTENT_SECURITY_POLICY, documents::POLICY);
+    let mut response = HttpResponse::Ok();
+    response.content_type(page.media_type).insert_header(policy);
+    response.insert_header((header::CACHE_CONTROL, "max-age=300")).body(page.body.clone())
 }
 
 /// The OpenAPI document, made when it is first asked for.

@@ -495,19 +495,31 @@ fn threads_are_told_apart_by_their_names() {
     }
 }
 
+/// Addresses are relative, so they hold behind a proxy that adds a prefix.
 #[test]
-fn the_page_at_the_address_names_the_server_and_leads_to_what_it_says() {
+fn the_root_leads_to_the_documentation_and_its_links_are_served() {
     let server = Server::shared();
-    let page = server.client().get("/");
+    for (path, leads) in [("/", "docs/"), ("/docs", "docs/")] {
+        let reply = server.client().get(path);
+        assert_eq!((reply.status, reply.header("location")), (307, Some(leads)), "{path}");
+    }
+    let page = server.client().get("/docs/");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = page.header("content-security-policy").expect("pages have a policy");
+    assert!(policy.starts_with("default-src 'none'"), "{policy}");
     let text = String::from_utf8(page.body).expect("it is text");
     let version =
         server.client().get("/openapi.json").json()["info"]["version"].as_str().expect("it has one").to_owned();
     assert!(text.contains("<h1>stet</h1>") && text.contains(&version), "{text}");
     let links: Vec<&str> = text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(links, ["openapi.json", "healthz", "readyz", "metrics"]);
+    assert!(links.contains(&"api/drawers.md") && links.contains(&"../openapi.json"), "{links:?}");
     for link in links {
-        assert_eq!(server.client().get(&format!("/{link}")).status, 200, "{link}");
+        let path = link.trim_start_matches("./").to_owned();
+        let path = path.strip_prefix("../").map_or_else(|| format!("/docs/{path}"), |outside| format!("/{outside}"));
+        assert_eq!(server.client().get(&path).status, 200, "{link}");
     }
-    assert_eq!(server.client().try_send("POST", "/", &[], b"").expect("it answers").status, 405);
+    for nothing in ["/docs/none.md", "/docs/../Cargo.toml", "/docs/api", "/docs/%2e%2e/config.toml"] {
+        assert_eq!(server.client().get(nothing).status, 404, "{nothing}");
+    }
+    assert_eq!(server.client().try_send("POST", "/docs/", &[], b"").expect("it answers").status, 405);
 }

@@ -32,6 +32,9 @@ fn agent(certificate: Option<&str>) -> ureq::Agent {
     let mut config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .allow_non_standard_methods(true)
+        // Tests look at each reply themselves.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
         .timeout_global(Some(PATIENCE))
         // They are filled with zeros for each connection, which takes its time without optimisation. A head must fit.
         .input_buffer_size(16 << 10)
