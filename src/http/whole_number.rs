@@ -1,8 +1,11 @@
-//! Whole numbers in bodies, however JSON writes them. It has one kind of number: to many clients `1700000000456.0` and `1.7e12` are
-//! whole numbers as any, and the description of the interface has them as such. Serde takes them for fractions, and no integer takes
-//! those.
+//! Whole numbers in request bodies, however a client writes them.
 //!
-//! So whatever is read of a body is read through here, at all its depths. Texts that are kept as they came (`RawValue`) stay so.
+//! JSON has one kind of number: to many clients `1700000000456.0` and `1.7e12` are whole numbers like any other. Serde reads
+//! them as fractions, which no integer accepts. Other clients send numbers as texts: `"priority": "1"`. A text of digits counts
+//! where a whole number is wanted, by the rule of numbers in a query.
+//!
+//! Bodies are read through [`Lenient`] at all their depths. Texts that are kept unchanged (`RawValue`) stay as they are. An enum
+//! of alternatives (`untagged`) is read before its fields are known, so that one that takes numbers must read digits itself.
 
 use std::fmt;
 
@@ -22,12 +25,28 @@ macro_rules! forward {
     )*};
 }
 
+macro_rules! whole_number {
+    ($($method:ident)*) => {$(
+        /// A text is visited as well: it may hold the digits of a number.
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.0.deserialize_any(Lenient(WholeNumber(visitor)))
+        }
+    )*};
+}
+
+macro_rules! pass {
+    ($($method:ident($kind:ty))*) => {$(
+        fn $method<E: Error>(self, value: $kind) -> Result<V::Value, E> {
+            self.0.$method(value)
+        }
+    )*};
+}
+
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Lenient<D> {
     type Error = D::Error;
 
     forward! {
-        deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
-        deserialize_i128() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_any() deserialize_bool() deserialize_i128() deserialize_u128()
         deserialize_f32() deserialize_f64() deserialize_char() deserialize_str() deserialize_string() deserialize_bytes()
         deserialize_byte_buf() deserialize_option() deserialize_unit() deserialize_seq() deserialize_map()
         deserialize_identifier() deserialize_ignored_any()
@@ -39,17 +58,38 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Lenient<D> {
         deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 
+    whole_number! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    }
+
     fn is_human_readable(&self) -> bool {
         self.0.is_human_readable()
     }
 }
 
-macro_rules! pass {
-    ($($method:ident($kind:ty))*) => {$(
-        fn $method<E: Error>(self, value: $kind) -> Result<V::Value, E> {
-            self.0.$method(value)
+/// The visitor of a field that holds a whole number. A text of digits counts as the number.
+struct WholeNumber<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for WholeNumber<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    /// Reads the text by the rule of numbers in a query.
+    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        match (text.parse(), text.parse()) {
+            (Ok(number), _) => self.0.visit_u64(number),
+            (_, Ok(number)) => self.0.visit_i64(number),
+            _ => self.0.visit_str(text),
         }
-    )*};
+    }
+
+    pass! {
+        visit_i64(i64) visit_u64(u64) visit_f64(f64)
+    }
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Lenient<V> {
@@ -215,6 +255,27 @@ mod tests {
     }
 
     #[test]
+    fn a_text_of_digits_is_a_whole_number() {
+        for (written, number) in [(r#""1""#, 1), (r#""0""#, 0), (r#""-3""#, -3), (r#""9223372036854775807""#, i64::MAX)]
+        {
+            assert_eq!(read::<i64>(written), Ok(number), "{written}");
+        }
+        assert_eq!(read::<u64>(r#""18446744073709551615""#), Ok(u64::MAX));
+        assert_eq!(read::<Option<u8>>(r#""7""#), Ok(Some(7)));
+        assert_eq!(read::<Vec<u32>>(r#"["1", 2, "3"]"#), Ok(vec![1, 2, 3]));
+        assert_eq!(read::<String>(r#""1""#), Ok("1".to_owned()), "a text stays a text");
+        for written in ["", " 1", "1.0", "1e3", "one", "0x1", "--1", "99999999999999999999", "١"] {
+            let refused = read::<u64>(&format!("\"{written}\"")).unwrap_err();
+            assert!(refused.contains("invalid type: string"), "{written}: {refused}");
+        }
+        assert!(read::<u64>(r#""-1""#).unwrap_err().contains("integer `-1`"));
+        assert!(read::<u8>(r#""256""#).unwrap_err().contains("integer `256`"));
+        for written in ["true", "null", "[]", "{}"] {
+            assert!(read::<u64>(written).is_err(), "{written}");
+        }
+    }
+
+    #[test]
     fn it_is_so_wherever_a_number_stands() {
         #[derive(Debug, PartialEq, Deserialize, Serialize)]
         #[serde(untagged)]
@@ -239,7 +300,7 @@ mod tests {
         }
         let body: Body = read(
             r#"{"optional": 1.0, "absent": null, "either": [2e0, "2.0"], "by_name": {"3.0": 3.0},
-                "places": [{"At": -1.0}, {"Between": [4.0, 5]}, {"Named": {"id": 60e-1}}, "Nowhere"]}"#,
+                "places": [{"At": "-1"}, {"Between": [4.0, 5]}, {"Named": {"id": "6"}}, "Nowhere"]}"#,
         )
         .unwrap();
         let read = json!({

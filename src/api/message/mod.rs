@@ -3,8 +3,11 @@
 pub mod routes;
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::StrDeserializer;
+use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
@@ -47,22 +50,34 @@ struct GivenPriority(Priority);
 
 impl<'de> Deserialize<'de> for GivenPriority {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "`low`, `normal`, `high` or a number from 1 to 5")]
-        enum Either {
-            Name(Priority),
-            Number(u64),
-        }
-        match Either::deserialize(deserializer)? {
-            Either::Name(priority) => Ok(GivenPriority(priority)),
-            Either::Number(1 | 2) => Ok(GivenPriority(Priority::High)),
-            Either::Number(3) => Ok(GivenPriority(Priority::Normal)),
-            Either::Number(4 | 5) => Ok(GivenPriority(Priority::Low)),
-            Either::Number(other) => {
-                let wanted = "a number from 1 to 5";
-                Err(serde::de::Error::invalid_value(serde::de::Unexpected::Unsigned(other), &wanted))
+        struct NameOrNumber;
+
+        impl Visitor<'_> for NameOrNumber {
+            type Value = GivenPriority;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`low`, `normal`, `high` or a number from 1 to 5")
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<GivenPriority, E> {
+                match number {
+                    1 | 2 => Ok(GivenPriority(Priority::High)),
+                    3 => Ok(GivenPriority(Priority::Normal)),
+                    4 | 5 => Ok(GivenPriority(Priority::Low)),
+                    other => Err(E::invalid_value(Unexpected::Unsigned(other), &"a number from 1 to 5")),
+                }
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GivenPriority, E> {
+                if let Ok(number) = text.parse() {
+                    return self.visit_u64(number);
+                }
+                let name = Priority::deserialize(StrDeserializer::<E>::new(text));
+                name.map(GivenPriority).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
             }
         }
+
+        deserializer.deserialize_any(NameOrNumber)
     }
 }
 

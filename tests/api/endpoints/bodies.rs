@@ -131,3 +131,93 @@ fn the_document_knows_the_bodies_that_are_served_under_two_names() {
         assert_eq!((login("password"), login("pwd"), login("passwd")), (true, true, false), "{id}");
     }
 }
+
+/// Writes the whole numbers of a body as texts; attributes and contents stay as they are. Returns their number.
+fn write_numbers_as_texts(body: &mut Value) -> usize {
+    match body {
+        Value::Number(number) if !number.is_f64() => {
+            *body = Value::from(number.to_string());
+            1
+        }
+        Value::Array(list) => list.iter_mut().map(write_numbers_as_texts).sum(),
+        Value::Object(fields) => {
+            let fields = fields.iter_mut().filter(|(name, _)| !name.to_lowercase().ends_with("attributes"));
+            fields.map(|(_, value)| write_numbers_as_texts(value)).sum()
+        }
+        _ => 0,
+    }
+}
+
+#[test]
+fn digits_as_text_count_as_numbers_in_the_body_of_every_endpoint() {
+    let numbers = std::sync::atomic::AtomicUsize::new(0);
+    on_each(
+        70,
+        |_| true,
+        |faults, case, corner| {
+            let mut made = (case.make)(corner);
+            let (Body::Json(body) | Body::Form(body, _)) = &mut made.body else { return };
+            let count = write_numbers_as_texts(body);
+            if count > 0 {
+                numbers.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
+                let answer = made.call(&corner.client, case.id).send();
+                faults.expect(answer.status == 200, || format!("{}: {:?}", case.id, lasting(&answer)));
+            }
+        },
+    );
+    assert!(numbers.load(std::sync::atomic::Ordering::Relaxed) >= 2, "{numbers:?}");
+}
+
+#[test]
+fn digits_as_text_mean_the_number() {
+    let corner = Corner::new();
+    let client = &corner.client;
+    let post = |path: &str, body: Value| client.post(path, &body).ok();
+    let drawer = post("/v3/container/drawer", json!({ "name": "d", "folderPath": corner.folder, "capacity": "7" }));
+    assert_eq!(drawer["info"]["capacity"], 7);
+    let own = client.call("auth-connection-get", &[]).ok()["username"].clone();
+    for (priority, shown) in [("1", "high"), ("2", "high"), ("3", "normal"), ("5", "low"), ("low", "low")] {
+        let mail = json!({ "subject": "s", "recipients": [own], "priority": priority });
+        assert_eq!(client.call("message-sendmail-post", &[]).json(&mail).ok()["priority"], shown, "{priority}");
+        assert_eq!(
+            client.call("stet-old-message-post", &[]).json(&mail).send().json()["priority"],
+            shown,
+            "{priority}"
+        );
+    }
+    for wrong in ["0", "6", "-1", "1.0", "", "urgent"] {
+        let mail = json!({ "subject": "s", "recipients": [own], "priority": wrong });
+        let error = client.call("message-sendmail-post", &[]).json(&mail).fails(400, "InvalidBody");
+        assert_eq!(error["details"]["path"], "$.priority", "{error}");
+    }
+    let topic = post("/v3/container/topic", json!({ "name": "t", "folder": corner.folder }))["info"]["id"].clone();
+    let items = format!("/v3/container/topic/{}/topicitem", topic.as_str().expect("a loid"));
+    for (name, position) in [("last", "0"), ("first", "0"), ("middle", "1")] {
+        post(&items, json!({ "name": name, "position": position, "dueDate": "1700000000", "priority": "2" }));
+    }
+    let shown = client.get(&format!("/v3/container/topic/{}", topic.as_str().expect("a loid"))).ok();
+    let names: Vec<&Value> =
+        shown["items"].as_array().expect("it has items").iter().map(|item| &item["info"]["name"]).collect();
+    assert_eq!(names, ["first", "middle", "last"]);
+    includes(&shown["items"][0]["info"], &json!({ "dueDate": 1_700_000_000, "priority": "2" }));
+    let liveblog = client.liveblog(&corner.folder, "l");
+    let options = json!({ "title": "p", "timestamp": "1700000000456", "databaseId": "1" });
+    let post = client.upload(
+        &format!("/v3/container/liveblog/{liveblog}/post"),
+        &options,
+        Some(("a.xml", "text/xml", b"<p/>")),
+    );
+    assert_eq!(post.ok()["timestamp"], 1_700_000_000_456_u64);
+    let search = json!({ "from": "1700000000456", "to": "1700000000456", "limit": "1", "offset": "0", "since": "0" });
+    assert_eq!(
+        client.call("liveblog-search-post", &[&liveblog]).json(&search).ok()["items"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let wrong = client.call("liveblog-search-post", &[&liveblog]).json(&json!({ "limit": "many" }));
+    let error = wrong.fails(400, "InvalidBody");
+    let message = error["message"].as_str().expect("it has one");
+    assert!(
+        message.contains("`$.limit`") && message.contains("\"many\"") && message.contains("whole number"),
+        "{message}"
+    );
+}
