@@ -22,13 +22,16 @@ use crate::sysconfig::{Channel, ContentItem};
 
 pub mod routes;
 
+/// The `inheritFrom` of clients that have no other way to leave it out, in any case.
+const NO_CHANNEL: &str = "none";
+
 /// Body of a channel copy; all optional. Display options may stand beside these.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ChannelCopyRequest {
     /// Name or id of the channel; the site's default one without it.
     channel: Option<String>,
-    /// Name or id of the channel that the copy is inherited from, and follows.
+    /// Name or id of the channel that the copy is inherited from, and follows; `none` is as good as absent.
     inherit_from: Option<String>,
     /// The bundle, if it is named here, too.
     source: Option<String>,
@@ -90,12 +93,17 @@ fn unknown(field: &str, name: &str, channels: &[Channel]) -> Error {
     Error::parameter(field, name, &format!("a channel of the site configuration ({})", names.join(", ")))
 }
 
-/// The channel that a copy is inherited from, if one is named.
+/// Returns the channel that a copy is inherited from, if one is named.
+///
+/// [`NO_CHANNEL`] means none, unless the site has a channel of that name.
 fn inherit_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Option<Inherit>> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
     let site = call.app.sysconfig.site(database);
-    let from = site.channel(name).ok_or_else(|| unknown("inheritFrom", name, site.channels.list()))?;
-    Ok(Some(Inherit { channel: from.name.clone(), is_neutral: from.is_neutral }))
+    match site.channel(name) {
+        Some(from) => Ok(Some(Inherit { channel: from.name.clone(), is_neutral: from.is_neutral })),
+        None if name.eq_ignore_ascii_case(NO_CHANNEL) => Ok(None),
+        None => Err(unknown("inheritFrom", name, site.channels.list())),
+    }
 }
 
 impl ChannelCopyRequest {

@@ -119,6 +119,17 @@ fn a_copy_stays_in_its_bundle_and_goes_where_that_goes() {
 }
 
 #[test]
+fn inherit_from_none_is_as_good_as_absent() {
+    let desk = Desk::of("reporter");
+    for (name, none) in [("a.xml", "none"), ("b.xml", "NONE"), ("c.xml", "None")] {
+        let made = id(&copy(&desk, &desk.bundle(name), "Web", Some(none)).ok());
+        let wanted = json!({ "channel": "Web", "inheritFrom": null, "inheritedFrom": null, "follows": false });
+        includes(&record(&desk, &made)["channelCopy"], &wanted);
+    }
+    copy(&desk, &desk.bundle("d.xml"), "Web", Some("nowhere")).fails(400, "InvalidParameter");
+}
+
+#[test]
 fn the_actions_are_those_of_the_channel() {
     let desk = Desk::of("reporter");
     let bundle = "/Web/City/harbour-ferry.xml";
@@ -134,6 +145,9 @@ fn the_actions_are_those_of_the_channel() {
     assert_eq!(web["items"][0]["xp"], "/story/head/headline");
     actions("Radio").fails(400, "InvalidParameter");
     actions("Web").query("inheritFrom", "Radio").fails(400, "InvalidParameter");
+    for none in ["none", "NONE", "None"] {
+        assert_eq!(actions("Web").query("inheritFrom", none).ok(), web, "{none}");
+    }
 }
 
 #[test]

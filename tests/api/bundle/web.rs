@@ -40,6 +40,12 @@ fn each_story_that_is_linked_or_named_gets_one_copy() {
         );
     }
     assert_eq!(names(&desk.call("bundle-items-get", &[&d]).ok()), Vec::<&str>::new());
+    let reply = copies(&desk, &container, &json!({ "channel": "Web", "inheritFrom": "none" })).ok();
+    // One of the stories has a copy for the channel already.
+    assert_eq!(reply["items"].as_array().map(Vec::len), Some(3), "{reply}");
+    for item in reply["items"].as_array().unwrap() {
+        assert_eq!(record(&desk, &id(item))["channelCopy"]["inheritFrom"], Value::Null);
+    }
 
     // Again: each is told, and nothing is made.
     let again = copies(&desk, &container, &body).ok();
