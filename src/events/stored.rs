@@ -134,14 +134,13 @@ pub fn read(
     Ok((found, more))
 }
 
-/// Whether the event by which a container came to that revision is kept, on disk.
+/// Returns the revision of the first event after `after` that is kept, on disk.
 ///
 /// # Errors
 /// What the store says.
-pub fn is_kept(log: &dyn EventLog, container: Loid, revision: u64) -> Result<bool, StoreError> {
-    let Some(before) = revision.checked_sub(1) else { return Ok(false) };
-    let (events, _) = log.events_of(&Resumed { container, after: before, room: Room::of(1, MOST_BYTES) })?;
-    Ok(events.first().is_some_and(|event| event.revision == revision))
+pub fn next_kept(log: &dyn EventLog, container: Loid, after: u64) -> Result<Option<u64>, StoreError> {
+    let (events, _) = log.events_of(&Resumed { container, after, room: Room::of(1, MOST_BYTES) })?;
+    Ok(events.first().map(|event| event.revision))
 }
 
 #[cfg(test)]
@@ -226,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_kept_if_that_revision_has_one_and_no_other() {
+    fn the_next_kept_event_is_the_first_after_a_revision() {
         let store = store([2, 3, 5].map(|revision| event(CONTAINER, revision)));
-        let kept: Vec<u64> =
-            (0..8).filter(|revision| is_kept(&store, CONTAINER, *revision).expect("it can be read")).collect();
-        assert_eq!(kept, [2, 3, 5]);
+        let next = |after| next_kept(&store, CONTAINER, after).expect("it can be read");
+        let found: Vec<Option<u64>> = (0..7).map(next).collect();
+        assert_eq!(found, [Some(2), Some(2), Some(3), Some(5), Some(5), None, None]);
     }
 }

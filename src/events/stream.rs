@@ -20,7 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::sight::Sifting;
-use super::stored::{Happening, Notice, Written, is_kept, named, read};
+use super::stored::{Happening, Notice, Written, named, next_kept, read};
 use super::{Follower, Followers, Place};
 use crate::access::Access;
 use crate::auth::LiveSession;
@@ -47,6 +47,12 @@ pub const HELLO: &str = "hello";
 /// The name of the event that says: missed events are no longer kept, read the container again.
 pub const RESET: &str = "reset";
 
+/// The beginning of every stream: the milliseconds that a browser waits before it connects again.
+///
+/// Browsers wait between a few milliseconds and five seconds by themselves. Three seconds let a server restart before its
+/// followers return.
+const RETRY: &str = "retry: 3000\n\n";
+
 /// A line that says nothing, so that the connection is used.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
@@ -58,7 +64,7 @@ pub struct Following {
     pub session: Arc<LiveSession>,
     /// The container that is followed.
     pub container: Loid,
-    /// The last event that the caller has; `None` begins with the present.
+    /// The last event that the caller has; `None` begins with the present, 0 with the oldest event that is kept.
     pub after: Option<u64>,
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
@@ -140,12 +146,8 @@ impl Following {
         // The log shows an event a moment after rows show what it tells of, and before views do. Who came in between would not find the
         // event that comes next, and be told to begin anew.
         newsroom.repository.views_agree().await;
-        let (at, first) = match self.after {
-            None => (present, Next::Send(self.plain(HELLO, present), false)),
-            Some(after) if after == present => (after, Next::Send(COMMENT, false)),
-            Some(after) if after < present && self.is_kept(&place, after).await? => (after, Next::Send(COMMENT, true)),
-            Some(_) => (present, Next::Send(self.plain(RESET, present), false)),
-        };
+        let (at, first, stored) = self.beginning(&place, present).await?;
+        let first = Next::Send([RETRY.as_bytes(), &first].concat().into(), stored);
         let rest = Text::default();
         let sent = Instant::now();
         let stream = Stream {
@@ -169,12 +171,31 @@ impl Following {
         record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
     }
 
-    /// Whether the events after a revision are all there: the oldest go first. One is read for it, which may be large or wait for a disk.
-    async fn is_kept(&self, place: &Place, after: u64) -> Result<bool> {
+    /// Returns the revision after which the stream begins, its first text, and whether stored events follow.
+    async fn beginning(&self, place: &Place, present: u64) -> Result<(u64, Bytes, bool)> {
+        let Some(after) = self.after else { return Ok((present, self.plain(HELLO, present), false)) };
+        if after == present {
+            return Ok((present, COMMENT, false));
+        }
+        if after > present {
+            return Ok((present, self.plain(RESET, present), false));
+        }
+        Ok(match self.next_kept(place, after).await? {
+            Some(next) if next == after + 1 => (after, COMMENT, true),
+            // 0 is no revision of an event, but the beginning of all that are kept.
+            Some(oldest) if after == 0 => (oldest - 1, COMMENT, true),
+            None if after == 0 => (present, COMMENT, false),
+            _ => (present, self.plain(RESET, present), false),
+        })
+    }
+
+    /// Returns the revision of the first event after another one that is kept. The event is read for it, which may be large or
+    /// wait for a disk.
+    async fn next_kept(&self, place: &Place, after: u64) -> Result<Option<u64>> {
         let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.short_turn().await?);
         let reading = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            is_kept(newsroom.repository.events(), container, after + 1)
+            next_kept(newsroom.repository.events(), container, after)
         });
         reading.await.map_err(|_| Error::internal())?.map_err(unreadable)
     }

@@ -114,6 +114,9 @@ impl Iterator for Follow {
                 self.comments += 1;
                 continue;
             }
+            if block == "retry: 3000\n\n" {
+                continue;
+            }
             let fields = (field("id"), field("event"), field("data"));
             let (Some(id), Some(event), Some(data)) = fields else { panic!("not an event: {block}") };
             let data: Value = serde_json::from_str(data).expect("data is JSON");

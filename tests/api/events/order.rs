@@ -50,7 +50,7 @@ fn the_answer_is_an_event_stream_that_nobody_keeps() {
     let answer = desk.events().query("wait", false).send();
     let revision = desk.present();
     let expected = format!(
-        "id: {revision}\nevent: hello\ndata: {{\"container\":\"{}\",\"revision\":{revision}}}\n\n",
+        "retry: 3000\n\nid: {revision}\nevent: hello\ndata: {{\"container\":\"{}\",\"revision\":{revision}}}\n\n",
         desk.drawer
     );
     assert_eq!(String::from_utf8(answer.body).unwrap(), expected);

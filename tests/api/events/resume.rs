@@ -43,17 +43,34 @@ fn an_id_that_can_not_be_gone_on_from_is_answered_by_a_reset_at_the_present_revi
     let desk = shared_desk(1);
     desk.put_in(0);
     let present = desk.present();
-    // Beyond the present, as after a restored backup; and from before the first event, which making a drawer is not.
-    for after in [present + 1, u64::MAX, 0] {
+    // Beyond the present, as after a restored backup.
+    for after in [present + 1, u64::MAX] {
         let mut follow = desk.follow(Some(after));
         let told = follow.must();
         assert_eq!((told.event.as_str(), told.id), ("reset", present), "{after}");
         assert_eq!(told.data, json!({ "container": desk.drawer, "revision": present }));
     }
+}
+
+#[test]
+fn zero_begins_with_the_oldest_event_that_is_kept() {
+    let desk = shared_desk(3);
+    let (_, hello) = greeted(&desk.client, &desk.drawer);
+    // No event is kept yet: the stream waits for the first one.
+    assert_eq!(stored(&desk.client, &desk.drawer, 0), []);
+    let mut waiting = desk.follow(Some(0));
+    (0..3).for_each(|story| drop(desk.put_in(story)));
+    let all = stored(&desk.client, &desk.drawer, 0);
+    assert_eq!(all.len(), 3);
+    assert_follow_on(hello.id, &all);
+    assert_eq!([waiting.must(), waiting.must(), waiting.must()], all[..]);
+    let path = format!("{}?wait=false&lastEventId=0", events_of(&desk.drawer));
+    assert_eq!(desk.client.try_follow(&path, None).expect("it is answered").rest(), all);
+    // A follower who waits goes on with what happens.
     let mut follow = desk.follow(Some(0));
-    follow.must();
+    assert_eq!([follow.must(), follow.must(), follow.must()], all[..]);
     desk.take_out(0);
-    assert_eq!((follow.must().id, desk.present()), (present + 1, present + 1));
+    assert_eq!(follow.must().id, hello.id + 4);
 }
 
 #[test]
@@ -72,7 +89,7 @@ fn an_id_that_is_none_is_refused_by_name_and_value() {
     // Empty is none, as browsers send it before the first event.
     let empty = desk.events().query("lastEventId", "").header("last-event-id", "");
     let answer = empty.query("wait", false).send();
-    assert!(answer.body.starts_with(b"id: ") && answer.status == 200);
+    assert!(answer.body.starts_with(b"retry: 3000\n\nid: ") && answer.status == 200);
 }
 
 #[test]
