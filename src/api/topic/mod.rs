@@ -55,14 +55,14 @@ fn topic(call: &Call) -> Result<Container<Topic>> {
 /// The item that the path names; nothing where it names none.
 fn item_of(call: &Call) -> Result<Option<ItemAddress>> {
     let text = call.param("topicItem");
-    if text.is_empty() { Ok(None) } else { address(text).map(Some) }
+    if text.is_empty() { Ok(None) } else { address("topicItem", text).map(Some) }
 }
 
 /// The item or subitem that the path names.
 fn which(call: &Call) -> Result<Which> {
-    let item = address(call.param("topicItem"))?;
+    let item = address("topicItem", call.param("topicItem"))?;
     let subitem = call.param("topicSubItem");
-    let subitem = if subitem.is_empty() { None } else { Some(address(subitem)?) };
+    let subitem = if subitem.is_empty() { None } else { Some(address("topicSubItem", subitem)?) };
     Ok(Which { item, subitem })
 }
 
@@ -436,7 +436,7 @@ fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
 async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Preferred<Moved>> {
     let display = call.display_of_body().await?;
     let moving = async || {
-        let items = sources.given.iter().map(|text| address(text)).collect::<Result<_>>()?;
+        let items = sources.given.iter().map(|text| address("sources", text)).collect::<Result<_>>()?;
         let changeable = call.access().changeable()?;
         call.change_all(MoveItems { items, target, position, changeable }).await
     };

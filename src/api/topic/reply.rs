@@ -8,7 +8,7 @@ use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
-use stet_actors::id::Loid;
+use stet_actors::id::{Loid, Source};
 use stet_actors::lineup::Line as AnyLine;
 use stet_actors::object::Record;
 use stet_actors::runtime::Left;
@@ -467,15 +467,15 @@ pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<Change
 /// What a text names an item by that is to be changed, or moved.
 ///
 /// # Errors
-/// `ObjectNotFound` for a text that names no item; `InvalidType` for the loid of a version.
-pub(super) fn address(text: &str) -> Result<ItemAddress> {
-    use stet_actors::id::Source;
-    match text.parse::<Source>() {
-        Ok(Source::Loid(loid)) => {
+/// `InvalidParameter` for a text that is no source; `ObjectNotFound` for a path, which no item has; `InvalidType` for the loid
+/// of a version.
+pub(super) fn address(parameter: &str, text: &str) -> Result<ItemAddress> {
+    match Source::parse(parameter, text)? {
+        Source::Loid(loid) => {
             check_whole(&loid.into())?;
             Ok(ItemAddress::Loid(loid))
         }
-        Ok(Source::Uuid(uuid)) => Ok(ItemAddress::Uuid(uuid)),
-        _ => Err(Error::not_found(text)),
+        Source::Uuid(uuid) => Ok(ItemAddress::Uuid(uuid)),
+        Source::Path(_) => Err(Error::not_found(text)),
     }
 }

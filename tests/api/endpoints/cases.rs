@@ -36,8 +36,10 @@ pub enum Kind {
     Topic,
     TopicPlan,
     PagePlan,
-    /// A post of the liveblog in front of it, or an item of the topic.
+    /// A post of the liveblog in front of it.
     Post,
+    /// An item of the topic in front of it, or a subitem of that item.
+    TopicItem,
     /// An object of the drawer in front of it, or the id of its shortcut.
     Item,
     /// Any object with content; one that is missing is a template that is missing.
@@ -279,7 +281,7 @@ impl Corner {
         let item = make("topicitem-post", &[&topic], json!({ "name": "a" }));
         let subitem = make("topicsubitem-post", &[&topic, &item], json!({ "name": "b" }));
         let below = word(make("topicitem-divider-post", &[&topic, &item], json!({ "title": "e" })));
-        let [item, subitem] = [item, subitem].map(|loid| Part::Object(loid, Kind::Post));
+        let [item, subitem] = [item, subitem].map(|loid| Part::Object(loid, Kind::TopicItem));
         Planned { topic, divider, item, subitem, below }
     }
 

@@ -39,7 +39,7 @@ fn what_is_not_there_is_not_found_and_nothing_changes() {
 fn what_is_no_source_is_a_wrong_parameter() {
     on_each(47, has_objects, |faults, case, corner| {
         let made = (case.make)(corner);
-        // A post may be called by its name, which can be anything.
+        // A post has a name, which can be any text.
         for (.., replaced) in made.objects().into_iter().filter(|(_, kind, _)| *kind != Kind::Post) {
             for nonsense in ["desk", "1.2", "x$1.0.5", "{0190f3a1}", "/a?uuid=nonsense"] {
                 let answer = replaced(nonsense).call(&corner.client, case.id).send();
@@ -121,8 +121,8 @@ fn an_object_is_named_by_any_form_of_source() {
         for (object, form) in (0..objects).flat_map(|object| (0..forms).map(move |form| (object, form))) {
             let made = (case.make)(corner);
             let (loid, kind, replaced) = made.objects().swap_remove(object);
-            if kind == Kind::Post {
-                // It is no object of its own: `liveblog::posts`.
+            if matches!(kind, Kind::Post | Kind::TopicItem) {
+                // It is no object of its own: `liveblog::posts`, `topic::items`.
                 break;
             }
             let name = names_of(&corner.client, &loid).swap_remove(form);
@@ -274,7 +274,8 @@ fn a_read_says_the_same_whichever_form_its_source_has() {
         |faults, case, corner| {
             let made = (case.make)(corner);
             let first = lasting(&made.call(&corner.client, case.id).send());
-            for (loid, _, replaced) in made.objects().into_iter().filter(|(_, kind, _)| *kind != Kind::Post) {
+            let parts = [Kind::Post, Kind::TopicItem];
+            for (loid, _, replaced) in made.objects().into_iter().filter(|(_, kind, _)| !parts.contains(kind)) {
                 for name in names_of(&corner.client, &loid) {
                     let again = lasting(&replaced(&name).call(&corner.client, case.id).send());
                     faults.expect(again == first, || format!("{} {name}: {again:?}, not {first:?}", case.id));

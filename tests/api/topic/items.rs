@@ -95,9 +95,10 @@ fn an_item_has_all_that_is_said_of_it() {
     }
     desk.call("topicitem-post", &[&topic]).json(&json!({ "comment": "nameless" })).fails(400, "InvalidName");
     assert_eq!(desk.read(&topic).send().header("etag").map(str::to_owned), tag, "what is refused changes nothing");
-    for unknown in ["1$1.0.999999999", "no source", &topic] {
+    for unknown in ["1$1.0.999999999", "/no/item", &topic] {
         desk.call("topicitem-put", &[&topic, &unknown]).json(&json!({ "comment": "" })).fails(404, "ObjectNotFound");
     }
+    desk.call("topicitem-put", &[&topic, &"no source"]).json(&json!({ "comment": "" })).fails(400, "InvalidParameter");
     let other = desk.topic("other");
     desk.call("topicitem-put", &[&other, &item]).json(&json!({ "comment": "" })).fails(404, "ObjectNotFound");
 }

@@ -36,9 +36,10 @@ fn a_move_is_all_or_nothing() {
     let (from, to) = (desk.topic("from"), desk.topic("to"));
     let a = desk.item(&from, json!({ "name": "a" }));
     let story = desk.story("a.xml");
-    for wrong in ["1$1.0.999999999", "/no/object", "no source"] {
+    for wrong in ["1$1.0.999999999", "/no/object"] {
         desk.move_into(&[&a, wrong], &to, None).fails(404, "ObjectNotFound");
     }
+    desk.move_into(&[&a, "no source"], &to, None).fails(400, "InvalidParameter");
     // What is there is not said to be missing.
     for wrong in [&*story, &to, &format!("{}/a.xml", desk.folder)] {
         says(&desk.move_into(&[&a, wrong], &to, None).fails(409, "InvalidForContainer"), wrong);
