@@ -3,6 +3,7 @@
 mod basis;
 mod cache;
 pub mod display;
+mod filter;
 mod groups;
 mod listing;
 mod outline;
@@ -13,6 +14,7 @@ pub mod usage;
 pub use self::basis::Basis;
 pub use self::cache::{Cached, RecordCache};
 pub use self::display::Display;
+pub use self::filter::{FilterValues, NamePatterns, RecordFilter};
 pub(crate) use self::groups::is_large;
 pub use self::groups::{Group, Groups, XmlGroup};
 pub use self::listing::{Gathering, Page, Sort, in_order, parse_sort};

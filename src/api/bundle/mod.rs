@@ -9,7 +9,7 @@ use stet_actors::object::{FamilyKind, FolderKey, PathLimits, Record};
 
 use super::folder::FolderReply;
 use super::folder::filter::{Wanted, filtered};
-use super::folder::listing::{Entries, Kind, listing, reply};
+use super::folder::listing::{Entries, Kind, Selection, listing, reply};
 use super::folder::views::{Asked, FolderView, viewed};
 use super::object::RecordReply;
 use super::records::{path_if_shown, record_of, shown};
@@ -65,7 +65,8 @@ pub async fn list(call: Call) -> Result<Json<FolderReply>> {
 /// `GET /v3/bundle/{source}/recursive`
 pub async fn recursive(call: Call) -> Result<Json<FolderReply>> {
     let bundle = named(&call)?;
-    let wanted = Wanted::of_bundle(call.query.boolean("recursive"), Sort::parse(call.query.text("sortBy"))?);
+    let selection = Selection::of_query(&call, bundle.loid.database)?;
+    let wanted = Wanted::of_bundle(call.query.boolean("recursive"), selection);
     filtered(call, &bundle, wanted).await
 }
 

@@ -5,7 +5,8 @@ use crate::api::folder::views::ViewBody;
 use crate::http::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
-const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/bundles.md");
+const LIST: Route = Route { filters: true, ..GET };
+const POST: Route = Route { filters: true, ..base(Verb::Post, Privilege::Read, "docs/api/bundles.md") };
 
 const BUNDLE: PathParam = source("the bundle");
 
@@ -26,7 +27,7 @@ pub const ROUTES: &[Route] = &[
         path_params: &[BUNDLE],
         query: &[SORT_BY, disp(true)],
         handler: handler!(bundle::list),
-        ..GET
+        ..LIST
     },
     Route {
         id: "bundle-view-get",
@@ -35,7 +36,7 @@ pub const ROUTES: &[Route] = &[
         path_params: &[BUNDLE],
         query: &[SORT_BY, VIEW_PATH, disp(false), WIDTH_UNIT, VIEW_DATABASE],
         handler: handler!(bundle::view),
-        ..GET
+        ..LIST
     },
     Route {
         id: "bundle-view-post",
@@ -53,7 +54,7 @@ pub const ROUTES: &[Route] = &[
         path_params: &[BUNDLE, VIEW],
         query: &[SORT_BY, VIEW_PATH, disp(true), WIDTH_UNIT],
         handler: handler!(bundle::view),
-        ..GET
+        ..LIST
     },
     Route {
         id: "bundle-view-named-post",
@@ -71,7 +72,7 @@ pub const ROUTES: &[Route] = &[
         path_params: &[BUNDLE],
         query: &[flag("recursive", true, "Walk the sub-bundles too."), SORT_BY, disp(true)],
         handler: handler!(bundle::recursive),
-        ..GET
+        ..LIST
     },
     Route {
         id: "bundle-chain-get",

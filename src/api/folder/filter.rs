@@ -2,10 +2,9 @@
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{FamilyKind, normal_form};
-use wildmatch::WildMatch;
+use stet_actors::object::FamilyKind;
 
-use super::listing::{Entries, names, reply};
+use super::listing::{Entries, Selection, names, reply};
 use super::{FolderReply, named};
 use crate::access::Seen;
 use crate::api::records::{path_if_shown, shown};
@@ -14,18 +13,12 @@ use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{Cached, Gathering, Page, Sort, outline};
-
-/// Patterns that a call may have: each is held against each name.
-const MOST_PATTERNS: usize = 100;
-
-/// Bytes of a pattern: as many as a name may have.
-const MOST_PATTERN_BYTES: usize = 255;
+use crate::records::{Cached, Gathering, NamePatterns, outline};
 
 /// What is looked for.
 pub(in crate::api) struct Wanted {
-    /// One of them has to fit the name; without any every name does.
-    patterns: Vec<WildMatch>,
+    /// One of them has to match the name.
+    patterns: NamePatterns,
     exclude_folders: bool,
     show_hidden: bool,
     recursive: bool,
@@ -33,49 +26,45 @@ pub(in crate::api) struct Wanted {
     how_many: usize,
     /// What is looked into: folders in a folder, bundles in a bundle.
     inner: FamilyKind,
-    sort: Sort,
+    selection: Selection,
 }
 
 impl Wanted {
-    fn of(call: &Call) -> Result<Wanted> {
-        let patterns = call.query.list("patternSequence");
-        if patterns.len() > MOST_PATTERNS {
-            let given = format!("{} patterns", patterns.len());
-            return Err(Error::parameter("patternSequence", &given, &format!("{MOST_PATTERNS} patterns at most")));
-        }
-        if let Some(long) = patterns.iter().find(|pattern| pattern.len() > MOST_PATTERN_BYTES) {
-            let wanted = format!("patterns of {MOST_PATTERN_BYTES} bytes at most");
-            return Err(Error::parameter("patternSequence", long, &wanted));
-        }
+    fn of(call: &Call, selection: Selection) -> Result<Wanted> {
+        let patterns = NamePatterns::of("patternSequence", call.query.list("patternSequence"))?;
         let how_many = call.query.integer("howMany").unwrap_or(0);
         let how_many = usize::try_from(how_many)
             .map_err(|_| Error::parameter("howMany", how_many.to_string(), "0 for all, or a number above"))?;
         Ok(Wanted {
-            patterns: patterns.iter().map(|pattern| WildMatch::new(&normal_form(pattern))).collect(),
+            patterns,
             exclude_folders: call.query.boolean("excludeFolders"),
             show_hidden: call.query.boolean("showHidden"),
             recursive: call.query.boolean("recursive"),
             how_many: if how_many == 0 { usize::MAX } else { how_many },
             inner: FamilyKind::Folder,
-            sort: Sort::parse(call.query.text("sortBy"))?,
+            selection,
         })
     }
 
-    /// All that a bundle holds.
-    pub(in crate::api) fn of_bundle(recursive: bool, sort: Sort) -> Wanted {
-        let (patterns, inner) = (Vec::new(), FamilyKind::Bundle);
-        Wanted { patterns, exclude_folders: false, show_hidden: true, recursive, how_many: usize::MAX, inner, sort }
-    }
-
-    fn fits(&self, name: &str) -> bool {
-        let name = normal_form(name);
-        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(&name))
+    /// The selected objects that a bundle holds.
+    pub(in crate::api) fn of_bundle(recursive: bool, selection: Selection) -> Wanted {
+        let (patterns, inner) = (NamePatterns::default(), FamilyKind::Bundle);
+        Wanted {
+            patterns,
+            exclude_folders: false,
+            show_hidden: true,
+            recursive,
+            how_many: usize::MAX,
+            inner,
+            selection,
+        }
     }
 }
 
 /// `GET /v3/folder/{source}/filter`
 pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
-    let (folder, wanted) = (named(&call)?, Wanted::of(&call)?);
+    let folder = named(&call)?;
+    let wanted = Wanted::of(&call, Selection::of_query(&call, folder.loid.database)?)?;
     filtered(call, &folder, wanted).await
 }
 
@@ -84,25 +73,26 @@ pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
 /// # Errors
 /// As listings.
 pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted) -> Result<Json<FolderReply>> {
-    let (page, display) = (call.query.page(), call.display());
+    let (display, recursive) = (call.display(), wanted.recursive);
     let all = call.access().sees_all() || call.access().may(Privilege::Read, folder)?;
-    let (found, total) = found(&call, folder.loid, all, &wanted, page).await?;
+    let (found, total) = found(&call, folder.loid, all, wanted).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
     let info = shown(&call.app, folder, &display, path.as_deref()).await?;
-    let entries = Entries::new(found, path.filter(|_| !wanted.recursive), display);
+    let entries = Entries::new(found, path.filter(|_| !recursive), display);
     reply(call, folder, info, entries, total).await
 }
 
 /// Those on the page, and how many there are in all. In their own order: of each folder by name, what lies in a folder right behind it.
-async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page) -> Result<(Vec<Loid>, usize)> {
+async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(Vec<Loid>, usize)> {
     let (app, access, mut way) = (&call.app, call.access(), GiveWay::new());
-    let (mut page, mut left) = (page, wanted.how_many);
-    if !wanted.sort.keeps_order() {
+    let Selection { filter, sort, mut page } = wanted.selection;
+    let mut left = wanted.how_many;
+    if !sort.keeps_order() {
         // Which come first is known only when all have been found.
         page.limit = page.limit.min(wanted.how_many.saturating_sub(page.offset));
         left = usize::MAX;
     }
-    let mut gathering = Gathering::new(wanted.sort.clone(), page, app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
     // Folders that are open, the innermost last: no more than a path may have.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {
@@ -121,7 +111,8 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page
             continue;
         }
         let is_inner = record.family == wanted.inner;
-        if !(is_inner && wanted.exclude_folders) && wanted.fits(&record.name) {
+        let fits = !(is_inner && wanted.exclude_folders) && wanted.patterns.matches(&record.name);
+        if fits && filter.accepts(&record) {
             if !gathering.push(&record) {
                 return Err(no_room());
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::folder::children;
-use stet_actors::id::Loid;
+use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{FamilyKind, Record, names_in};
 use stet_actors::store::{StoreError, View};
 
@@ -22,7 +22,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::json::Ready;
-use crate::records::{Cached, Display, Gathering, ObjectRecord, Page, Sort, outline};
+use crate::records::{Cached, Display, FilterValues, Gathering, ObjectRecord, Page, RecordFilter, Sort, outline};
 
 /// Which objects of a folder a listing has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,13 +31,40 @@ pub(in crate::api) enum Kind {
     Folders,
 }
 
+/// Which entries of a listing are wanted, in which order.
+pub(in crate::api) struct Selection {
+    pub filter: RecordFilter,
+    pub sort: Sort,
+    pub page: Page,
+}
+
+impl Selection {
+    /// Reads what the query of a listing says. The objects lie in that database.
+    ///
+    /// # Errors
+    /// `InvalidParameter`.
+    pub(in crate::api) fn of_query(call: &Call, database: DatabaseId) -> Result<Selection> {
+        let sort = Sort::parse(call.query.text("sortBy"))?;
+        let filter = filter_of(call, call.query.filters(), database)?;
+        Ok(Selection { filter, sort, page: call.query.page() })
+    }
+}
+
+/// Reads the filters of a listing whose objects lie in that database.
+///
+/// # Errors
+/// `InvalidParameter`.
+pub(in crate::api) fn filter_of(call: &Call, values: FilterValues, database: DatabaseId) -> Result<RecordFilter> {
+    RecordFilter::of(values, call.app.sysconfig.object_types(database))
+}
+
 /// The objects in a folder as a reply.
 ///
 /// # Errors
 /// `InvalidParameter`; `Overloaded` when there is no room for so much; what the store says.
 pub(in crate::api) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
-    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
-    let (entries, total) = entries(&call, folder, kind, sort, page).await?;
+    let (selection, display) = (Selection::of_query(&call, folder.loid.database)?, call.display());
+    let (entries, total) = entries(&call, folder, kind, selection).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
     let info = shown(&call.app, folder, &display, path.as_deref()).await?;
     let entries = Entries::new(entries, path, display);
@@ -158,8 +185,9 @@ impl Items for Entries {
 /// Names of a folder that are read at once where a call is answered; more are read on another thread.
 const NAMES_AT_ONCE: usize = 256;
 
-/// Those of the objects in a folder that the caller sees which are on that page, in order, and how many there are in all. Of all
-/// these no more is read than the order and the caller's rights ask for, and attributes of none; what is kept of them meanwhile
+/// Returns the selected page of the objects in a folder that the caller sees, in order, and how many pass the filter in all.
+///
+/// No more is read of each object than order, filter and the caller's rights need, and attributes of none. What is kept of them
 /// counts among the replies that wait for their clients.
 ///
 /// # Errors
@@ -168,13 +196,12 @@ pub(in crate::api) async fn entries(
     call: &Call,
     folder: &Record,
     kind: Kind,
-    sort: Sort,
-    page: Page,
+    Selection { filter, sort, page }: Selection,
 ) -> Result<(Vec<Loid>, usize)> {
     let (app, access) = (&call.app, call.access());
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
-    let as_named = all && kind == Kind::All && sort.keeps_order();
+    let as_named = all && kind == Kind::All && sort.keeps_order() && filter.is_empty();
     let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
     // A page in the order of the names is found without those behind it.
     let most = if as_named { page.end() } else { usize::MAX };
@@ -193,13 +220,13 @@ pub(in crate::api) async fn entries(
         if kind != Kind::All && record.family != FamilyKind::Folder {
             continue;
         }
-        // The order shows what it goes by.
+        // Order and filter show what they go by.
         let record = match if all { Seen::Whole } else { access.seen(&record)? } {
             Seen::Whole => record,
             Seen::OnTheWay => outline(&record),
             Seen::Nothing => continue,
         };
-        if !gathering.push(&record) {
+        if filter.accepts(&record) && !gathering.push(&record) {
             return Err(no_room());
         }
     }

@@ -3,8 +3,8 @@
 use crate::api::folder;
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/folders.md");
-const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/folders.md");
+const GET: Route = Route { filters: true, ..base(Verb::Get, Privilege::Read, "docs/api/folders.md") };
+const POST: Route = Route { filters: true, ..base(Verb::Post, Privilege::Read, "docs/api/folders.md") };
 
 const FOLDER: PathParam = source("the folder");
 
@@ -15,6 +15,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/folder",
         summary: "Create a folder and the parents that it lacks.",
         privilege: Some(Privilege::Create),
+        filters: false,
         body: optional::<folder::CreateFolder>(Size::Long),
         handler: handler!(folder::create),
         ..POST

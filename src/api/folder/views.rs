@@ -12,7 +12,7 @@ use stet_actors::expect::Tag;
 use stet_actors::id::DatabaseId;
 use stet_actors::object::Text;
 
-use super::listing::{Entries, Kind, Next, entries};
+use super::listing::{Entries, Kind, Next, Selection, entries, filter_of};
 use super::{home_of_caller, named, root, work_of_caller};
 use crate::api::records::{path_if_shown, shown};
 use crate::api::requests::{DatabaseRef, database_named};
@@ -23,7 +23,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
 use crate::json::{Listed, Ready, With};
-use crate::records::{Cached, Display, ObjectRecord, Page, Sort, pick};
+use crate::records::{Cached, Display, FilterValues, ObjectRecord, Page, Sort, pick};
 use crate::sysconfig::{ColumnView, Lists, WidthUnit};
 
 /// A folder or bundle in a view.
@@ -104,12 +104,69 @@ pub struct ViewBody {
     view_database_id: Option<DatabaseRef>,
     /// As in the query; for the root, the home and the work folder.
     database_id: Option<DatabaseRef>,
+    /// How many entries at most.
+    limit: Option<usize>,
+    /// How many entries to skip.
+    offset: Option<usize>,
+    /// Names of object types: only their objects.
+    r#type: Option<OneOrMany>,
+    /// Names of workflow statuses: only objects with one of them.
+    status: Option<OneOrMany>,
+    /// Families of object types: only their objects.
+    family: Option<OneOrMany>,
+    /// Patterns with `*` and `?`: only objects whose name matches one of them.
+    name: Option<OneOrMany>,
+    /// Names of users: only objects that one of them created.
+    creator: Option<OneOrMany>,
+    /// Epoch seconds: only objects that were last changed later.
+    modified_after: Option<i64>,
+    /// Epoch seconds: only objects that were last changed earlier.
+    modified_before: Option<i64>,
+}
+
+/// The values of a filter in a body.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a text or a list of texts")]
+pub enum OneOrMany {
+    /// Several, separated by commas, as in the query.
+    Text(String),
+    /// Several, each as it is.
+    List(Vec<String>),
+}
+
+impl OneOrMany {
+    fn into_values(self) -> Vec<String> {
+        match self {
+            OneOrMany::Text(text) => text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+            OneOrMany::List(values) => values,
+        }
+    }
+}
+
+impl ViewBody {
+    /// Returns the page and the filters. What the body leaves out is as the query says.
+    fn selected(self, call: &Call) -> (Page, FilterValues) {
+        let (page, values) = (call.query.page(), call.query.filters());
+        let page = Page { offset: self.offset.unwrap_or(page.offset), limit: self.limit.unwrap_or(page.limit) };
+        let list = |in_body: Option<OneOrMany>, in_query| in_body.map_or(in_query, OneOrMany::into_values);
+        let values = FilterValues {
+            types: list(self.r#type, values.types),
+            statuses: list(self.status, values.statuses),
+            families: list(self.family, values.families),
+            names: list(self.name, values.names),
+            creators: list(self.creator, values.creators),
+            modified_after: self.modified_after.or(values.modified_after),
+            modified_before: self.modified_before.or(values.modified_before),
+        };
+        (page, values)
+    }
 }
 
 /// What a call asks for.
 pub(in crate::api) struct Asked {
     sort: Sort,
     page: Page,
+    filters: FilterValues,
     display: Display,
     view: Arc<ColumnView>,
     unit: WidthUnit,
@@ -140,18 +197,14 @@ impl Asked {
         let (path, unit) = (body.view_path.as_deref(), body.width_unit.as_deref());
         // As the form with a query has it: only the default view of a folder that the call names leaves it out.
         let additional_info = !(name.is_empty() && call.route.path_params.iter().any(|param| param.name == "source"));
-        Ok(Asked {
+        let sort = body.sort_by.as_deref().or(call.query.text("sortBy"));
+        let asked = Asked {
             database: database_named(call, body.database_id.as_ref())?,
             display: call.display_over(Display::with_defaults(additional_info)).await?,
-            ..Asked::by(
-                call,
-                (name, lists),
-                body.sort_by.as_deref().or(call.query.text("sortBy")),
-                path,
-                unit,
-                catalogs,
-            )?
-        })
+            ..Asked::by(call, (name, lists), sort, path, unit, catalogs)?
+        };
+        let (page, filters) = body.selected(call);
+        Ok(Asked { page, filters, ..asked })
     }
 
     fn by(
@@ -183,6 +236,7 @@ impl Asked {
         Ok(Asked {
             sort: Sort::parse(sort)?,
             page: call.query.page(),
+            filters: call.query.filters(),
             display: Display::with_defaults(false),
             view,
             unit: named,
@@ -224,8 +278,9 @@ pub async fn of_work(call: Call) -> Result<Json<FolderView>> {
 /// # Errors
 /// As listings.
 pub(in crate::api) async fn viewed(call: Call, folder: &Cached, asked: Asked) -> Result<Json<FolderView>> {
-    let Asked { sort, page, display, view, unit, database: _ } = asked;
-    let (found, total) = entries(&call, folder, Kind::All, sort, page).await?;
+    let Asked { sort, page, filters, display, view, unit, database: _ } = asked;
+    let selection = Selection { filter: filter_of(&call, filters, folder.loid.database)?, sort, page };
+    let (found, total) = entries(&call, folder, Kind::All, selection).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
     let info = shown(&call.app, folder, &display, path.as_deref()).await?;
     let of_folder = info.text().to_owned();

@@ -8,6 +8,7 @@ use stet_actors::lifecycle::entries_of_bin;
 use stet_actors::object::{Bin, Text};
 use stet_actors::store::View;
 
+use super::folder::listing::Selection;
 use super::records::any_record_of;
 use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay};
@@ -16,7 +17,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready, With};
-use crate::records::{Display, Gathering, ObjectRecord, Sort};
+use crate::records::{Display, Gathering, ObjectRecord};
 
 pub mod routes;
 
@@ -46,14 +47,16 @@ pub struct BinInfo {
 
 /// `GET /v3/recyclebin`
 pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
-    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let database = call.database()?;
+    let (Selection { filter, sort, page }, display) = (Selection::of_query(&call, database)?, call.display());
     let (app, access) = (&call.app, call.access());
-    let mut gathering = Gathering::new(sort.clone(), page, app.replies.nothing(&call.holder()));
-    let loids = entries(&call, call.database()?).await?;
+    let as_discarded = access.sees_all() && sort.keeps_order() && filter.is_empty();
+    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
+    let loids = entries(&call, database).await?;
     if !gathering.counts(size_of_val(&*loids)) {
         return Err(no_room());
     }
-    let (found, total) = if access.sees_all() && sort.keeps_order() {
+    let (found, total) = if as_discarded {
         let total = loids.len();
         (page.cut(loids), total)
     } else {
@@ -61,7 +64,8 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
         for loid in loids {
             way.now_and_then().await;
             let Some(record) = app.repository.any_record(loid)? else { continue };
-            if access.may(Privilege::Read, &record)? && !gathering.push(&record) {
+            let wanted = filter.accepts(&record) && access.may(Privilege::Read, &record)?;
+            if wanted && !gathering.push(&record) {
                 return Err(no_room());
             }
         }

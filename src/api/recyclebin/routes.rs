@@ -9,6 +9,7 @@ pub const ROUTES: &[Route] = &[Route {
     path: "/v3/recyclebin",
     summary: "List what lies in the recycle bin, what was discarded last first.",
     query: &[SORT_BY, DATABASE, disp(true)],
+    filters: true,
     untagged: true,
     handler: handler!(recyclebin::list),
     codes: A,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use stet_actors::id::{ShortcutId, Source};
 
-use super::super::query::{COUNTS, EVERYWHERE, Parameter, display_set, parameters};
+use super::super::query::{COUNTS, EVERYWHERE, FILTERS, Parameter, display_set, parameters};
 use super::super::route::{Kind, PathParam, QueryParam, Route, type_of};
 use super::Shape;
 use super::schemas::Schemas;
@@ -33,6 +33,9 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
             all.push(reference(parameter.name));
         }
     }
+    if route.filters {
+        all.extend(FILTERS.iter().map(|filter| reference(filter.name)));
+    }
     all.extend(route.headers.iter().map(|name| reference(name)));
     for (name, taken) in [
         ("If-None-Match", route.is_conditional(shape.container)),
@@ -53,7 +56,8 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
 pub fn shared() -> Map<String, Value> {
     let options = [false, true].into_iter().flat_map(|shown| display_set(shown, true, true));
     let options = options.map(|option| (option_name(&option), in_query(&option)));
-    let everywhere = EVERYWHERE.iter().map(|parameter| (parameter.name.to_owned(), in_query(parameter)));
+    let everywhere =
+        EVERYWHERE.iter().chain(&FILTERS).map(|parameter| (parameter.name.to_owned(), in_query(parameter)));
     let headers = HEADERS.iter().map(|(name, about)| {
         let mut schema = json!({"type": "string"});
         if *name == "Idempotency-Key" {
@@ -91,7 +95,7 @@ const HEADERS: [(&str, &str); 9] = [
 fn reference(name: &str) -> Value {
     debug_assert!(
         name.starts_with(display::ADDITIONAL_INFO)
-            || EVERYWHERE.iter().any(|known| known.name == name)
+            || EVERYWHERE.iter().chain(&FILTERS).any(|known| known.name == name)
             || HEADERS.iter().any(|(known, _)| *known == name)
             || FLAGS.iter().any(|flag| flag.name == name)
             || name == display::WEB_PRODUCT,
@@ -113,6 +117,10 @@ fn in_path(param: &PathParam, schemas: &mut Schemas) -> Value {
         Kind::Source => {
             let about = format!("{}: a loid, a uuid, or a path with its slashes as %2F", param.about);
             (about, schemas.request(type_of::<Source>))
+        }
+        // A part of a topic is found there, not among the objects.
+        Kind::Text if matches!(param.name, "topicItem" | "topicSubItem") => {
+            (param.about.to_owned(), schemas.request(type_of::<Source>))
         }
         // An item of a drawer has two names.
         Kind::Text if matches!(param.name, "item" | "shortcut") => {

@@ -319,6 +319,7 @@ fn types_stand_among_the_components() {
         ends_session: false,
         acts: false,
         sorts: false,
+        filters: false,
         untagged: false,
         tagged: false,
         key_in_address: false,

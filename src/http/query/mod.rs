@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use stet_actors::error::{Code, Error, Result};
 
 use super::route::{Kind, QueryParam, Route};
-use crate::records::Page;
 use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
+use crate::records::{FilterValues, Page};
 
 /// A parameter of an endpoint, the display options taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,17 @@ pub const EVERYWHERE: [Parameter; 4] = [
     everywhere("offset", Kind::Integer, "How many entries to skip."),
     everywhere("sortBy", Kind::Text, "Order of the listing."),
     everywhere("databaseId", Kind::Text, "Number or name of the database."),
+];
+
+/// The filters of listings of objects ([`Route::filters`]).
+pub const FILTERS: [Parameter; 7] = [
+    everywhere("type", Kind::TextList, "Names of object types: only their objects."),
+    everywhere("status", Kind::TextList, "Names of workflow statuses: only objects with one of them."),
+    everywhere("family", Kind::TextList, "Families of object types, such as `document`: only their objects."),
+    everywhere("name", Kind::TextList, "Patterns with `*` and `?`: only objects whose name matches one of them."),
+    everywhere("creator", Kind::TextList, "Names of users: only objects that one of them created."),
+    everywhere("modifiedAfter", Kind::Integer, "Epoch seconds: only objects that were last changed later."),
+    everywhere("modifiedBefore", Kind::Integer, "Epoch seconds: only objects that were last changed earlier."),
 ];
 
 /// The whole numbers that count something, and are never below 0.
@@ -202,6 +213,20 @@ impl Query {
         Page { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
     }
 
+    /// Returns the filters of a listing.
+    pub fn filters(&self) -> FilterValues {
+        let list = |name| self.list(name).to_vec();
+        FilterValues {
+            types: list("type"),
+            statuses: list("status"),
+            families: list("family"),
+            names: list("name"),
+            creators: list("creator"),
+            modified_after: self.integer("modifiedAfter"),
+            modified_before: self.integer("modifiedBefore"),
+        }
+    }
+
     /// A text.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.given(name) {
@@ -267,6 +292,7 @@ fn find(route: &'static Route, name: &str) -> Option<Parameter> {
             }
             _ => None,
         })
+        .or_else(|| FILTERS.into_iter().filter(|_| route.filters).find(|parameter| is_meant(parameter.name)))
         .or_else(|| EVERYWHERE.into_iter().find(|parameter| is_meant(parameter.name)))
         .or_else(|| parameters(route).find(|parameter| is_meant(parameter.name)))
 }

@@ -143,6 +143,8 @@ pub struct Route {
     pub acts: bool,
     /// Whether `sortBy` gives the order of the listing, though the interface does not list it.
     pub sorts: bool,
+    /// Whether the listing takes the filters that all listings of objects have in common.
+    pub filters: bool,
     /// Whether a read of objects has no ETag all the same.
     pub untagged: bool,
     /// Whether a read has an ETag though it is about no object: that of the bytes.

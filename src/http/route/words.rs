@@ -35,6 +35,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         ends_session: false,
         acts: false,
         sorts: false,
+        filters: false,
         untagged: false,
         tagged: false,
         produces: Produces::Json,

@@ -77,7 +77,7 @@ fn what_can_not_be_looked_for_is_told_by_name() {
     create(&client, &json!({ "path": top })).ok();
     for (name, value, says) in [
         ("howMany", "-1".to_owned(), "howMany"),
-        ("patternSequence", vec!["a"; 101].join(","), "100 patterns"),
+        ("patternSequence", vec!["a"; 101].join(","), "100 values"),
         ("patternSequence", "x".repeat(256), "255 bytes"),
         ("recursive", "maybe".to_owned(), "recursive"),
         ("sortBy", "nope".to_owned(), "nope"),

@@ -1,6 +1,7 @@
 //! `/v3/folder`
 
 mod filter;
+mod filters;
 mod views;
 
 use std::collections::HashSet;
