@@ -25,6 +25,16 @@ impl Comparison {
             Comparison::AtMost => value <= bound,
         }
     }
+
+    /// The sign of the comparison that holds wherever this one does not.
+    fn opposite(self) -> &'static str {
+        match self {
+            Comparison::Above => "≤",
+            Comparison::AtLeast => "<",
+            Comparison::Below => "≥",
+            Comparison::AtMost => ">",
+        }
+    }
 }
 
 /// What a figure is held against.
@@ -55,6 +65,9 @@ pub struct Condition {
 pub struct Judged {
     /// As it was written.
     pub condition: String,
+    /// What a load must keep to, so that the condition does not hold: `failed = 0` for `failed>0`.
+    #[serde(skip)]
+    pub criterion: String,
     /// What the load had, in words.
     pub value: String,
     /// Whether the load has failed by it.
@@ -98,6 +111,16 @@ impl Condition {
         Ok(Condition { text: compact, kind, figure, comparison, bound })
     }
 
+    /// What a load must keep to, so that the condition does not hold.
+    fn criterion(&self) -> String {
+        let (name, bound) = self.text.split_once(['>', '<']).unwrap_or((&self.text, ""));
+        let bound = bound.trim_start_matches('=');
+        // A count is never below zero.
+        let is_none = self.figure.unit() == Unit::Count && self.bound == Bound::Value(0.0);
+        let sign = if is_none && self.comparison == Comparison::Above { "=" } else { self.comparison.opposite() };
+        format!("{name} {sign} {bound}")
+    }
+
     /// Whether it wants an earlier report.
     pub fn compares(&self) -> bool {
         matches!(self.bound, Bound::Ratio(_))
@@ -138,7 +161,7 @@ impl Condition {
             words = if now.counts.all() == 0 { "nothing was tried".to_owned() } else { words };
         }
         let holds = value.is_none_or(|value| self.comparison.holds(value, bound));
-        Judged { condition: self.text.clone(), value: words, holds }
+        Judged { condition: self.text.clone(), criterion: self.criterion(), value: words, holds }
     }
 }
 

@@ -30,6 +30,22 @@ fn holds(condition: &str, is: bool) {
 }
 
 #[test]
+fn a_criterion_is_what_keeps_its_condition_from_holding() {
+    for (condition, criterion) in [
+        ("failed>0", "failed = 0"),
+        ("failed > 1%", "failed ≤ 1%"),
+        ("failed>=1", "failed < 1"),
+        ("read.p99>50ms", "read.p99 ≤ 50ms"),
+        ("rate<500", "rate ≥ 500"),
+        ("rate<=0.9x", "rate > 0.9x"),
+    ] {
+        let parsed = Condition::parse(condition, &["read"]).expect("it is one");
+        let figures = Figures::default();
+        assert_eq!(parsed.judge(|_| (figures, None)).criterion, criterion);
+    }
+}
+
+#[test]
 fn each_figure_is_held_against_a_bound_in_its_own_unit() {
     for (condition, is) in [
         ("p99>50ms", false),

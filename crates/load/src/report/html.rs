@@ -85,9 +85,9 @@ fn tiles(report: &Report) -> String {
         ("latency p50", duration_us(quantiles.p50_us)),
         ("latency p99", duration_us(quantiles.p99_us)),
         ("latency max", duration_us(quantiles.max_us)),
-        ("refused by rule", share(counts.refused)),
-        ("refused for overload", share(counts.overloaded)),
         ("failed", share(counts.failed)),
+        ("refused for overload", share(counts.overloaded)),
+        ("refused by rule, as planned", share(counts.refused)),
     ];
     let tile = |(name, value): &(&str, String)| format!("<div><b>{value}</b><span>{name}</span></div>");
     format!("<section class=\"tiles\">{}</section>", tiles.iter().map(tile).collect::<String>())
@@ -198,25 +198,24 @@ pub(super) fn by_percentile<'h>(
 fn codes(report: &Report) -> String {
     let all = report.all.counts.all().max(1) as f64;
     let bar = |class, what: &str, (code, count): (&String, &u64)| Bar {
-        name: format!("{code} · {what}"),
+        name: if what.is_empty() { code.clone() } else { format!("{code} · {what}") },
         class,
         value: *count,
         label: format!("{} · {:.2} %", number(*count), *count as f64 * 100.0 / all),
     };
-    let mut all: Vec<Bar> = report.codes.failed.iter().map(|count| bar("bad", "failed", count)).collect();
-    all.extend(report.codes.overloaded.iter().map(|count| bar("c2", "refused for overload", count)));
-    all.extend(report.codes.refused.iter().map(|count| bar("c3", "refused by rule", count)));
-    all.sort_by_key(|bar| std::cmp::Reverse(bar.value));
-    let note = format!(
-        "failures, refusals for overload, and refusals by a rule of {}, which are part of the plan",
-        report.rules
-    );
-    let chart = if all.is_empty() {
-        "<p class=\"none\">None: every operation was carried out.</p>".to_owned()
-    } else {
-        bars("Errors by code", &all)
+    let chart = |title: &str, note: &str, none: &str, mut all: Vec<Bar>| {
+        all.sort_by_key(|bar| std::cmp::Reverse(bar.value));
+        let none = || format!("<p class=\"none\">{none}</p>");
+        figure(title, note, "", &if all.is_empty() { none() } else { bars(title, &all) })
     };
-    figure("Errors by code", &note, "", &chart)
+    let codes = &report.codes;
+    let mut errors: Vec<Bar> = codes.failed.iter().map(|count| bar("bad", "failed", count)).collect();
+    errors.extend(codes.overloaded.iter().map(|count| bar("c2", "refused for overload", count)));
+    let refusals = codes.refused.iter().map(|count| bar("c3", "", count)).collect();
+    let note = format!("refusals by a rule of {}: the plan asks for them, and they are no errors", report.rules);
+    let none = "None: nothing failed, and nothing was refused for overload.";
+    chart("Errors by code", "failures, and refusals for overload", none, errors)
+        + &chart("Planned refusals by code", &note, "None: no rule was touched.", refusals)
 }
 
 fn operations(report: &Report) -> String {
@@ -294,11 +293,11 @@ pub(super) fn table(pairs: &[(String, String)]) -> String {
 
 fn conditions(report: &Report) -> String {
     let words = report.judged.iter().map(|judged| {
-        let so = if judged.holds { "✗ it holds: " } else { "✓ it does not hold: " };
-        (judged.condition.clone(), format!("{so}{}", judged.value))
+        let so = if judged.holds { "✗ not met" } else { "✓ met" };
+        (judged.criterion.clone(), format!("{so}: {}", judged.value))
     });
     let words: Vec<_> = words.collect();
-    format!("<section class=\"card\"><h2>Conditions to fail by</h2>{}</section>", table(&words))
+    format!("<section class=\"card\"><h2>Pass criteria</h2>{}</section>", table(&words))
 }
 
 fn comparison(report: &Report) -> String {

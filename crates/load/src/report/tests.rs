@@ -58,7 +58,12 @@ fn report(finding: Finding) -> Report {
             details: vec!["some".into()],
             problems: vec!["object <3> & more".into()],
         },
-        judged: vec![Judged { condition: "p99>50ms".into(), value: "<60> ms".into(), holds: true }],
+        judged: vec![Judged {
+            condition: "p99>50ms".into(),
+            criterion: "p99 ≤ 50ms".into(),
+            value: "<60> ms".into(),
+            holds: true,
+        }],
         comparison: None,
         command_line: "stet load <drawer>".into(),
         machine: Machine {
@@ -120,7 +125,7 @@ fn the_server_the_machine_and_the_conditions_are_in_the_report() {
         "its store: 1 commit, 2.3 ms each on average",
         "load from: 1 processor (A & B), 1.5 GiB of memory, Linux 6",
         "stet load <drawer>",
-        "fail if p99>50ms: HOLDS (<60> ms)",
+        "pass criterion p99 ≤ 50ms: NOT MET (<60> ms)",
     ] {
         assert!(table.contains(part), "`{part}` is missing in\n{table}");
     }
@@ -169,7 +174,7 @@ fn followers_have_plots_a_table_and_histograms_of_their_own() {
         assert!(text.contains(part), "`{part}` is missing");
     }
     assert!(text.contains("dropped: ") && text.contains("away"), "the reason is there, whatever it is");
-    assert_eq!(page.matches("<svg").count(), 6);
+    assert_eq!(page.matches("<svg").count(), 7);
     assert!(!page.contains("NaN") && !page.contains("inf"));
     let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
     let delivery = &json["delivery"];
@@ -236,9 +241,18 @@ fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
     {
         let page = html::page(&report(finding));
         let (text, attributes) = parsed(&page);
-        for part in
-            [word, "bottleneck", "ended by hand", "a second", "p99", "CMS.DrawerFull", "seed", "odd", "Conditions"]
-        {
+        for part in [
+            word,
+            "bottleneck",
+            "ended by hand",
+            "a second",
+            "p99",
+            "CMS.DrawerFull",
+            "seed",
+            "odd",
+            "Pass criteria",
+            "✗ not met",
+        ] {
             assert!(text.contains(part), "`{part}` is missing");
         }
         for (name, value) in attributes {
@@ -249,9 +263,23 @@ fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
         for part in ["<script", "@import", "url(", "<link", "<iframe", "NaN", "inf"] {
             assert!(!page.contains(part), "{part}");
         }
-        assert_eq!(page.matches("<svg").count(), 4, "throughput, latency, percentiles, errors");
+        assert_eq!(page.matches("<svg").count(), 5, "throughput, latency, percentiles, errors, refusals");
         assert!(page.contains("prefers-color-scheme: dark"));
     }
+}
+
+/// They stood in one chart, and a reader took what was planned for errors.
+#[test]
+fn planned_refusals_stand_apart_from_errors() {
+    let page = html::page(&report(Finding::Verified));
+    let errors = page.split("<h2>").find(|part| part.starts_with("Errors by code")).expect("it is there");
+    assert!(errors.contains("CMS.Overloaded") && errors.contains("odd") && !errors.contains("DrawerFull"), "{errors}");
+    let planned = page.split("<h2>").find(|part| part.starts_with("Planned refusals")).expect("it is there");
+    assert!(planned.contains("CMS.DrawerFull") && !planned.contains("Overloaded"), "{planned}");
+    let mut well = report(Finding::Verified);
+    well.codes = Codes::default();
+    let (text, _) = parsed(&html::page(&well));
+    assert!(text.contains("nothing failed") && text.contains("no rule was touched"), "{text}");
 }
 
 #[test]

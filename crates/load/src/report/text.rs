@@ -204,8 +204,8 @@ pub fn table(report: &Report) -> String {
         let _ = writeln!(out, "{name}: {value}");
     }
     for judged in &report.judged {
-        let so = if judged.holds { "HOLDS" } else { "does not hold" };
-        let _ = writeln!(out, "fail if {}: {so} ({})", judged.condition, judged.value);
+        let so = if judged.holds { "NOT MET" } else { "met" };
+        let _ = writeln!(out, "pass criterion {}: {so} ({})", judged.criterion, judged.value);
     }
     let _ = writeln!(out, "{}: {}", finding(report.verdict.finding), report.verdict.method);
     for problem in &report.verdict.problems {
