@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::NewParts;
-use super::imported::{Imported, TURN};
+use super::imported::{Imported, TURN, find_live};
 use crate::amend::{Amended, Amending, check_work_folder};
 use crate::checkout::{check_lock, lock_of, set_draft_aside, spread};
 use crate::command::{Context, Fault};
@@ -14,7 +14,7 @@ use crate::document::Document;
 use crate::error::{Code, Error, Result};
 use crate::family::Family;
 use crate::folder::{self, Folder, check_place, child, free_name};
-use crate::id::Loid;
+use crate::id::{Loid, ObjectUuid};
 use crate::joint::{Joint, Turns};
 use crate::object::{
     Attributes, CreateMode, FamilyKind, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text,
@@ -76,6 +76,9 @@ pub struct NewObject {
     pub created: Option<u64>,
     /// What it keeps, if it comes from another repository.
     pub imported: Option<Imported>,
+    /// The uuid of the new object, if the caller chose it. Then the call means the object that has the uuid, and never writes over
+    /// another one.
+    pub uuid: Option<ObjectUuid>,
 }
 
 /// What a new object begins with where nothing else is said, such as what its template has. An object that is there keeps its own,
@@ -123,6 +126,7 @@ impl NewObject {
             checked_out_s: None,
             created: None,
             imported: None,
+            uuid: None,
         }
     }
 
@@ -201,7 +205,7 @@ impl Joint for Create {
     }
 
     fn wants(&self) -> Vec<Loid> {
-        let turn = self.object.imported.is_some().then_some(TURN);
+        let turn = (self.object.imported.is_some() || self.object.uuid.is_some()).then_some(TURN);
         std::iter::once(self.folder).chain(turn).collect()
     }
 
@@ -230,6 +234,7 @@ impl Joint for Create {
             check_place(folder, self.object.parts.family(), turns, context)?;
         }
         let taken = if fresh { None } else { child(context.look(), View::Latest, folder, &name)? };
+        self.check_uuid(taken, context)?;
         if let Some(existing) = taken {
             match self.object.mode {
                 CreateMode::AutoRename => {
@@ -271,6 +276,25 @@ impl Create {
             }
         }
         Ok((at, fresh))
+    }
+
+    /// Refuses a call whose uuid is that of another object than the one that has its name.
+    fn check_uuid(&self, taken: Option<Loid>, context: &Context<'_>) -> Result<(), Fault> {
+        let Some(uuid) = self.object.uuid else { return Ok(()) };
+        match (find_live(uuid, context)?, taken) {
+            (Some(known), taken) if taken != Some(known) => {
+                Err(context.name_taken(format!("The uuid `{uuid}` is that of another object."), known))
+            }
+            // Under another name there would be two objects with the uuid.
+            (Some(known), _) if self.object.mode == CreateMode::AutoRename => {
+                Err(context.name_taken(format!("The uuid `{uuid}` is that of the object that has the name."), known))
+            }
+            (None, Some(taken)) if self.object.mode != CreateMode::AutoRename => {
+                let message = format!("The name is taken in the folder by an object whose uuid is not `{uuid}`.");
+                Err(context.name_taken(message, taken))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The name is taken.
@@ -394,6 +418,7 @@ impl NewObject {
             lock: self.checked_out_s.map(|lasts_s| lock_of(None, lasts_s, context)),
             ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
+        record.uuid = self.uuid.unwrap_or(record.uuid);
         if let Some(imported) = &self.imported {
             imported.stamp(&mut record, context)?;
         }

@@ -67,19 +67,26 @@ fn find_object(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Record>
     context.look_up::<Record>(&Record::live_key(loid))
 }
 
+/// The live object that has a uuid.
+///
+/// # Errors
+/// `DuplicatedName` if the uuid is that of something else.
+pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, Fault> {
+    let Some(loid) = find(uuid, context)? else { return Ok(None) };
+    if find_object(uuid, context)?.is_some() {
+        return Ok(Some(loid));
+    }
+    let message = format!("The uuid `{uuid}` is that of what lies in the recycle bin, or of a part of a container.");
+    Err(context.name_taken(message, loid))
+}
+
 impl Imported {
     /// The object, if it is there.
     ///
     /// # Errors
     /// `DuplicatedName` if the uuid is that of something else.
     pub(super) fn known(&self, context: &Context<'_>) -> Result<Option<Loid>, Fault> {
-        let Some(loid) = find(self.uuid, context)? else { return Ok(None) };
-        if find_object(self.uuid, context)?.is_some() {
-            return Ok(Some(loid));
-        }
-        let message =
-            format!("The uuid `{}` is that of what lies in the recycle bin, or of a part of a container.", self.uuid);
-        Err(context.name_taken(message, loid))
+        find_live(self.uuid, context)
     }
 
     /// Refuses a place where it can't go, if it is a channel copy; gives whether it is one.

@@ -1,9 +1,10 @@
 //! Calls of a server: patient with one that is busy, and safe to repeat.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -12,10 +13,19 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, SendBody, http};
 use uuid::Uuid;
 
+use super::files;
+use super::progress::say;
+
 /// How often a call is made before it counts as failed.
 const ATTEMPTS: u32 = 6;
+/// How long is waited before a call is repeated for the first time.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// How much longer each wait is than the one before.
+const WAIT_FACTOR: u32 = 3;
 /// How long is waited at most before a call is repeated.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// How long a connection may take: a server that is there takes it within a fraction of that.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the server may be silent.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -33,6 +43,8 @@ pub enum CallError {
     },
     /// No answer came, or none that can be understood.
     Lost(String),
+    /// No connection is possible, however often it is tried: the address or the certificate is at fault.
+    Hopeless(String),
     /// A file of ours can't be read or written.
     Disk(String),
 }
@@ -50,6 +62,32 @@ impl CallError {
     pub fn is(&self, wanted: &str) -> bool {
         matches!(self, CallError::Refused { code, .. } if code == wanted)
     }
+
+    fn of(error: ureq::Error) -> CallError {
+        match error {
+            ureq::Error::Rustls(error) => CallError::of_tls(&error),
+            ureq::Error::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                Some(inner) => CallError::of_tls(inner),
+                None => CallError::Lost(error.to_string()),
+            },
+            ureq::Error::Timeout(_) => CallError::Lost("it takes too long".to_owned()),
+            ureq::Error::HostNotFound => CallError::Lost("no such host is known".to_owned()),
+            ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::Tls(_) => {
+                CallError::Hopeless(error.to_string())
+            }
+            error => CallError::Lost(error.to_string()),
+        }
+    }
+
+    fn of_tls(error: &rustls::Error) -> CallError {
+        CallError::Hopeless(match error {
+            rustls::Error::InvalidCertificate(why) => {
+                format!("the server's certificate is not trusted: {why}. `--ca FILE` names an authority to trust")
+            }
+            rustls::Error::InvalidMessage(_) => format!("the server does not speak TLS: {error}. Is it http://?"),
+            error => format!("no connection with TLS is possible: {error}"),
+        })
+    }
 }
 
 impl fmt::Display for CallError {
@@ -57,7 +95,7 @@ impl fmt::Display for CallError {
         match self {
             CallError::Refused { status, code, message } => write!(f, "{message} ({code}, {status})"),
             CallError::Lost(why) => write!(f, "no answer: {why}"),
-            CallError::Disk(why) => f.write_str(why),
+            CallError::Hopeless(why) | CallError::Disk(why) => f.write_str(why),
         }
     }
 }
@@ -69,6 +107,16 @@ pub struct Client {
     base: String,
     token: Option<String>,
     database: Option<String>,
+    outage: Arc<Outage>,
+}
+
+/// What is known of a server that does not answer at present.
+#[derive(Debug, Default)]
+struct Outage {
+    /// Whether the user knows of it.
+    announced: AtomicBool,
+    /// Whether a call was given up: then others are not repeated either, until one is answered.
+    given_up: AtomicBool,
 }
 
 /// A part of a path.
@@ -117,12 +165,13 @@ impl Client {
             // The token goes to the server that was named.
             .max_redirects(0)
             .proxy(None)
-            .timeout_connect(Some(PATIENCE))
+            .timeout_connect(Some(CONNECT_PATIENCE))
             .timeout_recv_response(Some(PATIENCE))
             .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
             .build()
             .new_agent();
-        Ok(Client { agent, base: url.trim_end_matches('/').to_owned(), token: None, database: None })
+        let (base, outage) = (url.trim_end_matches('/').to_owned(), Arc::default());
+        Ok(Client { agent, base, token: None, database: None, outage })
     }
 
     /// The same, with the token of a session or a key.
@@ -140,7 +189,19 @@ impl Client {
     /// # Errors
     /// See [`CallError`].
     pub fn get(&self, path: &str) -> Result<Value, CallError> {
-        self.patiently(|| result(self.send("GET", path, "", SendBody::none())?))
+        self.get_tagged(path).map(|(result, _)| result)
+    }
+
+    /// What the server replies to a GET, and the entity tag of that state.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn get_tagged(&self, path: &str) -> Result<(Value, Option<String>), CallError> {
+        self.patiently(|| {
+            let answer = self.send("GET", path, &[], SendBody::none())?;
+            let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+            Ok((result(answer)?, tag))
+        })
     }
 
     /// What the server replies to JSON.
@@ -151,7 +212,8 @@ impl Client {
         let body = body.to_string();
         self.patiently(|| {
             let mut bytes = body.as_bytes();
-            result(self.send("POST", path, "application/json", SendBody::from_reader(&mut bytes))?)
+            let head = [("content-type", "application/json")];
+            result(self.send("POST", path, &head, SendBody::from_reader(&mut bytes))?)
         })
     }
 
@@ -160,6 +222,20 @@ impl Client {
     /// # Errors
     /// See [`CallError`].
     pub fn form(&self, path: &str, options: &Value, content: Option<Upload<'_>>) -> Result<Value, CallError> {
+        self.form_if(path, options, content, None)
+    }
+
+    /// What the server replies to such a form, if the object that it changes still has that entity tag.
+    ///
+    /// # Errors
+    /// See [`CallError`]; `PreconditionFailed`.
+    pub fn form_if(
+        &self,
+        path: &str,
+        options: &Value,
+        content: Option<Upload<'_>>,
+        tag: Option<&str>,
+    ) -> Result<Value, CallError> {
         // Made of 74 random bits: no content has it.
         let boundary = format!("stet-{}", Uuid::now_v7());
         let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=");
@@ -169,13 +245,15 @@ impl Client {
         }
         let end = if content.is_some() { format!("\r\n--{boundary}--\r\n") } else { format!("--{boundary}--\r\n") };
         let kind = format!("multipart/form-data; boundary={boundary}");
+        let mut head = vec![("content-type", &*kind)];
+        head.extend(tag.map(|tag| ("if-match", tag)));
         self.patiently(|| {
             let file: Box<dyn Read> = match content {
-                Some(Upload { file, .. }) => Box::new(File::open(file).map_err(|error| disk(file, &error))?),
+                Some(Upload { file, .. }) => Box::new(files::open(file).map_err(|error| disk(file, &error))?),
                 None => Box::new(std::io::empty()),
             };
             let mut body = Cursor::new(text.as_bytes()).chain(file).chain(Cursor::new(end.as_bytes()));
-            result(self.send("POST", path, &kind, SendBody::from_reader(&mut body))?)
+            result(self.send("POST", path, &head, SendBody::from_reader(&mut body))?)
         })
     }
 
@@ -185,7 +263,7 @@ impl Client {
     /// See [`CallError`].
     pub fn download(&self, path: &str, into: &mut impl Write) -> Result<(), CallError> {
         let answer = self.patiently(|| {
-            let answer = self.send("GET", path, "", SendBody::none())?;
+            let answer = self.send("GET", path, &[], SendBody::none())?;
             if answer.status().is_success() { Ok(answer) } else { Err(refusal(answer)) }
         })?;
         let mut body = answer.into_body().into_with_config().limit(u64::MAX).reader();
@@ -196,7 +274,7 @@ impl Client {
         &self,
         method: &str,
         path: &str,
-        content_type: &str,
+        head: &[(&str, &str)],
         body: SendBody<'_>,
     ) -> Result<http::Response<Body>, CallError> {
         let mut uri = format!("{}{path}", self.base);
@@ -205,33 +283,79 @@ impl Client {
             uri += &format!("databaseId={}", encoded(database));
         }
         let mut request = http::Request::builder().method(method).uri(uri);
-        if !content_type.is_empty() {
-            request = request.header("content-type", content_type);
+        for (name, value) in head {
+            request = request.header(*name, *value);
         }
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request.body(body).map_err(|error| CallError::Lost(error.to_string()))?;
-        self.agent.run(request).map_err(|error| CallError::Lost(error.to_string()))
+        let request = request.body(body).map_err(|error| CallError::Hopeless(error.to_string()))?;
+        self.agent.run(request).map_err(CallError::of)
     }
 
-    /// Makes a call again while the server is busy or the connection gets lost.
+    /// Fails if no answer comes at all.
+    ///
+    /// # Errors
+    /// `Lost` or `Hopeless`.
+    pub fn reach(&self) -> Result<(), CallError> {
+        // Whoever may not see it gets an answer, too.
+        match self.get("/v3/conf/connections") {
+            Err(error @ (CallError::Lost(_) | CallError::Hopeless(_))) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a call again while the server is busy or the connection gets lost. The first call of all that gets no answer is
+    /// announced at once, as the last attempt is made after half a minute.
     fn patiently<T>(&self, call: impl Fn() -> Result<T, CallError>) -> Result<T, CallError> {
-        let mut wait = Duration::from_millis(250);
+        let mut wait = FIRST_WAIT;
         for _ in 1..ATTEMPTS {
             match call() {
-                Err(CallError::Lost(_) | CallError::Refused { status: 429 | 502 | 503 | 504, .. }) => {
-                    std::thread::sleep(wait);
-                    wait = (wait * 3).min(LONGEST_WAIT);
+                Err(CallError::Lost(why)) if self.outage.given_up.load(Ordering::Relaxed) => {
+                    return Err(CallError::Lost(why));
                 }
-                done => return done,
+                Err(error @ (CallError::Lost(_) | CallError::Refused { status: 429 | 502 | 503 | 504, .. })) => {
+                    if let CallError::Lost(why) = &error {
+                        self.announce(why);
+                    }
+                    std::thread::sleep(wait);
+                    wait = (wait * WAIT_FACTOR).min(LONGEST_WAIT);
+                }
+                done => return self.answered(done),
             }
         }
-        call()
+        self.answered(call())
+    }
+
+    fn announce(&self, why: &str) {
+        if !self.outage.announced.swap(true, Ordering::Relaxed) {
+            let (base, again, seconds) = (&self.base, ATTEMPTS - 1, all_waits().as_secs());
+            say(&format!(
+                "no answer from {base}: {why}. Trying again, up to {again} times within about {seconds} seconds"
+            ));
+        }
+    }
+
+    /// Passes on the outcome of a call. After an answer, the next outage is announced and waited for again.
+    fn answered<T>(&self, done: Result<T, CallError>) -> Result<T, CallError> {
+        let is_lost = matches!(done, Err(CallError::Lost(_)));
+        self.outage.given_up.store(is_lost, Ordering::Relaxed);
+        self.outage.announced.fetch_and(is_lost, Ordering::Relaxed);
+        done
     }
 }
 
-fn disk(file: &Path, error: &std::io::Error) -> CallError {
+/// How long all waits of a call take together.
+fn all_waits() -> Duration {
+    let waits = (1..ATTEMPTS).scan(FIRST_WAIT, |wait, _| {
+        let now = *wait;
+        *wait = (now * WAIT_FACTOR).min(LONGEST_WAIT);
+        Some(now)
+    });
+    waits.sum()
+}
+
+fn disk(file: &Path, error: &io::Error) -> CallError {
     CallError::Disk(format!("{}: {error}", file.display()))
 }
 

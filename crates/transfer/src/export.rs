@@ -1,8 +1,7 @@
 //! `stet export`: writes what lies in a folder as a tree of files.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,6 +10,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::client::{CallError, Client, encoded};
+use super::files::{hash_of, hex};
 use super::former;
 use super::layout::{MEMBERS, Names, RECORD, below, beside};
 use super::part::{self, Part};
@@ -357,22 +357,6 @@ fn replace(file: &Path, text: &str) -> Result<(), CallError> {
         part.become_file(file)
     };
     put().map_err(|error| disk(file, &error))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// SHA-256 of a file, in hexadecimal.
-pub fn hash_of(file: &Path) -> std::io::Result<String> {
-    let (mut file, mut hasher, mut piece) = (BufReader::new(File::open(file)?), Sha256::new(), vec![0; 128 << 10]);
-    loop {
-        let read = file.read(&mut piece)?;
-        if read == 0 {
-            return Ok(hex(&hasher.finalize()));
-        }
-        hasher.update(&piece[..read]);
-    }
 }
 
 #[cfg(test)]

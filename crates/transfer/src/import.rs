@@ -8,14 +8,13 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::client::{CallError, Client, Upload, encoded};
-use super::export::hash_of;
+use super::files::hash_of;
 use super::layout::{MEMBERS, RECORD, below};
 use super::places::Places;
+use super::plain::Plain;
 use super::progress::{Fate, Progress};
 use super::record::Record;
-use super::wire;
 use super::work::Work;
-use crate::media_type_of;
 
 /// Levels of folders and bundles that are walked: as many as a path can have.
 const MAX_DEPTH: usize = 200;
@@ -26,6 +25,8 @@ pub struct Import<'i> {
     progress: &'i Progress,
     /// Of two records of one object the one that was changed later counts, of two that are alike the one that was written later.
     places: Places<(u64, SystemTime)>,
+    /// Files without a record.
+    plain: Plain<'i>,
 }
 
 /// An object to be made.
@@ -45,9 +46,9 @@ struct Job {
 type Found = BTreeMap<usize, Vec<Vec<Job>>>;
 
 impl<'i> Import<'i> {
-    /// One that calls that server.
-    pub fn new(client: &'i Client, progress: &'i Progress) -> Import<'i> {
-        Import { client, progress, places: Places::default() }
+    /// An import into a folder of that server. With `update`, newer versions of wire items become new versions of their objects.
+    pub fn new(client: &'i Client, progress: &'i Progress, into: &'i str, update: bool) -> Import<'i> {
+        Import { client, progress, places: Places::default(), plain: Plain::new(client, progress, into, update) }
     }
 
     /// Makes what lies in a directory in that folder, on so many threads.
@@ -111,6 +112,7 @@ impl<'i> Import<'i> {
             let on_disk = name.strip_suffix(RECORD);
             let has_record = |name: &str| has_record(name, &entries);
             match (kind, on_disk) {
+                (Kind::Other, Some(_)) => self.fail(&path, &"it is no regular file"),
                 (Kind::File, Some(on_disk)) => self.walk_recorded(directory, on_disk, into, depth, &entries, found),
                 _ if has_record(name) => {}
                 (Kind::Directory, _) if name.strip_suffix(MEMBERS).is_some_and(has_record) => {}
@@ -187,6 +189,7 @@ impl<'i> Import<'i> {
         for name in entries.keys() {
             let Some(on_disk) = name.to_str().and_then(|name| name.strip_suffix(RECORD)) else { continue };
             let file = directory.join(name);
+            // A link or a pipe under such a name is refused, as in a folder.
             match Record::read(&file) {
                 Ok(record) => members.push((record, file, on_disk.to_owned())),
                 Err(why) => self.fail(&file, &why),
@@ -204,8 +207,9 @@ impl<'i> Import<'i> {
                 None => self
                     .fail(&file, &"what held it has a newer record elsewhere in the tree, and does not hold it there"),
             }
-            let inner = directory.join(format!("{on_disk}{MEMBERS}"));
-            if inner.is_dir() {
+            let inner = format!("{on_disk}{MEMBERS}");
+            if entries.get(&OsString::from(&inner)) == Some(&Kind::Directory) {
+                let inner = directory.join(inner);
                 let into = into.filter(|_| !older).map(|into| below(into, &record.name));
                 self.walk_bundle(&inner, into.as_deref(), level + 1, found);
             }
@@ -225,7 +229,10 @@ impl<'i> Import<'i> {
         let what = file.map(|file| file.display().to_string()).unwrap_or_default();
         let made = match &job.record {
             Some(record) => self.recorded(record, job),
-            None => self.plain(job),
+            None => match &job.content {
+                Some(file) => self.plain.make(file, &job.into, &job.name),
+                None => Ok((Fate::Done, None)),
+            },
         };
         match made {
             Ok((fate, why)) => {
@@ -263,8 +270,12 @@ impl<'i> Import<'i> {
                 self.progress.add_bytes(record.content.map_or(0, |content| content.size));
                 Ok((Fate::Done, None))
             }
-            Ok(reply) => Ok(compared(&record, &reply["info"])),
-            Err(error) if error.is("DuplicatedName") && !record.is_folder() => self.met(
+            // Another import has made it since; its reply does not show the content.
+            Ok(reply) => match self.known(&record)? {
+                Some(known) => Ok(known),
+                None => Ok(compared(&record, &reply["info"])),
+            },
+            Err(error) if error.is("DuplicatedName") && !record.is_folder() => self.plain.met(
                 &below(&job.into, &record.name),
                 record.content.as_ref().map(|content| &*content.sha256),
                 error,
@@ -281,42 +292,6 @@ impl<'i> Import<'i> {
             Err(error) if error.is("ObjectNotFound") => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Makes an object of a plain file.
-    fn plain(&self, job: &Job) -> Result<(Fate, Option<String>), CallError> {
-        let Some(path) = &job.content else { return Ok((Fate::Done, None)) };
-        let mut options = json!({ "name": job.name, "folderPath": job.into });
-        if let Some(item) = wire::recognise(path) {
-            options["attributes"] = item.attributes().into();
-        }
-        let content_type = media_type_of(&job.name).unwrap_or("application/octet-stream");
-        let made = self.client.form("/v3/object/create", &options, Some(Upload { file: path, content_type }));
-        match made {
-            Ok(_) => {
-                self.progress.add_bytes(std::fs::metadata(path).map_or(0, |file| file.len()));
-                Ok((Fate::Done, None))
-            }
-            Err(error) if error.is("DuplicatedName") => {
-                let hash = hash_of(path).map_err(|error| CallError::Disk(format!("{}: {error}", path.display())))?;
-                self.met(&below(&job.into, &job.name), Some(&hash), error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What is to be said of an object that has the name of one that is to be made.
-    fn met(&self, path: &str, sha256: Option<&str>, refused: CallError) -> Result<(Fate, Option<String>), CallError> {
-        let there = match self.client.get(&format!("/v3/object/{}?showAdditionalInfo=true", encoded(path))) {
-            Ok(there) => there,
-            // It is the uuid that is taken, or the name by what we may not see.
-            Err(error) if error.is("ObjectNotFound") => return Err(refused),
-            Err(error) => return Err(error),
-        };
-        if there["additionalInfo"]["sha256"].as_str() == sha256 {
-            return Ok((Fate::There, None));
-        }
-        Ok((Fate::Differs, Some(format!("`{path}` is there with another content, and was left as it is"))))
     }
 }
 

@@ -11,6 +11,16 @@ pub const RECORD: &str = ".record.json";
 /// What the name of the folder with a bundle's objects ends in.
 pub const MEMBERS: &str = ".copies";
 
+/// The beginning of the name of a file that is being written.
+pub const PART_PREFIX: &str = ".stet-";
+/// The end of the name of a file that is being written.
+pub const PART_SUFFIX: &str = ".part";
+
+/// Whether a name is one that files have while they are written. No object is written under such a name.
+pub fn is_part(name: &str) -> bool {
+    name.starts_with(PART_PREFIX) && name.ends_with(PART_SUFFIX)
+}
+
 /// Bytes that a name on disk may have before its endings: file systems take 255.
 const MAX_NAME: usize = 255 - RECORD.len();
 
@@ -33,6 +43,7 @@ impl Names {
             && !lower.ends_with(RECORD)
             && !lower.ends_with(MEMBERS)
             && !name.ends_with(['.', ' '])
+            && !is_part(&lower)
             // It could be the uuid of another.
             && Uuid::try_parse(name).is_err();
         if clear && self.0.insert(lower) {
@@ -69,6 +80,10 @@ mod tests {
             ("b.record.json", u.as_str()),
             ("b.Copies", u.as_str()),
             ("c.", u.as_str()),
+            // The next export takes it for one of a file that was cut short.
+            (".stet-abcdef.part", u.as_str()),
+            (".stet-.PART", u.as_str()),
+            (".stet-note", ".stet-note"),
             ("d\\e", u.as_str()),
             // It may be that of an object which is written under it.
             ("00000000-0000-0000-0000-000000000008", u.as_str()),

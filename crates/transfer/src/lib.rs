@@ -1,15 +1,19 @@
 //! `stet export` and `stet import`: what lies in a repository as a tree of files, and back, through the interface of a server.
+//! `stet config apply` brings configuration files the same way.
 //!
 //! docs/TRANSFER.md is the manual. All that is written of an object beside its content is its [`record`]; where both lie is up to the
 //! [`layout`]. Both ways may be cut short and begun again: what is there as it should be is left alone.
 
+mod apply;
 mod client;
 mod export;
+mod files;
 mod former;
 mod import;
 mod layout;
 mod part;
 mod places;
+mod plain;
 mod progress;
 mod record;
 mod wire;
@@ -22,6 +26,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use self::apply::Apply;
+pub use self::apply::{CheckFiles, Findings, ReadFile};
 use self::client::Client;
 use self::export::Export;
 use self::import::Import;
@@ -43,6 +49,13 @@ pub enum TransferError {
     Usage(String),
     /// The server can't be reached, or refuses the user, or not all could be transferred.
     Failed(String),
+    /// The files are at fault, and nothing was changed.
+    Faults {
+        /// A line for each fault.
+        told: String,
+        /// A sentence.
+        message: String,
+    },
 }
 
 /// Who calls which server, and how.
@@ -100,6 +113,24 @@ pub struct ImportOptions {
     /// Number or name of the database that it goes into; the main one without it
     #[arg(long, value_name = "ID")]
     database: Option<String>,
+    /// Make a newer version of a wire item a new version of its object, in place of reporting it
+    #[arg(long)]
+    update: bool,
+    #[command(flatten)]
+    through: Through,
+}
+
+/// The options of `config apply`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ApplyOptions {
+    /// Folder with the files, which holds `SysConfig` or is it
+    directory: PathBuf,
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Number or name of the database that is configured; the main one without it
+    #[arg(long, value_name = "ID")]
+    database: Option<String>,
     #[command(flatten)]
     through: Through,
 }
@@ -115,7 +146,8 @@ pub struct Transfer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Task {
     Export { folder: String, directory: PathBuf },
-    Import { directory: PathBuf, into: String },
+    Import { directory: PathBuf, into: String, update: bool },
+    Apply { directory: PathBuf, dry_run: bool },
 }
 
 impl From<ExportOptions> for Transfer {
@@ -125,8 +157,14 @@ impl From<ExportOptions> for Transfer {
 }
 
 impl From<ImportOptions> for Transfer {
-    fn from(ImportOptions { directory, into, database, through }: ImportOptions) -> Transfer {
-        Transfer { task: Task::Import { directory, into }, database, through }
+    fn from(ImportOptions { directory, into, database, update, through }: ImportOptions) -> Transfer {
+        Transfer { task: Task::Import { directory, into, update }, database, through }
+    }
+}
+
+impl From<ApplyOptions> for Transfer {
+    fn from(ApplyOptions { directory, dry_run, database, through }: ApplyOptions) -> Transfer {
+        Transfer { task: Task::Apply { directory, dry_run }, database, through }
     }
 }
 
@@ -146,14 +184,17 @@ impl Transfer {
     /// # Errors
     /// [`TransferError::Usage`].
     pub fn check(&self) -> Result<(), TransferError> {
+        let is_directory = |directory: &Path| {
+            let wrong = || TransferError::Usage(format!("{} is no directory", directory.display()));
+            directory.is_dir().then_some(()).ok_or_else(wrong)
+        };
         let (option, path) = match &self.task {
             Task::Export { folder, .. } => ("--folder", folder),
-            Task::Import { into, directory } => {
-                if !directory.is_dir() {
-                    return Err(TransferError::Usage(format!("{} is no directory", directory.display())));
-                }
+            Task::Import { into, directory, .. } => {
+                is_directory(directory)?;
                 ("--into", into)
             }
+            Task::Apply { directory, .. } => return is_directory(directory),
         };
         if path.starts_with('/') {
             return Ok(());
@@ -161,16 +202,18 @@ impl Transfer {
         Err(TransferError::Usage(format!("`{option}` is `{path}`, which is no path like /News")))
     }
 
-    /// Does it through the server that was named; gives what there is to tell.
+    /// Does it through the server that was named; gives what there is to tell. `check` is for configuration files.
     ///
     /// # Errors
     /// See [`TransferError`].
-    pub fn run(&self) -> Result<String, TransferError> {
+    pub fn run(&self, check: CheckFiles) -> Result<String, TransferError> {
         let Through { url, user, connection, password_file, key_file, ca, .. } = &self.through;
         let url = url.as_deref().unwrap_or_default();
         let client = Client::new(url, ca.as_deref()).map_err(TransferError::Usage)?;
         if let Some(file) = key_file {
-            return self.run_as(client.with_token(&first_line(file, "--key-file")?));
+            let unreached = |error| TransferError::Failed(format!("{url} can't be reached: {error}"));
+            client.reach().map_err(unreached)?;
+            return self.run_as(client.with_token(&first_line(file, "--key-file")?), check);
         }
         let password = password(user, password_file.as_deref())?;
         let body =
@@ -179,7 +222,7 @@ impl Transfer {
         let reply = client.post("/v3/auth/login", &body).map_err(|error| failed(&error))?;
         let token = reply["token"]["value"].as_str().ok_or_else(|| failed(&"there is no token in the answer"))?;
         let client = client.with_token(token);
-        let done = self.run_as(client.clone());
+        let done = self.run_as(client.clone(), check);
         // It ends by itself soon enough.
         let _ = client.get("/v3/auth/logout");
         done
@@ -189,16 +232,19 @@ impl Transfer {
     ///
     /// # Errors
     /// See [`TransferError`].
-    pub fn run_at(&self, url: &str, token: &str) -> Result<String, TransferError> {
-        self.run_as(Client::new(url, None).map_err(TransferError::Usage)?.with_token(token))
+    pub fn run_at(&self, url: &str, token: &str, check: CheckFiles) -> Result<String, TransferError> {
+        self.run_as(Client::new(url, None).map_err(TransferError::Usage)?.with_token(token), check)
     }
 
-    fn run_as(&self, client: Client) -> Result<String, TransferError> {
-        let client = &client.in_database(self.database.as_deref());
+    fn run_as(&self, main: Client, check: CheckFiles) -> Result<String, TransferError> {
+        let client = &main.clone().in_database(self.database.as_deref());
+        if let Task::Apply { directory, dry_run } = &self.task {
+            return Apply { client, main: &main, directory, dry_run: *dry_run, check }.run();
+        }
         let threads = usize::from(self.through.clients);
         let verb = match &self.task {
             Task::Export { .. } => "written",
-            Task::Import { .. } => "made",
+            Task::Import { .. } | Task::Apply { .. } => "made",
         };
         let progress = Progress::new(verb, self.through.quiet);
         let mut others = Vec::new();
@@ -211,11 +257,18 @@ impl Transfer {
                     others = export.other_databases();
                 }
             }
-            Task::Import { directory, into } => Import::new(client, &progress).run(directory, into, threads),
+            Task::Import { directory, into, update } => {
+                Import::new(client, &progress, into, *update).run(directory, into, threads);
+            }
+            // It has ended above.
+            Task::Apply { .. } => {}
         });
         let mut told = progress.to_string();
         if !others.is_empty() {
             told += &format!("; without the databases {}", others.join(", "));
+        }
+        if let Some(unrecognised) = progress.unrecognised() {
+            told += &format!("\n{unrecognised}");
         }
         match progress.count(Fate::Failed) + progress.count(Fate::Differs) {
             0 => Ok(told),

@@ -8,10 +8,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// What the name of a part begins with.
-const PREFIX: &str = ".stet-";
-/// What it ends in.
-const SUFFIX: &str = ".part";
+use super::layout::{PART_PREFIX, PART_SUFFIX, RECORD, beside, is_part};
 
 /// A part of ours. It goes with its value, unless it became what it is for.
 pub struct Part(NamedTempFile);
@@ -26,7 +23,7 @@ impl Part {
         loop {
             let mut builder = tempfile::Builder::new();
             // As other files that are made: the process's mask says who may read them.
-            builder.prefix(PREFIX).suffix(SUFFIX).permissions(Permissions::from_mode(0o666));
+            builder.prefix(PART_PREFIX).suffix(PART_SUFFIX).permissions(Permissions::from_mode(0o666));
             let made = builder.tempfile_in(folder)?;
             // Another run that sweeps may have come upon it before it was locked: then it is that run's, and goes. Where the file system has
             // no locks, none can be taken by a run that sweeps either.
@@ -54,8 +51,10 @@ impl Part {
 /// Removes the parts in a directory that no running export has. What can't be looked at stays: it is in nobody's way but the disk's.
 pub fn sweep(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let is_part = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-        if is_part && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let name = entry.file_name();
+        // Earlier exports wrote objects of such names under them, each with its record beside it.
+        let is_left = name.to_str().is_some_and(|name| is_part(name) && !has_record(directory, name));
+        if is_left && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             // For writing, as some network file systems lock no other.
             let Ok(part) = OpenOptions::new().read(true).write(true).open(entry.path()) else { continue };
             // It is locked until it is gone: else whoever has just made it could take it for theirs in between.
@@ -66,6 +65,10 @@ pub fn sweep(directory: &Path) {
             drop(part);
         }
     }
+}
+
+fn has_record(directory: &Path, name: &str) -> bool {
+    beside(directory, name, RECORD).symlink_metadata().is_ok()
 }
 
 #[cfg(test)]
@@ -81,7 +84,8 @@ mod tests {
     fn what_a_killed_run_left_goes_and_what_a_running_one_writes_stays() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let at = |name: &str| directory.path().join(name);
-        for name in [".stet-abcdef.part", ".stet-other", "stet-abcdef.part", "a.part"] {
+        let object = [".stet-object.part", ".stet-object.part.record.json"];
+        for name in [".stet-abcdef.part", ".stet-other", "stet-abcdef.part", "a.part"].iter().chain(&object) {
             std::fs::write(at(name), "cut short").expect("it can be written");
         }
         std::fs::create_dir(at(".stet-folder.part")).expect("it can be made");
@@ -89,9 +93,9 @@ mod tests {
         let running = Part::of(&at("story.xml")).expect("it can be made");
         sweep(directory.path());
         assert!(!at(".stet-abcdef.part").exists());
-        assert_eq!(parts(directory.path()), 6, "nothing else went");
+        assert_eq!(parts(directory.path()), 8, "nothing else went");
         running.become_file(&at("story.xml")).expect("it can be put there");
-        assert_eq!(parts(directory.path()), 6);
+        assert_eq!(parts(directory.path()), 8);
         assert!(at("story.xml").exists());
     }
 

@@ -1,15 +1,20 @@
 //! What has been done so far: counted by all threads, shown once in a while, told at the end.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// What became of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It was made, or written.
     Done,
+    /// It was there, and is a version newer now.
+    Updated,
     /// It was there as it should be.
     There,
     /// It is there and looks otherwise; it was left alone.
@@ -28,16 +33,28 @@ pub struct Progress {
     verb: &'static str,
     quiet: bool,
     begun: Instant,
-    counts: [AtomicU64; 6],
+    counts: [AtomicU64; 7],
     bytes: AtomicU64,
     ended: AtomicBool,
+    unrecognised: Mutex<Unrecognised>,
+}
+
+/// Names of files that are listed at the end, if they were not recognised.
+const LISTED: usize = 20;
+
+/// Files that could be items of an agency and were not recognised.
+#[derive(Debug, Default)]
+struct Unrecognised {
+    count: u64,
+    /// The first of them in the alphabet, at most [`LISTED`].
+    names: BTreeSet<String>,
 }
 
 impl Progress {
     /// One whose first count is of what is `made` or `written`.
     pub fn new(verb: &'static str, quiet: bool) -> Progress {
-        let (counts, bytes) = (Default::default(), AtomicU64::new(0));
-        Progress { verb, quiet, begun: Instant::now(), counts, bytes, ended: AtomicBool::new(false) }
+        let (counts, bytes, ended) = (Default::default(), AtomicU64::new(0), AtomicBool::new(false));
+        Progress { verb, quiet, begun: Instant::now(), counts, bytes, ended, unrecognised: Mutex::default() }
     }
 
     /// An object, and why, where that is to be told.
@@ -45,7 +62,7 @@ impl Progress {
         self.counts[fate as usize].fetch_add(1, Ordering::Relaxed);
         if let Some(why) = why {
             let how = match fate {
-                Fate::Done | Fate::There => "note",
+                Fate::Done | Fate::Updated | Fate::There => "note",
                 Fate::Differs => "differs",
                 Fate::LeftOut => "left out",
                 Fate::Failed => "failed",
@@ -53,6 +70,32 @@ impl Progress {
             };
             say(&format!("{how}: {what}: {why}"));
         }
+    }
+
+    /// Notes a file that could be an item of an agency and was not recognised.
+    pub fn note_unrecognised(&self, name: &str) {
+        let mut unrecognised = self.unrecognised.lock();
+        unrecognised.count += 1;
+        unrecognised.names.insert(name.to_owned());
+        if unrecognised.names.len() > LISTED {
+            unrecognised.names.pop_last();
+        }
+    }
+
+    /// A line that names the files which were not recognised, if there are any.
+    pub fn unrecognised(&self) -> Option<String> {
+        let Unrecognised { count, names } = &*self.unrecognised.lock();
+        let what = match count {
+            0 => return None,
+            1 => "1 file was not recognised as a wire item, and has no attributes".to_owned(),
+            count => format!("{count} files were not recognised as wire items, and have no attributes"),
+        };
+        let more = match count.saturating_sub(names.len() as u64) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        Some(format!("{what}: {names}{more}"))
     }
 
     /// Bytes of contents that went over.
@@ -100,7 +143,7 @@ impl Progress {
 }
 
 /// A line on standard error.
-fn say(line: &str) {
+pub fn say(line: &str) {
     // Whoever reads may have gone.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -110,6 +153,7 @@ impl fmt::Display for Progress {
         let count = |fate| self.count(fate);
         write!(f, "{} {}, {} there already", count(Fate::Done), self.verb, count(Fate::There))?;
         for (fate, how) in [
+            (Fate::Updated, "updated"),
             (Fate::Removed, "removed where they were before"),
             (Fate::Differs, "differ"),
             (Fate::LeftOut, "left out"),
@@ -139,5 +183,19 @@ mod tests {
         assert!(said.starts_with("1 made, 0 there already; 1.5 MB in "), "{said}");
         progress.note(Fate::Failed, "b", None);
         assert!(progress.to_string().starts_with("1 made, 0 there already, 1 failed; "));
+    }
+
+    #[test]
+    fn files_that_were_not_recognised_are_named_as_far_as_there_is_room() {
+        let progress = Progress::new("made", true);
+        assert_eq!(progress.unrecognised(), None);
+        progress.note_unrecognised("z.xml");
+        let one = "1 file was not recognised as a wire item, and has no attributes: z.xml";
+        assert_eq!(progress.unrecognised().as_deref(), Some(one));
+        for n in 0..LISTED {
+            progress.note_unrecognised(&format!("{n:02}.xml"));
+        }
+        let told = progress.unrecognised().expect("there are some");
+        assert!(told.starts_with("21 files were not recognised") && told.ends_with(", 19.xml and 1 more"), "{told}");
     }
 }

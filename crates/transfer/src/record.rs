@@ -5,6 +5,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::files;
+
 /// The form that is written; any other is refused.
 pub const FORMAT: u32 = 1;
 
@@ -150,11 +152,7 @@ impl Record {
     /// # Errors
     /// A sentence without the file's name.
     pub fn read(file: &Path) -> Result<Record, String> {
-        let length = std::fs::metadata(file).map_err(|error| error.to_string())?.len();
-        if length > MAX_BYTES {
-            return Err(format!("it has {length} bytes; at most {MAX_BYTES} are read"));
-        }
-        let text = std::fs::read(file).map_err(|error| error.to_string())?;
+        let text = files::read(file, MAX_BYTES).map_err(|error| error.to_string())?;
         #[derive(Deserialize)]
         struct Form {
             format: u32,

@@ -36,6 +36,8 @@ pub struct CreateObject {
     r#type: Option<String>,
     /// Kept for clients; has no effect.
     application: Option<String>,
+    /// Uuid of the new object; a new one without it. The call never changes an object that has another uuid.
+    uuid: Option<String>,
     /// The main one without it.
     database_id: Option<DatabaseRef>,
     /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's home.
@@ -200,6 +202,8 @@ async fn make(
     object.work_folder = text(&options.work_folder);
     object.issue_date = issue_date.clone();
     object.suid = text(&options.suid);
+    let uuid = options.uuid.as_deref().filter(|uuid| !uuid.is_empty());
+    object.uuid = uuid.map(|uuid| super::import::uuid("uuid", uuid)).transpose()?;
     object.attributes = app.attribute_text("attributes", options.attributes.take()).await?;
     let said = ProductInfo {
         product: options.product.as_deref(),

@@ -42,7 +42,7 @@ pub struct ImportObject {
     /// `yyyyMMdd`
     issue_date: Option<String>,
     suid: Option<String>,
-    /// Name of its workflow status.
+    /// Name of its workflow status, be it known or not.
     status: Option<String>,
     /// Epoch seconds; now without it.
     created: Option<u64>,
@@ -133,7 +133,11 @@ fn required<'o>(field: &str, given: Option<&'o str>) -> Result<&'o str> {
     given.filter(|given| !given.is_empty()).ok_or_else(|| Error::parameter(field, "", "given"))
 }
 
-fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
+/// Reads a uuid.
+///
+/// # Errors
+/// `InvalidParameter`, which names the field.
+pub(super) fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
     match Source::parse(field, given) {
         Ok(Source::Uuid(uuid)) => Ok(uuid),
         _ => Err(Error::parameter(field, given, "a uuid")),
@@ -196,18 +200,14 @@ impl ImportObject {
         if family != FamilyKind::Folder.name() {
             object.mode = CreateMode::Exception;
         }
-        match known {
-            Some(known) => {
-                let (status, initial) = status_of(app, database, self.status.as_deref(), known.workflow.as_deref())?;
-                // As other creations of folders have it.
-                let initial = initial.filter(|_| known.family != FamilyKind::Folder);
-                (object.status, object.initial_status) = (status, initial);
-            }
-            None => {
-                let status = text(&self.status);
-                object.status = status.map(|status| word("status", &status).map(Text::from)).transpose()?;
-            }
+        if let Some(known) = known {
+            let (_, initial) = status_of(app, database, None, known.workflow.as_deref())?;
+            // As other creations of folders have it.
+            object.initial_status = initial.filter(|_| known.family != FamilyKind::Folder);
         }
+        // Configurations differ: one that this one does not know is kept, so that nothing is lost on the way.
+        let status = text(&self.status);
+        object.status = status.map(|status| word("status", &status).map(Text::from)).transpose()?;
         object.work_folder = text(&self.work_folder);
         object.suid = text(&self.suid);
         object.issue_date = IssueDate::given(self.issue_date.as_deref())?;

@@ -268,3 +268,40 @@ fn a_story_of_the_older_surface_begins_with_its_content_or_with_the_configured_t
     let reader = Server::shared().user("reader");
     assert_eq!(reader.call("stet-old-object-story-post", &[]).form(&taken, &[]).send().status, 401);
 }
+
+/// An import that is carried out twice, or by two at once, makes an object once.
+#[test]
+fn an_object_may_be_given_its_uuid_and_is_then_meant_by_it() {
+    let desk = Desk::of("editor");
+    let uuid = uuid::Uuid::now_v7().to_string();
+    let of = |name: &str, uuid: &str, mode: &str| {
+        let options = json!({ "name": name, "uuid": uuid, "folderPath": desk.folder, "createMode": mode });
+        create(&desk, options)
+    };
+    let made = of("a.xml", &uuid.to_uppercase(), "EXCEPTION").ok();
+    assert_eq!((&made["pstate"]["uuid"], &made["version"]), (&json!(uuid), &json!(1)));
+    let of_uuid = desk.call("object-get", &[&uuid]).ok();
+    assert_eq!(of_uuid["id"], made["id"]);
+    // Under its own name it is met as the mode says, under another name never, nor is another object under its name.
+    let again = of("a.xml", &uuid, "NEW_VERSION").ok();
+    assert_eq!((&again["id"], &again["version"]), (&made["id"], &json!(2)));
+    assert_eq!(of("a.xml", &uuid, "REPLACE").ok()["version"], 2);
+    let fresh = uuid::Uuid::now_v7().to_string();
+    for (name, uuid, modes) in [
+        ("a.xml", &uuid, &["EXCEPTION", "AUTO_RENAME"] as &[&str]),
+        ("b.xml", &uuid, &["EXCEPTION", "AUTO_RENAME", "REPLACE", "NEW_VERSION"]),
+        ("a.xml", &fresh, &["EXCEPTION", "REPLACE", "NEW_VERSION"]),
+    ] {
+        for mode in modes {
+            of(name, uuid, mode).fails(409, "DuplicatedName");
+        }
+    }
+    let beside = of("a.xml", &fresh, "AUTO_RENAME").ok();
+    assert_eq!((&beside["pstate"]["uuid"], &beside["name"]), (&json!(fresh), &json!("a (2).xml")));
+    of("c.xml", "no uuid", "EXCEPTION").fails(400, "InvalidParameter");
+    // In the recycle bin it keeps its uuid.
+    desk.call("object-discard", &[&made["id"].as_str().expect("an id")]).ok();
+    let refused = of("a.xml", &uuid, "NEW_VERSION").fails(409, "DuplicatedName");
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains("recycle bin")), "{refused}");
+    assert_eq!(of("a.xml", "", "EXCEPTION").ok()["version"], 1, "an empty one is none");
+}

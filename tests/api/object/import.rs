@@ -206,7 +206,8 @@ fn it_takes_the_right_to_configure_and_all_that_it_needs_to_know() {
         (json!({ "type": "No\nthing", "family": "document" }), 400, "InvalidParameter"),
         (json!({ "type": "Nothing", "family": "document", "status": "x".repeat(256) }), 400, "InvalidParameter"),
         (json!({ "type": "Drawer" }), 400, "InvalidType"),
-        (json!({ "status": "Story/Nothing" }), 404, "StatusNotFound"),
+        (json!({ "status": "x".repeat(256) }), 400, "InvalidParameter"),
+        (json!({ "status": "a\nb" }), 400, "InvalidParameter"),
         (json!({ "creator": "a\nb" }), 400, "InvalidParameter"),
         (json!({ "created": 253_402_300_800_u64 }), 400, "InvalidParameter"),
         (json!({ "modified": u64::MAX }), 400, "InvalidParameter"),
@@ -220,6 +221,24 @@ fn it_takes_the_right_to_configure_and_all_that_it_needs_to_know() {
     ] {
         import(&admin, &with(story(&folder, "a.xml"), more), None).fails(status, code);
     }
+}
+
+/// Such an object was refused, so a newsroom whose workflows differ could not be taken over.
+#[test]
+fn a_status_that_the_configuration_does_not_know_is_kept() {
+    let (admin, folder) = (Server::shared().user("admin"), own_folder());
+    for (name, status) in [("a.xml", "Story/Nothing"), ("b.xml", "Image/Release")] {
+        let options = with(story(&folder, name), json!({ "status": status }));
+        assert_eq!(import(&admin, &options, Some("<a/>")).ok()["created"], true, "{status}");
+        assert_eq!(record(&admin, &options["uuid"])["statusInfo"]["name"], status);
+    }
+    let without = story(&folder, "c.xml");
+    import(&admin, &without, None).ok();
+    let first = record(&admin, &without["uuid"])["statusInfo"]["name"].clone();
+    assert!(first.as_str().is_some_and(|first| first.starts_with("Story/")), "the workflow's first: {first}");
+    let folder = with(story(&folder, "folder"), json!({ "type": "Folder", "status": "Folder/Old" }));
+    import(&admin, &folder, None).ok();
+    assert_eq!(record(&admin, &folder["uuid"])["statusInfo"]["name"], "Folder/Old");
 }
 
 #[test]

@@ -19,6 +19,32 @@ fn what_a_killed_export_was_writing_goes_with_the_next() {
     assert_eq!(names, ["City/.stet-note", "City/a.xml", "City/a.xml.record.json", "City.record.json"]);
 }
 
+/// Its content was taken for a part that a killed export had left.
+#[test]
+fn an_object_that_is_called_as_a_part_keeps_its_content() {
+    let (server, folder) = (Server::shared(), own_folder());
+    let client = server.user("admin");
+    let files = tempfile::tempdir().expect("a directory can be made");
+    let name = ".stet-object.part";
+    let options = json!({ "name": name, "type": "Text", "folderPath": folder });
+    let file = ("content", name, "text/plain", b"kept".as_slice());
+    let made = client.call("stet-object-create-post", &[]).form(&options, &[file]).ok();
+    let uuid = made["pstate"]["uuid"].as_str().expect("a uuid");
+    for written in ["1 written, 0 there already; ", "0 written, 1 there already; "] {
+        let ended = done(through(server, &["export", path(files.path()), "--folder", &folder]));
+        assert!(ended.starts_with(written), "{ended}");
+        let found = tree(files.path());
+        let names: Vec<_> = found.keys().map(|name| path(name)).collect();
+        assert_eq!(names, [uuid.to_owned(), format!("{uuid}.record.json")]);
+        assert_eq!(found[Path::new(uuid)], b"kept");
+    }
+    let into = own_folder();
+    let second = Server::start();
+    done(through(&second, &["import", path(files.path()), "--into", &into]));
+    let content = second.user("admin").get(&format!("/v3/object/{}/content", encoded(&format!("{into}/{name}"))));
+    assert_eq!(content.body, b"kept");
+}
+
 /// Sends a story to another folder.
 fn send(client: &Client, from: &str, to: &str) {
     client.call("stet-object-move-post", &[&from]).json(&json!({ "folderPath": to })).ok();

@@ -88,6 +88,60 @@ fn what_cannot_be_imported_is_named_and_the_rest_is_made() {
     assert_eq!(names, ["good.xml", "noname.zzz", "x", "sub", "good.xml"]);
 }
 
+/// A pipe beside a record was waited for without end, and a link led out of the tree.
+#[test]
+fn beside_a_record_only_a_regular_file_is_read() {
+    let (server, folder) = (Server::shared(), own_folder());
+    let files = tempfile::tempdir().expect("a directory can be made");
+    let top = files.path().join("in");
+    put(files.path(), "secret", "<a/>");
+    let record = |name: &str, family: &str| {
+        let kind = if family == "bundle" { "EOM::CompoundStory" } else { "Story" };
+        let mut record = json!({
+            "format": 1, "uuid": uuid::Uuid::now_v7().to_string(), "name": name, "type": kind, "family": family, "created": 1,
+            "modified": 1, "creator": "a", "lastModifier": "a",
+        });
+        if family == "document" {
+            let sha256 = "d41d8cd98f00b204e9800998ecf8427e".repeat(2);
+            record["content"] = json!({ "contentType": "text/xml", "size": 4, "sha256": sha256 });
+        }
+        record.to_string()
+    };
+    for name in ["link.xml", "pipe.xml", "folder.xml"] {
+        put(&top, &format!("{name}.record.json"), record(name, "document"));
+    }
+    put(&top, "bundle.xml.record.json", record("bundle.xml", "bundle"));
+    put(&top, "bundle.xml.copies/good.xml.record.json", record("good.xml", "bundle"));
+    put(&top, "other.xml.record.json", record("other.xml", "bundle"));
+    let pipe = |name: &str| {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, top.join(name), mode).expect("it can be made");
+    };
+    let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, top.join(name)).expect("it can be made");
+    link(&files.path().join("secret"), "link.xml");
+    std::fs::create_dir(top.join("folder.xml")).expect("it can be made");
+    for name in ["pipe.xml", "odd.record.json", "bundle.xml.copies/odd.record.json"] {
+        pipe(name);
+    }
+    link(&top.join("pipe.xml.record.json"), "linked.record.json");
+    link(&top.join("bundle.xml.copies"), "other.xml.copies");
+    let ended = through(server, &["import", path(&top), "--into", &folder]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    for (name, why) in [
+        ("link.xml: ", "it is a link, which is not followed"),
+        ("pipe.xml: ", "it is no regular file"),
+        ("folder.xml: ", "it is no regular file"),
+        ("in/odd.record.json: ", "it is no regular file"),
+        ("copies/odd.record.json: ", "it is no regular file"),
+        ("linked.record.json: ", "it is no regular file"),
+    ] {
+        let told =
+            ended.err.lines().any(|line| line.starts_with("failed: ") && line.contains(name) && line.contains(why));
+        assert!(told, "{name}{why} in:\n{}", ended.err);
+    }
+    assert!(ended.err.contains("3 made") && ended.err.contains("6 failed"), "{}", ended.err);
+}
+
 #[test]
 fn what_is_there_and_differs_is_told_and_left() {
     let (server, folder) = (Server::shared(), own_folder());

@@ -3,7 +3,9 @@
 mod again;
 mod broken;
 mod databases;
+mod reach;
 mod round;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

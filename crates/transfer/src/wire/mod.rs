@@ -1,12 +1,17 @@
 //! What agencies send: items of NewsML-G2 and ninjs are recognised, and what they say of themselves becomes attributes.
 
+mod encoding;
 mod newsml;
 mod ninjs;
+mod version;
 
 use std::path::Path;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesStart, BytesText, Event};
+
+pub use self::version::Stamp;
+use crate::{files, media_type_of};
 
 /// Most bytes of a file that is looked into.
 const MAX_BYTES: u64 = 16 << 20;
@@ -62,12 +67,9 @@ pub struct Media {
 
 /// What a file says of itself, if it is an item.
 pub fn recognise(file: &Path) -> Option<Item> {
-    if std::fs::metadata(file).ok()?.len() > MAX_BYTES {
-        return None;
-    }
-    let bytes = std::fs::read(file).ok()?;
-    let text = std::str::from_utf8(&bytes).ok()?;
-    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let bytes = files::read(file, MAX_BYTES).ok()?;
+    let text = encoding::decode(&bytes)?;
+    let text = text.trim_start();
     match text.as_bytes().first()? {
         b'<' => newsml::read(text),
         b'{' => ninjs::read(text),
@@ -75,19 +77,38 @@ pub fn recognise(file: &Path) -> Option<Item> {
     }
 }
 
-/// A text without the space around and within it that a document is laid out with; `None` for an empty one.
+/// Whether a file of that name could be an item: not if it is a picture, sound, a document of an office and the like.
+pub fn could_be_item(name: &str) -> bool {
+    let kind = media_type_of(name);
+    kind.is_none_or(|kind| kind.starts_with("text/") || kind.ends_with("xml") || kind.ends_with("json"))
+}
+
+/// A text without the space around and within it that a document is laid out with, and without what is behind [`MAX_TEXT`] bytes;
+/// `None` for an empty one.
 fn tidy(text: &str) -> Option<String> {
     let mut tidy = String::new();
     for word in text.split_whitespace() {
-        if tidy.len() + word.len() >= MAX_TEXT {
-            break;
-        }
         if !tidy.is_empty() {
             tidy.push(' ');
         }
+        let room = MAX_TEXT.saturating_sub(tidy.len());
+        if word.len() > room {
+            // Half a word is better than none, but of no use behind others.
+            if tidy.is_empty() {
+                let end = (0..=room).rev().find(|at| word.is_char_boundary(*at)).unwrap_or_default();
+                tidy.push_str(&word[..end]);
+            }
+            break;
+        }
         tidy.push_str(word);
     }
-    Some(tidy).filter(|tidy| !tidy.is_empty())
+    Some(tidy.trim_end().to_owned()).filter(|tidy| !tidy.is_empty())
+}
+
+/// An address. A cut one would lead elsewhere, so one that is too long is left out.
+fn address(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.len() > MAX_TEXT { None } else { tidy(text) }
 }
 
 impl Item {
@@ -174,8 +195,12 @@ mod tests {
     fn texts_are_tidied_and_bounded() {
         assert_eq!(tidy(" \n a \t b "), Some("a b".to_owned()));
         assert_eq!(tidy(" \n"), None);
-        assert!(tidy(&"word ".repeat(10_000)).is_some_and(|text| text.len() <= MAX_TEXT));
-        assert_eq!(tidy(&"x".repeat(MAX_TEXT + 1)), None, "no half words");
+        assert!(tidy(&"word ".repeat(10_000)).is_some_and(|text| text.len() <= MAX_TEXT && text.ends_with("word")));
+        let long = "\u{e4}".repeat(MAX_TEXT);
+        assert_eq!(tidy(&format!("  {long}")), Some("\u{e4}".repeat(MAX_TEXT / 2)), "cut between two letters");
+        assert_eq!(tidy(&format!("x{long}")).map(|text| text.len()), Some(MAX_TEXT - 1));
+        assert_eq!(tidy(&format!("short {long}")), Some("short".to_owned()));
+        assert_eq!(address(&long), None, "half an address leads elsewhere");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Item, MAX_EACH, Media, tidy};
+use super::{Item, MAX_EACH, Media, address, tidy};
 
 const NAMESPACE: &str = "http://iptc.org/std/nar/2006-10-01/";
 const ITEMS: [&str; 6] = ["newsItem", "packageItem", "conceptItem", "knowledgeItem", "planningItem", "catalogItem"];
@@ -59,7 +59,7 @@ fn of(item: Node<'_, '_>) -> Item {
     let media = item.descendants().filter(|node| node.has_tag_name((NAMESPACE, "remoteContent"))).map(|node| {
         let of = |name: &str| node.attribute(name).and_then(tidy);
         Media {
-            href: of("href").or_else(|| of("residref")),
+            href: ["href", "residref"].iter().find_map(|name| node.attribute(*name).and_then(address)),
             rendition: of("rendition"),
             content_type: of("contenttype"),
             width: of("width"),
@@ -70,7 +70,7 @@ fn of(item: Node<'_, '_>) -> Item {
     });
     let rights = child(item, "rightsInfo");
     Item {
-        guid: item.attribute("guid").and_then(tidy),
+        guid: item.attribute("guid").and_then(address),
         version: item.attribute("version").and_then(tidy),
         headline: title.or_else(|| child(item, "concept").and_then(called)),
         slug: of_content("slugline").and_then(said),

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Item, MAX_EACH, Media, tidy};
+use super::{Item, MAX_EACH, Media, address, tidy};
 
-/// What a JSON text says of itself, if it is a ninjs item: an object with a `uri` and with something that only items have.
+/// What a JSON text says of itself, if it is a ninjs item: an object with a `uri` or `guid` and with
+/// something that only items have.
 pub(super) fn read(text: &str) -> Option<Item> {
     let json: Value = serde_json::from_str(text).ok()?;
     let is_item = [
@@ -20,13 +21,14 @@ pub(super) fn read(text: &str) -> Option<Item> {
         "bodies",
         "associations",
     ];
-    json["uri"].as_str()?;
+    // Some agencies name an item by `guid` alone.
+    let guid = ["uri", "guid"].iter().find_map(|name| json[*name].as_str())?;
     if !is_item.iter().any(|name| !json[*name].is_null()) {
         return None;
     }
     let of = |names: &[&str]| names.iter().find_map(|name| word(&json[*name]));
     Some(Item {
-        guid: of(&["uri"]),
+        guid: address(guid),
         version: of(&["version"]),
         headline: of(&["headline", "headlines", "title"]),
         slug: of(&["slugline", "slug"]),
@@ -74,7 +76,7 @@ fn word(value: &Value) -> Option<String> {
 /// Renditions: a list, or an object of them by name.
 fn media(renditions: &Value) -> Vec<Media> {
     let one = |name: Option<&str>, of: &Value| Media {
-        href: word(&of["href"]),
+        href: of["href"].as_str().and_then(address),
         rendition: word(&of["name"]).or_else(|| name.and_then(tidy)),
         content_type: word(&of["contentType"]).or_else(|| word(&of["contenttype"])).or_else(|| word(&of["mimetype"])),
         width: word(&of["width"]),
@@ -114,6 +116,14 @@ mod tests {
         let media = &item.media[0];
         assert_eq!((&media.rendition, &media.href, &media.size), (&text("main"), &text("http://x/1.jpg"), &text("9")));
         assert_eq!(media.content_type, text("image/jpeg"));
+    }
+
+    #[test]
+    fn an_item_may_be_named_by_guid_alone() {
+        let guid = |text: &str| read(text).map(|item| item.guid);
+        assert_eq!(guid(r#"{"guid": "tag:x", "headline": "A"}"#), Some(text("tag:x")));
+        assert_eq!(guid(r#"{"guid": "tag:x", "uri": "http://x", "headline": "A"}"#), Some(text("http://x")));
+        assert_eq!(guid(r#"{"guid": 7, "headline": "A"}"#), None);
     }
 
     #[test]

@@ -1,0 +1,289 @@
+//! `stet config apply`: brings the configuration files of a repository to what a directory has, once they have been checked.
+//!
+//! The files are checked together with those that the repository has beside them, as they would be read afterwards. Nothing is
+//! written if anything is wrong. Each file is a new version of its object, or a new object. In the end the caches are refreshed,
+//! so that all files come into force together.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::client::{CallError, Client, Upload, encoded};
+use super::files;
+use super::layout::{RECORD, is_part};
+use crate::{TransferError, media_type_of};
+
+/// The folder that all configuration lies in.
+const FOLDER: &str = "/SysConfig";
+
+/// Levels of folders that are walked.
+const MAX_DEPTH: usize = 64;
+
+/// Most files of a directory: a wrong one, such as a home, has more.
+const MAX_FILES: usize = 10_000;
+
+/// Most bytes of a file that is checked. Others are written, and can't be read as configuration.
+const MAX_CHECKED_BYTES: u64 = 16 << 20;
+
+/// What a check of configuration files has found.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// A line for each fault, and for what is not known and would be passed over.
+    pub lines: Vec<String>,
+    /// How many of them keep the files from being taken over.
+    pub faults: usize,
+    /// How many files were read.
+    pub files: usize,
+}
+
+/// Gives the bytes of a configuration file by its path in the repository; `None` if there is none.
+pub type ReadFile<'r> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, String> + 'r;
+
+/// Checks configuration files. The crate knows nothing of what stands in them.
+///
+/// # Errors
+/// A sentence that says why a file can't be read.
+pub type CheckFiles = fn(&mut ReadFile<'_>) -> Result<Findings, String>;
+
+/// What is to be applied, and how.
+pub struct Apply<'a> {
+    /// The server, in the database that is meant.
+    pub client: &'a Client,
+    /// The server, in its main database: what a database does not have counts from there.
+    pub main: &'a Client,
+    /// Holds `SysConfig`, or is it.
+    pub directory: &'a Path,
+    /// Whether nothing is written, and only said what would be.
+    pub dry_run: bool,
+    /// The check.
+    pub check: CheckFiles,
+}
+
+/// A file that differs from what the repository has.
+struct Differing {
+    path: String,
+    file: PathBuf,
+    /// The object of the same path; none for a new file.
+    stored: Option<Stored>,
+}
+
+/// The object of a configuration file.
+struct Stored {
+    kind: String,
+    content_type: Option<String>,
+    sha256: Option<String>,
+    tag: Option<String>,
+}
+
+fn failed(what: &str, why: impl std::fmt::Display) -> TransferError {
+    TransferError::Failed(format!("{what}: {why}"))
+}
+
+impl Apply<'_> {
+    /// Checks, writes what differs, and refreshes the caches. Returns what was done, a line for each file.
+    ///
+    /// # Errors
+    /// `Faults` when the files are not sound, `Failed` when something can't be read or written.
+    pub fn run(&self) -> Result<String, TransferError> {
+        let files = self.files()?;
+        let found = (self.check)(&mut |path| self.read(&files, path)).map_err(TransferError::Failed)?;
+        let mut told: String = found.lines.iter().map(|line| format!("{line}\n")).collect();
+        if found.faults > 0 {
+            return Err(TransferError::Faults {
+                told,
+                message: format!("{}; nothing was written", count(found.faults, "fault", "faults")),
+            });
+        }
+        let (differing, kind) = self.differing(&files)?;
+        let same = files.len() - differing.len();
+        let unchanged = format!("{} unchanged", count(same, "file", "files"));
+        if self.dry_run {
+            for one in &differing {
+                told += &format!("would be {}: {}\n", one.what(), one.path);
+            }
+            return Ok(format!("{told}{} would be written, {unchanged}", count(differing.len(), "file", "files")));
+        }
+        for (place, one) in differing.iter().enumerate() {
+            self.write(one, kind.as_deref()).map_err(|error| {
+                let before = count(place, "file was", "files were");
+                let message =
+                    format!("{}: {error}. {before} written before it; the caches were not refreshed", one.path);
+                TransferError::Failed(format!("{told}{message}"))
+            })?;
+            told += &format!("{}: {}\n", one.what(), one.path);
+        }
+        self.refresh()?;
+        Ok(format!("{told}{} written, {unchanged}; the caches are refreshed", count(differing.len(), "file", "files")))
+    }
+
+    /// The files of the directory, by their paths in the repository.
+    fn files(&self) -> Result<BTreeMap<String, PathBuf>, TransferError> {
+        let inner = self.directory.join(FOLDER.trim_start_matches('/'));
+        let base = if inner.is_dir() { inner } else { self.directory.to_owned() };
+        let mut found = BTreeMap::new();
+        collect(&base, FOLDER, 0, &mut found)?;
+        if found.is_empty() {
+            // Of a wrong directory it would be false comfort that nothing differs.
+            return Err(failed(&base.display().to_string(), "no configuration file is there"));
+        }
+        Ok(found)
+    }
+
+    /// A file as it will be: that of the directory, or else that of the repository.
+    fn read(&self, files: &BTreeMap<String, PathBuf>, path: &str) -> Result<Option<Vec<u8>>, String> {
+        if let Some(file) = files.get(path) {
+            return files::read(file, MAX_CHECKED_BYTES)
+                .map(Some)
+                .map_err(|error| format!("{}: {error}", file.display()));
+        }
+        for client in [self.client, self.main] {
+            let mut bytes = Vec::new();
+            match client.download(&format!("/v3/object/{}/content?raw=true", encoded(path)), &mut bytes) {
+                Ok(()) => return Ok(Some(bytes)),
+                Err(error) if error.is("ObjectNotFound") || error.is("InvalidType") => {}
+                Err(error) => return Err(format!("{path}: {error}")),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The files that differ, and the type of those that are there.
+    fn differing(&self, files: &BTreeMap<String, PathBuf>) -> Result<(Vec<Differing>, Option<String>), TransferError> {
+        let (mut differing, mut kind) = (Vec::new(), None);
+        for (path, file) in files {
+            let stored = self.stored(path).map_err(|error| failed(path, error))?;
+            let hash = files::hash_of(file).map_err(|error| failed(&file.display().to_string(), error))?;
+            if let Some(stored) = &stored {
+                kind.get_or_insert_with(|| stored.kind.clone());
+            }
+            if stored.as_ref().is_none_or(|stored| stored.sha256.as_ref() != Some(&hash)) {
+                differing.push(Differing { path: path.clone(), file: file.clone(), stored });
+            }
+        }
+        Ok((differing, kind))
+    }
+
+    fn stored(&self, path: &str) -> Result<Option<Stored>, CallError> {
+        let shown =
+            "showAdditionalInfo=true&showVirtualAttributes=true&showAttributes=false&showSystemAttributes=false";
+        let (shown, tag) = match self.client.get_tagged(&format!("/v3/object/{}?{shown}", encoded(path))) {
+            Err(error) if error.is("ObjectNotFound") => return Ok(None),
+            reply => reply?,
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Ok(Some(Stored {
+            kind: text(&shown["type"]).unwrap_or_default(),
+            content_type: text(&shown["virtualAttributes"]["contentType"]),
+            sha256: text(&shown["additionalInfo"]["sha256"]),
+            tag,
+        }))
+    }
+
+    /// Makes a file a new version of its object, if that is as it was when it was compared; or a new object of a type.
+    fn write(&self, one: &Differing, kind: Option<&str>) -> Result<(), CallError> {
+        let (folder, name) = one.path.rsplit_once('/').unwrap_or((FOLDER, &one.path));
+        let mut options = json!({ "name": name, "folderPath": folder });
+        let content_type = match &one.stored {
+            Some(stored) => {
+                options["createMode"] = "NEW_VERSION".into();
+                stored.content_type.as_deref()
+            }
+            None => {
+                if let Some(kind) = kind {
+                    options["type"] = kind.into();
+                }
+                None
+            }
+        };
+        let content_type = content_type.or_else(|| media_type_of(name)).unwrap_or("text/xml");
+        let tag = one.stored.as_ref().and_then(|stored| stored.tag.as_deref());
+        let upload = Upload { file: &one.file, content_type };
+        self.client.form_if("/v3/object/create", &options, Some(upload), tag).map(drop)
+    }
+
+    fn refresh(&self) -> Result<(), TransferError> {
+        let replies =
+            [self.main.get("/v3/conf/cache/refresh"), self.main.post("/v3/conf/xmlfiles/clearcache", &json!({}))];
+        for reply in replies {
+            let reply =
+                reply.map_err(|error| failed("the files are written, and the caches can't be refreshed", error))?;
+            let errors = reply["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+            if let Some(first) = errors.first() {
+                let text = |name: &str| first[name].as_str().unwrap_or_default().to_owned();
+                let (cache, path, message) = (text("cache"), text("path"), text("message"));
+                let why = format!("cache `{cache}`: {path}: {message}");
+                return Err(failed("the files are written, and a cache was not refreshed", why));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Differing {
+    fn what(&self) -> &'static str {
+        if self.stored.is_some() { "changed" } else { "new" }
+    }
+}
+
+/// A number of things in words.
+fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Finds the regular files below a directory. Records of an export, and what begins with a dot, are no configuration.
+fn collect(
+    directory: &Path,
+    at: &str,
+    depth: usize,
+    found: &mut BTreeMap<String, PathBuf>,
+) -> Result<(), TransferError> {
+    let wrong = |error: &dyn std::fmt::Display| failed(&directory.display().to_string(), error);
+    if depth > MAX_DEPTH {
+        return Err(wrong(&"it lies too deep"));
+    }
+    for entry in std::fs::read_dir(directory).map_err(|error| wrong(&error))? {
+        let entry = entry.map_err(|error| wrong(&error))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else {
+            return Err(failed(&entry.path().display().to_string(), "its name is no UTF-8"));
+        };
+        if name.starts_with('.') || name.ends_with(RECORD) || is_part(name) {
+            continue;
+        }
+        let (kind, path) = (entry.file_type().map_err(|error| wrong(&error))?, format!("{at}/{name}"));
+        if kind.is_dir() {
+            collect(&entry.path(), &path, depth + 1, found)?;
+        } else if kind.is_file() {
+            found.insert(path, entry.path());
+        } else {
+            return Err(failed(&entry.path().display().to_string(), "it is neither file nor folder"));
+        }
+        if found.len() > MAX_FILES {
+            return Err(wrong(&format!("there are more than {MAX_FILES} files below it: is it the right directory?")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_directory_are_found_by_their_paths_in_the_repository() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("Site")).expect("it can be made");
+        for name in ["Site/a.xml", "Site/a.xml.record.json", ".git", ".stet-a.part", "b.xml"] {
+            std::fs::write(at(name), "<a/>").expect("it can be written");
+        }
+        let collected = || {
+            let mut found = BTreeMap::new();
+            collect(directory.path(), FOLDER, 0, &mut found).map(|()| found.into_keys().collect::<Vec<_>>())
+        };
+        assert_eq!(collected(), Ok(vec!["/SysConfig/Site/a.xml".to_owned(), "/SysConfig/b.xml".to_owned()]));
+        std::os::unix::fs::symlink("b.xml", at("link.xml")).expect("it can be made");
+        assert!(collected().is_err(), "a link that is passed over would not be applied, unsaid");
+    }
+}

@@ -1,0 +1,258 @@
+//! Files without a record: each becomes a new object, or is found to be there.
+//!
+//! An item of an agency is the same object in all its versions, whatever the files are called. So its object has a uuid that
+//! follows from the item's guid and from the folder that the import goes into (version 5 of RFC 9562): the server finds it by
+//! that, wherever it lies by then, and no two imports at once can make it twice. The object's attributes tell its version.
+
+use std::cmp::Ordering;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::client::{CallError, Client, Upload, encoded};
+use super::files::hash_of;
+use super::layout::below;
+use super::progress::{Fate, Progress};
+use super::wire::{self, Item, Stamp};
+use crate::media_type_of;
+
+/// How often an object is looked at again that changes while it is compared.
+const ATTEMPTS: usize = 5;
+
+/// What became of a file, and why, where that is to be told.
+type Outcome = (Fate, Option<String>);
+
+/// The import of files without a record.
+pub struct Plain<'p> {
+    client: &'p Client,
+    progress: &'p Progress,
+    /// Path of the folder that the whole import goes into.
+    top: &'p str,
+    /// Whether a newer version of an item becomes a new version of its object.
+    update: bool,
+    /// Uuid of the folder at `top`, once an item has asked for it.
+    top_uuid: OnceLock<Uuid>,
+}
+
+/// A file on its way to a folder.
+struct Incoming<'f> {
+    file: &'f Path,
+    folder: &'f str,
+    name: &'f str,
+    content_type: &'f str,
+}
+
+/// An object that is there.
+struct Stored {
+    uuid: String,
+    path: Option<String>,
+    name: String,
+    sha256: Option<String>,
+    tag: Option<String>,
+    stamp: Stamp,
+}
+
+impl<'p> Plain<'p> {
+    /// The import into the folder `top`.
+    pub fn new(client: &'p Client, progress: &'p Progress, top: &'p str, update: bool) -> Plain<'p> {
+        Plain { client, progress, top, update, top_uuid: OnceLock::new() }
+    }
+
+    /// Makes an object of a file, unless it is there.
+    pub fn make(&self, file: &Path, folder: &str, name: &str) -> Result<Outcome, CallError> {
+        let content_type = media_type_of(name).unwrap_or("application/octet-stream");
+        let incoming = Incoming { file, folder, name, content_type };
+        let item = wire::recognise(file);
+        if item.is_none() && wire::could_be_item(name) {
+            self.progress.note_unrecognised(&file.display().to_string());
+        }
+        let uuid = item.as_ref().map(|item| self.uuid_of(item)).transpose()?.flatten();
+        match (&item, uuid) {
+            (Some(item), Some(uuid)) => self.make_item(&incoming, item, &uuid),
+            (item, _) => self.make_file(&incoming, item.as_ref()),
+        }
+    }
+
+    /// Makes an object that is known by its name alone.
+    fn make_file(&self, incoming: &Incoming<'_>, item: Option<&Item>) -> Result<Outcome, CallError> {
+        match self.create(incoming, item, None) {
+            Err(error) if error.is("DuplicatedName") => {
+                self.met(&below(incoming.folder, incoming.name), Some(&incoming.hash()?), error)
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok((Fate::Done, None)),
+        }
+    }
+
+    /// Makes the object of an item, or compares it with the version that is there.
+    fn make_item(&self, incoming: &Incoming<'_>, item: &Item, uuid: &str) -> Result<Outcome, CallError> {
+        for attempt in 0..ATTEMPTS {
+            match self.create(incoming, Some(item), Some(uuid)) {
+                Err(error) if error.is("DuplicatedName") => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok((Fate::Done, None)),
+            }
+            let path = below(incoming.folder, incoming.name);
+            let stored = match self.stored(uuid)? {
+                Some(stored) => stored,
+                // The name is taken: by the item itself, if an import made it that did not know items yet.
+                None => match self.stored(&path)? {
+                    Some(stored) if stored.sha256.as_deref() == Some(&incoming.hash()?) => {
+                        return Ok((Fate::There, None));
+                    }
+                    Some(stored) if stored.stamp.guid == item.guid => stored,
+                    Some(_) => return Ok((Fate::Differs, Some(differs(&path)))),
+                    // It has gone since; a second time there is another reason.
+                    None if attempt == 0 => continue,
+                    None => break,
+                },
+            };
+            if let Some(outcome) = self.compare(incoming, item, &stored)? {
+                return Ok(outcome);
+            }
+        }
+        let guid = item.guid.as_deref().unwrap_or_default();
+        let why = format!("the object of `{guid}` lies in the recycle bin, may not be read, or changes all the time");
+        Ok((Fate::LeftOut, Some(why)))
+    }
+
+    /// Compares an item with its object, and updates that if wanted; `None` if it has changed meanwhile.
+    fn compare(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
+        if stored.sha256.as_deref() == Some(&incoming.hash()?) {
+            return Ok(Some((Fate::There, None)));
+        }
+        let ours = Stamp::of(item);
+        let (here, there, place) = (ours.describe(), stored.stamp.describe(), stored.place());
+        match ours.compare(&stored.stamp) {
+            Some(Ordering::Greater) if self.update => self.write(incoming, item, stored),
+            Some(Ordering::Greater) => {
+                let why = format!("a newer version is there: {here}; `{place}` has {there}. `--update` takes it over");
+                Ok(Some((Fate::LeftOut, Some(why))))
+            }
+            Some(Ordering::Less) => {
+                let why = format!("it is {here}, older than {there}, which `{place}` has");
+                Ok(Some((Fate::LeftOut, Some(why))))
+            }
+            // Agencies send one version in several forms: each is an object of its own.
+            Some(Ordering::Equal) | None => self.make_file(incoming, Some(item)).map(Some),
+        }
+    }
+
+    /// Makes an item a new version of its object; `None` if that has changed meanwhile.
+    fn write(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
+        let Some((folder, name)) = stored.path.as_deref().and_then(|path| path.rsplit_once('/')) else {
+            let why = format!("`{}` lies in a folder that may not be read", stored.place());
+            return Ok(Some((Fate::LeftOut, Some(why))));
+        };
+        let folder = if folder.is_empty() { "/" } else { folder };
+        let mut options =
+            json!({ "name": name, "folderPath": folder, "uuid": stored.uuid, "createMode": "NEW_VERSION" });
+        options["attributes"] = item.attributes().into();
+        match self.client.form_if("/v3/object/create", &options, Some(incoming.upload()), stored.tag.as_deref()) {
+            Ok(_) => {
+                self.progress.add_bytes(incoming.size());
+                Ok(Some((Fate::Updated, None)))
+            }
+            // It has been changed, moved or renamed since it was looked at.
+            Err(error) if error.is("PreconditionFailed") || error.is("DuplicatedName") => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn create(&self, incoming: &Incoming<'_>, item: Option<&Item>, uuid: Option<&str>) -> Result<(), CallError> {
+        let mut options = json!({ "name": incoming.name, "folderPath": incoming.folder });
+        if let Some(item) = item {
+            options["attributes"] = item.attributes().into();
+        }
+        if let Some(uuid) = uuid {
+            options["uuid"] = uuid.into();
+        }
+        self.client.form("/v3/object/create", &options, Some(incoming.upload()))?;
+        self.progress.add_bytes(incoming.size());
+        Ok(())
+    }
+
+    /// The uuid of an item's object. `None` for a caller who may not see the folder that the import goes into.
+    fn uuid_of(&self, item: &Item) -> Result<Option<String>, CallError> {
+        let Some(top) = self.top_uuid()? else { return Ok(None) };
+        Ok(item.guid.as_deref().map(|guid| Uuid::new_v5(&top, guid.as_bytes()).to_string()))
+    }
+
+    /// The uuid of the folder at the top, which is made if it is missing.
+    fn top_uuid(&self) -> Result<Option<Uuid>, CallError> {
+        if let Some(known) = self.top_uuid.get() {
+            return Ok(Some(*known));
+        }
+        let top = Some(self.top.trim_end_matches('/')).filter(|top| !top.is_empty()).unwrap_or("/");
+        let shown = match self.client.get(&format!("/v3/object/{}", encoded(top))) {
+            Err(error) if error.is("ObjectNotFound") => {
+                let made = self.client.post("/v3/folder", &json!({ "path": top }));
+                made.map(|mut reply| reply["info"].take())
+            }
+            shown => shown,
+        };
+        let shown = match shown {
+            Err(error) if error.is("PermissionDenied") => return Ok(None),
+            shown => shown?,
+        };
+        let uuid = shown["pstate"]["uuid"].as_str().and_then(|uuid| uuid.parse().ok());
+        let uuid = uuid.ok_or_else(|| CallError::Lost(format!("`{top}` has no uuid")))?;
+        Ok(Some(*self.top_uuid.get_or_init(|| uuid)))
+    }
+
+    /// The object that a uuid or path names, if it is there.
+    fn stored(&self, source: &str) -> Result<Option<Stored>, CallError> {
+        let shown = "showPath=true&showXml=true&useUnparsedXml=true&showAdditionalInfo=true&showSystemAttributes=false";
+        let path = format!("/v3/object/{}?{shown}&showUsageTickets=false", encoded(source));
+        let (shown, tag) = match self.client.get_tagged(&path) {
+            Ok(reply) => reply,
+            Err(error) if error.is("ObjectNotFound") => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Ok(Some(Stored {
+            uuid: text(&shown["pstate"]["uuid"]).unwrap_or_default(),
+            path: text(&shown["path"]),
+            name: text(&shown["name"]).unwrap_or_default(),
+            sha256: text(&shown["additionalInfo"]["sha256"]),
+            tag,
+            stamp: Stamp::of_attributes(shown["attributesXml"].as_str().unwrap_or_default()),
+        }))
+    }
+
+    /// Compares a content with the object that has the name of one that is to be made.
+    pub fn met(&self, path: &str, sha256: Option<&str>, refused: CallError) -> Result<Outcome, CallError> {
+        match self.stored(path)? {
+            // It is the uuid that is taken, or the name by what we may not see.
+            None => Err(refused),
+            Some(there) if there.sha256.as_deref() == sha256 => Ok((Fate::There, None)),
+            Some(_) => Ok((Fate::Differs, Some(differs(path)))),
+        }
+    }
+}
+
+fn differs(path: &str) -> String {
+    format!("`{path}` is there with another content, and was left as it is")
+}
+
+impl Stored {
+    fn place(&self) -> &str {
+        self.path.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl Incoming<'_> {
+    fn upload(&self) -> Upload<'_> {
+        Upload { file: self.file, content_type: self.content_type }
+    }
+
+    fn hash(&self) -> Result<String, CallError> {
+        hash_of(self.file).map_err(|error| CallError::Disk(format!("{}: {error}", self.file.display())))
+    }
+
+    fn size(&self) -> u64 {
+        std::fs::metadata(self.file).map_or(0, |file| file.len())
+    }
+}
