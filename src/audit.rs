@@ -8,10 +8,10 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::store::{Event, EventId, EventLog, StoreError, Times, Way};
@@ -31,7 +31,7 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_PASSED: usize = 10;
 
 /// One change of one container.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditEntry {
     /// Place in the trail, for `after`.
     pub id: String,
@@ -124,11 +124,11 @@ impl AuditEntry {
 }
 
 /// A page of the trail, newest first.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPage {
     /// What was found.
     pub items: Vec<AuditEntry>,
-    /// Where to go on, as `after`; null at the end. A page may have few items, or none, and there may be more all the same.
+    /// Where to go on, as `after`; null at the end. A page may have fewer items than asked for, and there may be more all the same.
     pub next: Option<String>,
 }
 
@@ -185,6 +185,59 @@ impl Filter {
     }
 }
 
+/// A search of the trail from its oldest entry on, as a command asks a running server for it, page by page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrailRequest {
+    /// Loid of the object.
+    object: Option<String>,
+    /// Name of the user.
+    user: Option<String>,
+    /// Epoch milliseconds.
+    from_ms: Option<u64>,
+    /// Epoch milliseconds.
+    to_ms: Option<u64>,
+    /// `next` of the page before.
+    behind: Option<String>,
+}
+
+impl TrailRequest {
+    /// The request for the page behind the one whose `next` that is; the first page without it.
+    pub fn of(filter: &Filter, behind: Option<String>) -> TrailRequest {
+        TrailRequest {
+            object: filter.object.map(|object| object.to_string()),
+            user: filter.user.as_ref().map(|user| user.to_string()),
+            from_ms: filter.times.from_ms,
+            to_ms: filter.times.to_ms,
+            behind,
+        }
+    }
+
+    /// Returns the page that is asked for, oldest entry first. One may be empty, and yet have a `next`.
+    ///
+    /// # Errors
+    /// `InvalidParameter`; `RepositoryError` when the store can't be read.
+    pub fn answer(&self, log: &dyn EventLog) -> Result<AuditPage> {
+        let object = self
+            .object
+            .as_deref()
+            .map(|object| object.parse::<Loid>().map_err(|_| Error::parameter("object", object, "a loid")));
+        let filter = Filter {
+            object: object.transpose()?,
+            user: self.user.as_deref().map(Name::of),
+            times: Times { from_ms: self.from_ms, to_ms: self.to_ms },
+        };
+        let behind = self.behind.as_deref().map(|behind| EventKey::parse("behind", behind)).transpose()?;
+        stretch(log, &filter, behind, MOST_ENTRIES, Way::Forth).map_err(|error| {
+            tracing::error!(%error, "the audit trail can't be read");
+            Error::internal()
+        })
+    }
+}
+
+/// Entries of one page that a command asks for.
+const MOST_ENTRIES: usize = 1000;
+
 /// The newest `limit` events before `after` that fit, or fewer if they have [`MOST_BYTES`], or if as much as one page may read has been
 /// read.
 ///
@@ -196,11 +249,22 @@ pub fn page(
     after: Option<EventKey>,
     limit: usize,
 ) -> Result<AuditPage, StoreError> {
+    stretch(log, filter, after, limit, Way::Back)
+}
+
+/// The next events that fit, from a place on in one direction, within the bounds of a page.
+fn stretch(
+    log: &dyn EventLog,
+    filter: &Filter,
+    from: Option<EventKey>,
+    limit: usize,
+    way: fn(Option<EventId>) -> Way,
+) -> Result<AuditPage, StoreError> {
     let (mut items, mut bytes) = (Vec::new(), 0);
     let (mut read, mut names, mut passed) = (0, 0, 0);
-    let mut before = after.map(|EventKey(id)| id);
+    let mut at = from.map(|EventKey(id)| id);
     loop {
-        let passage = log.events(Way::Back(before), &filter.times)?;
+        let passage = log.events(way(at), &filter.times)?;
         read += passage.read;
         passed += usize::from(passage.read == 0);
         for (id, event) in passage.events {
@@ -214,9 +278,30 @@ pub fn page(
                 }
             }
         }
-        before = passage.next;
-        if before.is_none() || read >= MOST_READ || names >= MOST_NAMES || passed >= MOST_PASSED {
-            return Ok(AuditPage { items, next: before.map(|id| EventKey(id).to_string()) });
+        at = passage.next;
+        if at.is_none() || read >= MOST_READ || names >= MOST_NAMES || passed >= MOST_PASSED {
+            return Ok(AuditPage { items, next: at.map(|id| EventKey(id).to_string()) });
+        }
+    }
+}
+
+/// Searches on while pages are empty and the trail goes on behind them, until `deadline`. Each page is read by `read`.
+///
+/// # Errors
+/// What `read` says.
+pub async fn first_found(
+    after: Option<EventKey>,
+    deadline: Instant,
+    mut read: impl AsyncFnMut(Option<EventKey>) -> Result<AuditPage>,
+) -> Result<AuditPage> {
+    let mut after = after;
+    loop {
+        let page = read(after).await?;
+        match &page.next {
+            Some(next) if page.items.is_empty() && Instant::now() < deadline => {
+                after = Some(EventKey::parse("after", next)?);
+            }
+            _ => return Ok(page),
         }
     }
 }
@@ -309,6 +394,44 @@ mod tests {
         assert_eq!(times(&first), Vec::<u64>::new());
         let next = EventKey::parse("after", &first.next.expect("there is more")).unwrap();
         assert_eq!(times(&page(&store, &filter, Some(next), 1).unwrap()), [3]);
+    }
+
+    /// A client that stopped at the first empty page missed the entry.
+    #[actix::test]
+    async fn a_search_goes_on_over_empty_pages_until_it_finds_something_or_takes_too_long() {
+        let store = store((0..3 * MOST_READ as u64).map(|at| (1, 2, if at == 3 { "ada" } else { "ben" }, at)));
+        let filter = Filter { user: Some("ada".into()), ..Filter::default() };
+        let mut reads = 0;
+        let mut found = async |deadline: Instant| {
+            let read = async |after| {
+                reads += 1;
+                Ok(page(&store, &filter, after, 1).unwrap())
+            };
+            first_found(None, deadline, read).await.unwrap()
+        };
+        assert_eq!(times(&found(Instant::now() + Duration::from_secs(600)).await), [3]);
+        let late = found(Instant::now()).await;
+        assert!(late.items.is_empty() && late.next.is_some());
+        assert_eq!(reads, 4);
+    }
+
+    #[test]
+    fn a_command_reads_the_trail_page_by_page_oldest_first() {
+        let store = store((0..MOST_ENTRIES as u64 + 5).map(|at| (1, at % 7, "ada", at)));
+        let filter =
+            Filter { object: Some(loid(1)), user: Some("ada".into()), times: Times { from_ms: Some(2), to_ms: None } };
+        let (mut found, mut behind) = (Vec::new(), None);
+        loop {
+            let request = serde_json::to_string(&TrailRequest::of(&filter, behind)).expect("it can be written");
+            let request: TrailRequest = serde_json::from_str(&request).expect("it can be read");
+            let page = request.answer(&store).expect("it is understood");
+            found.extend(times(&page));
+            behind = page.next;
+            if behind.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, (2..MOST_ENTRIES as u64 + 5).collect::<Vec<_>>());
     }
 
     fn event(container: u64, ids: Vec<String>, user: &str, at_ms: u64) -> Event {

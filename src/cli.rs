@@ -29,6 +29,7 @@ Examples:
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
   stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` makes them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
+  stet config apply newsroom --url http://127.0.0.1:8080   check them, write what differs, bring it into force
   stet config check newsroom              say all that is wrong in configuration files, before they are saved
   stet doctor --data /srv/stet            say what is wrong with machine, configuration and directory, and what to do
   stet load drawer --clients 64           put a running server under load, verify it, write a report
@@ -41,14 +42,14 @@ Environment:
   STET_ADMIN_PASSWORD    password of `admin` in a new data directory; without it a random one is printed once
   STET_SAMPLE_PASSWORD   password of the sample newsroom's other users, who can't log in without it
   STET_LOAD_PASSWORD     password of the user that `load` logs in as
-  STET_PASSWORD          password of the user that `import` and `export` log in as
+  STET_PASSWORD          password of the user that `import`, `export` and `config apply` log in as
 
 Exit codes:
   0  ended as asked
   1  failed while running, or refused
   2  the command line or the configuration is at fault
   3  the data directory can't be opened: written by a newer stet, damaged, or without changes that were acknowledged
-  4  `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged
+  4  `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that does not hold what it acknowledged
   5  calls of `load` failed, or another of its conditions holds
   6  another process has the data directory open";
 
@@ -89,7 +90,7 @@ pub enum Command {
     Key(KeyArgs),
     /// List and end sessions, whether a server runs or not
     Session(SessionArgs),
-    /// Print who changed what in a data directory that no server has open, oldest first
+    /// Print who changed what, oldest first, whether a server runs or not
     Audit(AuditArgs),
     /// Write what lies in a folder as a tree of files, each with its record beside it
     Export(ExportArgs),
@@ -180,6 +181,8 @@ pub struct ConfigArgs {
 pub enum ConfigJob {
     /// Say all that is wrong in configuration files, without bringing them into force
     Check(ConfigCheckArgs),
+    /// Check configuration files, write those that differ to a server, and bring them into force
+    Apply(ConfigApplyArgs),
     /// Print the schema that they are written by, in RELAX NG
     Schema,
 }
@@ -193,6 +196,36 @@ pub struct ConfigCheckArgs {
     /// have open
     #[arg(value_name = "DIR", conflicts_with = "data")]
     pub folder: Option<PathBuf>,
+}
+
+/// The options of `config apply`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = CONFIG_APPLY_HELP)]
+pub struct ConfigApplyArgs {
+    #[command(flatten)]
+    locations: Locations,
+    #[command(flatten)]
+    apply: stet_transfer::ApplyOptions,
+}
+
+const CONFIG_APPLY_HELP: &str = "\
+It checks the files together with those that the server has beside them. If anything is wrong, it writes nothing. Files that the server has
+and the folder has not stay as they are.
+
+Examples:
+  stet config apply newsroom --url https://news.example --dry-run
+  stet config apply newsroom --url https://news.example --key-file operator.key
+  stet config apply newsroom --data /srv/stet                 while no server has the directory open
+
+Exit codes:
+  0  what differed is written and in force, or nothing differed
+  1  a file can't be read or written
+  4  the files have faults";
+
+impl From<ConfigApplyArgs> for Transfer {
+    fn from(args: ConfigApplyArgs) -> Transfer {
+        args.apply.into()
+    }
 }
 
 /// The options of `export`.
@@ -349,6 +382,7 @@ impl Command {
             | Command::Export(ExportArgs { locations, .. })
             | Command::Import(ImportArgs { locations, .. })
             | Command::Config(ConfigArgs { job: ConfigJob::Check(ConfigCheckArgs { locations, .. }) })
+            | Command::Config(ConfigArgs { job: ConfigJob::Apply(ConfigApplyArgs { locations, .. }) })
             | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
             Command::User(UserArgs { common, .. })
             | Command::Group(GroupArgs { common, .. })

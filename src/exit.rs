@@ -20,7 +20,7 @@ pub enum Exit {
     /// The data directory can't be opened: from a newer stet, damaged, or without changes that were acknowledged. Another start finds
     /// it as it is.
     Data = 3,
-    /// `check`, `config check` or `doctor` found faults, or `load` a server that does not hold what it acknowledged.
+    /// `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that does not hold what it acknowledged.
     Faults = 4,
     /// `load` was not good enough by its conditions: calls failed, for one.
     Short = 5,

@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Command::Config(ConfigArgs { job: ConfigJob::Check(wanted) }) => {
             server::check_configuration(config, wanted.folder.as_deref())
         }
+        Command::Config(ConfigArgs { job: ConfigJob::Apply(wanted) }) => server::transfer(config, wanted.into()),
         Command::Config(ConfigArgs { job: ConfigJob::Schema }) => server::print_schema(),
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         // They have ended above.

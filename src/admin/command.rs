@@ -15,6 +15,7 @@ use crate::auth::Grant;
 use crate::auth::Privilege;
 use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
+use crate::server::existing;
 
 /// What the commands have in common. The options may stand before or after what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -393,14 +394,22 @@ fn password(user: &str) -> Result<Secret, Failure> {
 /// Does it, through the server or without one, and prints what came of it.
 ///
 /// # Errors
-/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it was refused.
-pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
-    let data = &config.data.directory;
-    let (key, deed) = (job.request.made_key(), Deed::of(&job.request));
-    let asked = socket::ask(data, &job.request).map_err(|error| {
+/// Asks the server that has the data directory open; `None` if none has.
+///
+/// # Errors
+/// [`Exit::Data`] for what is no data directory or may not be looked at; [`Exit::Failed`] for a server that does not answer.
+pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Option<Outcome>, Failure> {
+    let data = existing(config)?;
+    socket::ask(data, request).map_err(|error| {
         let exit = if error.kind() == std::io::ErrorKind::PermissionDenied { Exit::Data } else { Exit::Failed };
         Failure::new(exit, format!("{}: {error}", data.join(socket::NAME).display()))
-    })?;
+    })
+}
+
+/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it was refused.
+pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
+    let (key, deed) = (job.request.made_key(), Deed::of(&job.request));
+    let asked = ask_server(config, &job.request)?;
     let served = asked.is_some();
     let outcome: Outcome = match asked {
         Some(outcome) => outcome,

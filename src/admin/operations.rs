@@ -8,9 +8,12 @@ use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 use stet_actors::receipt::Step;
+use stet_actors::repository::Reader;
 
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+use crate::audit::{AuditPage, TrailRequest};
 use crate::auth::{Attempts, Changing, Directory, GroupChange, GroupView, Name, NewKey, Sessions, User};
+use crate::give_way;
 use crate::newsroom::Newsroom;
 
 /// One thing to be done; a line of JSON on the socket.
@@ -76,6 +79,8 @@ pub enum AdminRequest {
         /// Its public reference.
         id: String,
     },
+    /// A page of the audit trail, oldest entry first.
+    Audit(TrailRequest),
 }
 
 impl AdminRequest {
@@ -134,6 +139,8 @@ pub enum AdminReply {
     },
     /// Sessions: those there are, or the one that was ended.
     Sessions(Vec<SessionView>),
+    /// A page of the audit trail.
+    Audit(AuditPage),
 }
 
 /// Who does it.
@@ -145,6 +152,8 @@ pub struct Admin {
     pub sessions: Arc<Sessions>,
     /// How often logins have failed; nobody knows while nothing is served.
     pub attempts: Option<Arc<Attempts>>,
+    /// Where the audit trail is read, while a server runs.
+    repository: Option<Reader>,
     /// At whose wish, for the audit trail.
     pub who: Who,
     /// Under which the outcome of a change of a group is kept, for a call that may be sent again.
@@ -157,12 +166,14 @@ impl Admin {
     /// While a server runs.
     pub fn of(newsroom: &Newsroom, who: Who) -> Admin {
         let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
-        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()), who, step: None, forced: false }
+        let (attempts, repository) = (Some(newsroom.attempts.clone()), Some(newsroom.repository.clone()));
+        Admin { directory, sessions, attempts, repository, who, step: None, forced: false }
     }
 
     /// While no server runs.
     pub fn alone(directory: Arc<Directory>, sessions: Arc<Sessions>) -> Admin {
-        Admin { directory, sessions, attempts: None, who: Who::operator(), step: None, forced: false }
+        let who = Who::operator();
+        Admin { directory, sessions, attempts: None, repository: None, who, step: None, forced: false }
     }
 
     /// The same for a call that may be sent again: the group that it makes or changes is made or changed once.
@@ -251,7 +262,16 @@ impl Admin {
                 let ended = self.sessions.end_by_id(&id, None).await?;
                 AdminReply::Sessions(vec![SessionView::of(&ended, None)])
             }
+            AdminRequest::Audit(request) => AdminReply::Audit(self.audit(request).await?),
         })
+    }
+
+    /// A page of the audit trail. A command without a server reads the directory itself.
+    async fn audit(&self, request: TrailRequest) -> Result<AuditPage> {
+        let Some(repository) = self.repository.clone() else {
+            return Err(Error::new(Code::RepositoryError, "The trail is read by a running server alone."));
+        };
+        give_way::aside_at_once(move || request.answer(repository.events())).await?
     }
 
     /// All users, in the order of their names.

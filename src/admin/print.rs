@@ -52,7 +52,8 @@ impl Deed {
             AdminRequest::UserList
             | AdminRequest::GroupList
             | AdminRequest::KeyList
-            | AdminRequest::SessionList { .. } => Deed::List,
+            | AdminRequest::SessionList { .. }
+            | AdminRequest::Audit(_) => Deed::List,
         }
     }
 }
@@ -64,7 +65,7 @@ pub(super) fn told(deed: Deed, done: &Done, served: bool) -> String {
         AdminReply::Groups(groups) => groups.first().and_then(|group| told_of_group(deed, group)),
         AdminReply::Keys(keys) => keys.first().filter(|_| deed == Deed::RevokeKey).map(revoked),
         AdminReply::Sessions(sessions) => sessions.first().filter(|_| deed == Deed::EndSession).map(ended),
-        AdminReply::NewKey { .. } => None,
+        AdminReply::NewKey { .. } | AdminReply::Audit(_) => None,
     }
     .map(|told| told.replace(|c: char| c.is_control() && c != '\n', "?") + "\n")
     .unwrap_or_default();
@@ -148,6 +149,8 @@ fn table(reply: &AdminReply) -> String {
         AdminReply::NewKey { key, token } => {
             format!("{}\nThe token is shown this once:\n{}\n", keys_table(std::slice::from_ref(key)), token.text())
         }
+        // `stet audit` prints its lines itself.
+        AdminReply::Audit(_) => String::new(),
         AdminReply::Sessions(sessions) => {
             let heads = ["SESSION", "USER", "APPLICATION", "ADDRESS", "BEGAN", "LAST USED", "ENDS"];
             rows(&heads, sessions.iter().map(session))

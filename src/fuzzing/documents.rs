@@ -159,7 +159,9 @@ fn configuration<T: Content>(text: &str) {
         let shelf = Shelf::of(&files);
         match T::read(&shelf) {
             Read::Done(_) => return,
-            Read::Faulty(faults) => return faults.iter().for_each(|fault| assert!(!fault.to_string().is_empty())),
+            Read::Faulty { faults, .. } => {
+                return faults.iter().for_each(|fault| assert!(!fault.to_string().is_empty()));
+            }
             Read::Needs(_) => {}
         }
         for path in shelf.needed() {

@@ -148,7 +148,9 @@ fn content<T: Content>() -> Result<T> {
         let shelf = Shelf::of(&files);
         match T::read(&shelf) {
             Read::Done(parsed) => return Ok(parsed.value),
-            Read::Faulty(faults) => return Err(faulty(faults.first().map(ToString::to_string).unwrap_or_default())),
+            Read::Faulty { faults, .. } => {
+                return Err(faulty(faults.first().map(ToString::to_string).unwrap_or_default()));
+            }
             Read::Needs(_) => {}
         }
         for path in shelf.needed() {

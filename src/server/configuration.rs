@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use stet_transfer::{Findings, ReadFile};
+
 use super::{Ground, Prepared, existing};
 use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
-use crate::sysconfig::{Checked, check_folder, schema};
+use crate::sysconfig::{Checked, check_folder, check_with, schema};
 
 /// Prints the schema of configuration files.
 ///
@@ -34,16 +36,29 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
         // Of a wrong folder it would be false comfort that nothing is wrong.
         return Err(Failure::new(Exit::Failed, "no configuration file is there"));
     }
-    let lines = |list: &[crate::sysconfig::Fault], what: &str| -> String {
-        list.iter().map(|fault| format!("{what}: {fault}\n")).collect()
-    };
-    exit::print(&(lines(&checked.faults, "fault") + &lines(&checked.unknown, "not known")))?;
+    let found: String = lines(&checked).iter().map(|line| format!("{line}\n")).collect();
+    exit::print(&found)?;
     let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
     exit::print(&format!("{files} files, {faults} faults, {unknown} parts that are not known\n"))?;
     if checked.faults.is_empty() {
         return Ok(());
     }
     Err(Failure::new(Exit::Faults, "the configuration would not be taken over"))
+}
+
+/// A line for each finding.
+fn lines(checked: &Checked) -> Vec<String> {
+    let faults = checked.faults.iter().map(|fault| format!("fault: {fault}"));
+    faults.chain(checked.unknown.iter().map(|unknown| format!("not known: {unknown}"))).collect()
+}
+
+/// Checks configuration files that `read` gives.
+///
+/// # Errors
+/// What `read` says.
+pub(super) fn check_files(read: &mut ReadFile<'_>) -> Result<Findings, String> {
+    let checked = check_with(read)?;
+    Ok(Findings { lines: lines(&checked), faults: checked.faults.len(), files: checked.files.len() })
 }
 
 async fn saved(config: Config) -> Result<Checked, Failure> {

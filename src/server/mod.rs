@@ -378,6 +378,8 @@ async fn run(
     let held = reserved.is_held();
     let listeners = reserved.listen().map_err(unlistenable)?;
     let most = connections(&app.config)?;
+    note_connections(&app.config, most);
+    warn_of_clear_text(&listeners, certificates.is_some());
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.map(|address| format!("{scheme}://{address}"));
@@ -418,16 +420,37 @@ pub fn connections(config: &Config) -> Result<usize, Failure> {
             format!("the process may open {limit} files, and needs {least} at least: raise its limit (ulimit -Hn)");
         Failure::new(Exit::Failed, message)
     })?;
-    if connections < config.server.max_connections {
-        tracing::warn!(
-            limit,
-            wanted,
+    Ok(connections)
+}
+
+/// Notes in the log that the limit of open files leaves fewer connections than configured: there are enough for most, and
+/// `stet doctor` says what to do.
+fn note_connections(config: &Config, connections: usize) {
+    let wanted = config.server.max_connections;
+    if connections < wanted {
+        tracing::info!(
             connections,
-            "the process may not open enough files for server.max_connections on every worker: each has as many connections as \
-             the limit leaves; raise it (ulimit -Hn)"
+            wanted,
+            files = files_for(config, wanted),
+            "each worker takes fewer connections than server.max_connections: more open files are not allowed (ulimit -Hn)"
         );
     }
-    Ok(connections)
+}
+
+/// Warns of listeners that others can reach without TLS.
+fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
+    let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok());
+    let exposed: Vec<String> = addresses
+        .filter(|address| !address.ip().to_canonical().is_loopback())
+        .map(|address| address.to_string())
+        .collect();
+    if !has_tls && !exposed.is_empty() {
+        tracing::warn!(
+            addresses = exposed.join(", "),
+            "passwords, tokens and contents cross the network unencrypted: set [server.tls], or listen at 127.0.0.1 behind a proxy \
+             that speaks TLS"
+        );
+    }
 }
 
 /// Files that are open when each worker has so many connections. Each is open twice: see `http::connection`.

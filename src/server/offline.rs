@@ -8,7 +8,10 @@ use stet_actors::store::StoreError;
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
 use super::{marker, open_store, open_store_with, options_at_rest, survived, unopened};
-use crate::audit;
+use crate::admin::command::ask_server;
+use crate::admin::socket::Outcome;
+use crate::admin::{AdminReply, AdminRequest};
+use crate::audit::{self, TrailRequest};
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::exit::{self, Exit, Failure};
@@ -105,32 +108,71 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     exit::print(&found).map_err(|failure| Failure::new(failure.exit, format!("{}; it is:\n{found}", failure.message)))
 }
 
-/// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one JSON object each.
+/// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one JSON object each. A server that has
+/// the directory open is asked for it.
 ///
 /// # Errors
 /// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing can be printed.
 pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), Failure> {
-    let store = open_existing(config)?;
+    let first = ask_server(config, &AdminRequest::Audit(TrailRequest::of(filter, None)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut written = if json { Ok(()) } else { writeln!(out, "{}", audit::AuditEntry::HEADINGS) };
-    let walked = survived(&config.data.directory, || {
-        audit::walk(&store, filter, |entry| {
-            written = if json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
-            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })
-    });
-    store.close();
+    let mut print = |entry: &audit::AuditEntry| {
+        written = if json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let walked = match first {
+        Some(first) => walk_served(config, filter, first, &mut print),
+        None => walk_at_rest(config, filter, &mut print),
+    };
     match written.and_then(|()| out.flush()) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
         Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
         Ok(()) => {}
     }
+    walked
+}
+
+type Print<'p> = &'p mut dyn FnMut(&audit::AuditEntry) -> ControlFlow<()>;
+
+fn walk_at_rest(config: &Config, filter: &audit::Filter, print: Print<'_>) -> Result<(), Failure> {
+    let store = open_existing(config)?;
+    let walked = survived(&config.data.directory, || audit::walk(&store, filter, |entry| print(&entry)));
+    store.close();
     walked?.map_err(|error| unreadable(&config.data.directory, &error))
+}
+
+fn walk_served(config: &Config, filter: &audit::Filter, first: Outcome, print: Print<'_>) -> Result<(), Failure> {
+    let mut outcome = first;
+    loop {
+        let done = outcome.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))?;
+        let AdminReply::Audit(page) = done.reply else {
+            return Err(Failure::new(Exit::Failed, "the server's answer can't be understood: is it another stet's?"));
+        };
+        if page.items.iter().any(|entry| print(entry).is_break()) {
+            return Ok(());
+        }
+        let Some(next) = page.next else { return Ok(()) };
+        let request = AdminRequest::Audit(TrailRequest::of(filter, Some(next)));
+        let gone = || Failure::new(Exit::Failed, "the server went away before the end of the trail");
+        outcome = ask_server(config, &request)?.ok_or_else(gone)?;
+    }
 }
 
 fn unreadable(data: &Path, error: &StoreError) -> Failure {
     Failure::new(Exit::Data, format!("{} can't be read: {error}", data.display()))
+}
+
+/// Adds to a refusal of a directory that is in use how it can be checked all the same.
+fn beside_a_server(failure: Failure) -> Failure {
+    if failure.exit != Exit::InUse {
+        return failure;
+    }
+    let instead = "A check needs the directory to itself: stop the server for it, or check a snapshot or copy that was made of it \
+                   (docs/OPERATION.md, \"Backup\"). Beside a server, `stet doctor` looks at machine and directory, and `/readyz` says \
+                   whether it is well";
+    Failure::new(failure.exit, format!("{}. {instead}", failure.message))
 }
 
 /// Checks the data directory.
@@ -140,7 +182,8 @@ fn unreadable(data: &Path, error: &StoreError) -> Failure {
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing(config)?;
     // What changes nothing has the time to read every page, and what it finds must not be what damaged pages happen to say.
-    let store = open_store_with(data, StoreOptions { verify: true, ..options_at_rest(config) })?;
+    let store =
+        open_store_with(data, StoreOptions { verify: true, ..options_at_rest(config) }).map_err(beside_a_server)?;
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {
         Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
     })?;

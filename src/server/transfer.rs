@@ -1,4 +1,4 @@
-//! `stet import` and `stet export`: through a running server, or through one that is started for it on a data directory that no
+//! `stet import`, `stet export` and `stet config apply`: through a running server, or through one that is started for it on a data directory that no
 //! server has open. So what is transferred passes the same checks either way.
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,6 +8,7 @@ use stet_transfer::{Transfer, TransferError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::configuration::check_files;
 use super::{existing, serve_at_rest};
 use crate::admin::{AdminReply, AdminRequest, Done, KeyRequest, carry_out};
 use crate::auth::{Grant, Privilege};
@@ -24,7 +25,7 @@ const KEY_LASTS_S: u64 = 7 * 24 * 60 * 60;
 pub fn transfer(config: Config, transfer: Transfer) -> Result<(), Failure> {
     transfer.check()?;
     let told = match transfer.url() {
-        Some(_) => transfer.run()?,
+        Some(_) => transfer.run(check_files)?,
         None => actix::System::new().block_on(beside(config, transfer))?,
     };
     exit::print(&format!("{told}\n"))
@@ -56,7 +57,7 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
     let listening = move |address: &str| {
         let url = format!("{address}{base_path}");
         std::thread::spawn(move || {
-            let outcome = transfer.run_at(&url, token.text());
+            let outcome = transfer.run_at(&url, token.text(), check_files);
             // Both are waited for.
             let _ = done.send(outcome);
             let _ = stop.send(());
@@ -84,6 +85,11 @@ impl From<TransferError> for Failure {
         match error {
             TransferError::Usage(message) => Failure::new(Exit::Usage, message),
             TransferError::Failed(message) => Failure::new(Exit::Failed, message),
+            TransferError::Faults { told, message } => {
+                // That there are faults is what it ends with, whoever reads which.
+                let _ = exit::print(&told);
+                Failure::new(Exit::Faults, message)
+            }
         }
     }
 }

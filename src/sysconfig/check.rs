@@ -43,16 +43,40 @@ impl Checked {
 pub fn check_folder(folder: &Path) -> io::Result<Checked> {
     let inner = folder.join(FOLDER.trim_start_matches('/'));
     let base = if inner.is_dir() { inner } else { folder.to_owned() };
+    check_sources(&mut |path: &str| file_of(&base, path))
+}
+
+/// Checks the files whose bytes `read` gives by their paths in the repository.
+///
+/// # Errors
+/// What `read` says.
+pub fn check_with<E>(read: &mut Bytes<'_, E>) -> Result<Checked, E> {
+    check_sources(&mut |path: &str| {
+        let bytes = read(path)?;
+        Ok(bytes.map(|bytes| {
+            let text = if bytes.len() > FILE_BYTES { Err(too_large(bytes.len() as u64)) } else { as_text(&bytes) };
+            SourceFile { path: path.to_owned(), text, state: None }
+        }))
+    })
+}
+
+/// Gives the bytes of a file by its path in the repository; `None` if there is none.
+pub type Bytes<'b, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'b;
+
+/// Gives a file by its path in the repository; `None` if there is none.
+type Source<'s, E> = dyn FnMut(&str) -> Result<Option<SourceFile>, E> + 's;
+
+fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
     let mut checked = Checked::default();
-    read::<ObjectTypes>(&base, &mut checked)?;
-    read::<Workflows>(&base, &mut checked)?;
-    read::<Commands>(&base, &mut checked)?;
-    read::<Jobs>(&base, &mut checked)?;
-    read::<SiteContent>(&base, &mut checked)?;
+    read::<ObjectTypes, E>(source, &mut checked)?;
+    read::<Workflows, E>(source, &mut checked)?;
+    read::<Commands, E>(source, &mut checked)?;
+    read::<Jobs, E>(source, &mut checked)?;
+    read::<SiteContent, E>(source, &mut checked)?;
     Ok(checked)
 }
 
-fn read<T: Content>(base: &Path, checked: &mut Checked) -> io::Result<()> {
+fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Result<(), E> {
     let mut files = Files::new();
     loop {
         let shelf = Shelf::of(&files);
@@ -61,8 +85,8 @@ fn read<T: Content>(base: &Path, checked: &mut Checked) -> io::Result<()> {
                 checked.note(&files, Vec::new(), parsed.unknown);
                 return Ok(());
             }
-            Read::Faulty(faults) => {
-                checked.note(&files, faults, Vec::new());
+            Read::Faulty { faults, unknown } => {
+                checked.note(&files, faults, unknown);
                 return Ok(());
             }
             Read::Needs(_) => {}
@@ -74,7 +98,7 @@ fn read<T: Content>(base: &Path, checked: &mut Checked) -> io::Result<()> {
                 checked.note(&files, vec![Fault::of_file(FOLDER, why)], Vec::new());
                 return Ok(());
             }
-            let file = file_of(base, &path)?;
+            let file = source(&path)?;
             files.insert(path, file.map(Arc::new));
             left -= 1;
         }
@@ -89,15 +113,17 @@ fn file_of(base: &Path, path: &str) -> io::Result<Option<SourceFile>> {
     let size = match std::fs::metadata(&place) {
         Ok(found) if found.is_file() => found.len(),
         Ok(_) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
-    let text = if size > FILE_BYTES as u64 {
-        Err(format!("it has {size} bytes, more than the {FILE_BYTES} that are read"))
-    } else {
-        as_text(&std::fs::read(&place)?)
-    };
+    let text = if size > FILE_BYTES as u64 { Err(too_large(size)) } else { as_text(&std::fs::read(&place)?) };
     Ok(Some(SourceFile { path: path.to_owned(), text, state: None }))
+}
+
+fn too_large(bytes: u64) -> String {
+    format!("it has {bytes} bytes, more than the {FILE_BYTES} that are read")
 }
 
 /// The text of a file, without a mark of its encoding; or a clause that says why it has none.

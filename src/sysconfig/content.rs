@@ -10,7 +10,7 @@ use stet_xml::{Declarations, declarations};
 
 use super::catalogs::Catalogs;
 use super::commands::{Commands, Jobs};
-use super::document::{ConfigFile, Parsed, parse};
+use super::document::{ConfigFile, Parsed, Reading, read_on};
 use super::fault::{Fault, MOST_FAULTS};
 use super::files::{Asked, FILE_BYTES, FOLDER, MOST_BYTES, Read, Shelf, SourceFile, is_configuration, limits};
 use super::metadata::{DefinitionFile, MetadataDefinition, Tree as Values};
@@ -202,7 +202,7 @@ impl<'s, 'f> Gather<'s, 'f> {
                 self.lacks = true;
                 return None;
             }
-            Read::Faulty(faults) => {
+            Read::Faulty { faults, .. } => {
                 note(&mut self.faults, faults);
                 return None;
             }
@@ -210,16 +210,10 @@ impl<'s, 'f> Gather<'s, 'f> {
         if !self.may_read(path, whole.text.len()) {
             return None;
         }
-        match parse(&whole) {
-            Ok(Parsed { value, unknown }) => {
-                note(&mut self.unknown, unknown);
-                Some((value, whole))
-            }
-            Err(faults) => {
-                note(&mut self.faults, faults);
-                None
-            }
-        }
+        let Reading { value, faults, unknown } = read_on(&whole);
+        note(&mut self.faults, faults);
+        note(&mut self.unknown, unknown);
+        value.map(|value| (value, whole))
     }
 
     /// Counts what is about to be read. Files that are held once may be read again and again; this bounds what comes of that.
@@ -237,6 +231,10 @@ impl<'s, 'f> Gather<'s, 'f> {
 
     /// A file that another one names, and that must be there; `None` for one that is known already.
     fn named<T: ConfigFile>(&mut self, path: &Text) -> Option<T> {
+        // The element that should name it is at fault.
+        if path.is_empty() {
+            return None;
+        }
         if !self.named.insert((path.clone(), T::ROOT.name)) || !self.may_be_read(path) {
             return None;
         }
@@ -347,7 +345,7 @@ impl<'s, 'f> Gather<'s, 'f> {
         if self.faults.is_empty() {
             Read::Done(Parsed { value, unknown: self.unknown })
         } else {
-            Read::Faulty(self.faults)
+            Read::Faulty { faults: self.faults, unknown: self.unknown }
         }
     }
 }

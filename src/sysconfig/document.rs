@@ -1,10 +1,10 @@
 //! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`stet_xml`], and
 //! checked against the vocabulary before anyone looks at it. What is wrong is gathered, so that a reader is told all of it at once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use roxmltree::{Node, ParsingOptions};
+use roxmltree::{Node, NodeId, ParsingOptions};
 use stet_xml::Location;
 
 use super::fault::{Fault, MOST_FAULTS};
@@ -23,7 +23,8 @@ pub trait ConfigFile: Sized {
     /// What the file may say.
     const ROOT: &'static vocabulary::Element;
 
-    /// Reads a root that is as the vocabulary has it. What else is wrong is noted by [`Element::fault`].
+    /// Reads a root. What is wrong beyond the vocabulary is noted by [`Element::fault`]. Where the vocabulary is not kept, the value is of no
+    /// use but for finding further faults: then nothing but a panic would be wrong.
     fn read(root: Element<'_>) -> Self;
 }
 
@@ -36,21 +37,40 @@ pub struct Parsed<T> {
     pub unknown: Vec<Fault>,
 }
 
+/// What was read of a file as far as that goes, whatever is wrong in it.
+#[derive(Debug)]
+pub struct Reading<T> {
+    /// What the file says; `None` if it is no document of its kind. With faults it leads to further files, and to no use.
+    pub value: Option<T>,
+    /// All that is wrong in it.
+    pub faults: Vec<Fault>,
+    /// What is not known in it.
+    pub unknown: Vec<Fault>,
+}
+
 /// Reads a file.
 ///
 /// # Errors
 /// All that is wrong in it, as far as it can be told.
 pub fn parse<T: ConfigFile>(whole: &Whole) -> Result<Parsed<T>, Vec<Fault>> {
-    let document = Document::of(whole, T::ROOT).map_err(|fault| vec![fault])?;
+    match read_on(whole) {
+        Reading { value: Some(value), faults, unknown } if faults.is_empty() => Ok(Parsed { value, unknown }),
+        Reading { faults, .. } => Err(faults),
+    }
+}
+
+/// Reads a file to its end, so that one reading reports all its faults.
+pub fn read_on<T: ConfigFile>(whole: &Whole) -> Reading<T> {
+    let document = match Document::of(whole, T::ROOT) {
+        Ok(document) => document,
+        Err(fault) => return Reading { value: None, faults: vec![fault], unknown: Vec::new() },
+    };
     let root = document.root();
     check(root, T::ROOT);
-    let is_as_it_must_be = document.faults.borrow().is_empty();
-    let value = is_as_it_must_be.then(|| T::read(root));
+    document.reading.set(true);
+    let value = T::read(root);
     let Document { faults, unknown, .. } = document;
-    match (value, faults.into_inner()) {
-        (Some(value), faults) if faults.is_empty() => Ok(Parsed { value, unknown: unknown.into_inner() }),
-        (_, faults) => Err(faults),
-    }
+    Reading { value: Some(value), faults: faults.into_inner(), unknown: unknown.into_inner() }
 }
 
 /// A document, and what is wrong in it.
@@ -60,6 +80,10 @@ struct Document<'a> {
     whole: &'a Whole,
     faults: RefCell<Vec<Fault>>,
     unknown: RefCell<Vec<Fault>>,
+    /// Elements that the vocabulary has found at fault: what else would be said of them follows from that.
+    faulty: RefCell<HashSet<NodeId>>,
+    /// Whether the vocabulary has been checked, and the file is read.
+    reading: Cell<bool>,
 }
 
 /// An element of a document.
@@ -84,7 +108,14 @@ impl<'a> Document<'a> {
         // A DOCTYPE may be there. What it declares is never put in: every reference to an entity has been refused above.
         let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
         let tree = roxmltree::Document::parse_with_options(text, options).map_err(|error| unread(whole, &error))?;
-        let document = Document { tree, whole, faults: RefCell::default(), unknown: RefCell::default() };
+        let document = Document {
+            tree,
+            whole,
+            faults: RefCell::default(),
+            unknown: RefCell::default(),
+            faulty: RefCell::default(),
+            reading: Cell::new(false),
+        };
         let found = document.tree.root_element();
         if found.tag_name().name() == root.name {
             return Ok(document);
@@ -111,7 +142,7 @@ impl<'d> Element<'d> {
 
     /// The value of an attribute that must be there.
     pub fn required(self, name: &str) -> &'d str {
-        // Where it is missing, nothing is read.
+        // Where it is missing, that is a fault, and nothing comes of what is read.
         self.attribute(name).unwrap_or_default()
     }
 
@@ -150,6 +181,12 @@ impl<'d> Element<'d> {
 
     /// Notes what is wrong with it; `fault` is a clause that names what is at fault.
     pub fn fault(self, fault: impl Into<String>) {
+        let mut faulty = self.document.faulty.borrow_mut();
+        if !self.document.reading.get() {
+            faulty.insert(self.node.id());
+        } else if faulty.contains(&self.node.id()) {
+            return;
+        }
         self.note(&self.document.faults, fault);
     }
 

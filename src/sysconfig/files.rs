@@ -111,8 +111,13 @@ pub enum Read<T> {
     Done(T),
     /// Further files are needed.
     Needs(BTreeSet<String>),
-    /// What is wrong in them.
-    Faulty(Vec<Fault>),
+    /// They can't be taken over.
+    Faulty {
+        /// What is wrong in them.
+        faults: Vec<Fault>,
+        /// What in them is not known, and would be passed over.
+        unknown: Vec<Fault>,
+    },
 }
 
 /// The path of a file that another one refers to: absolute, or relative to the folder of that; `None` for what does not lie in

@@ -26,7 +26,7 @@ mod tests;
 
 pub use self::caches::SysConfig;
 pub use self::catalogs::{Catalog, Catalogs, ColumnView, Lists, WidthUnit};
-pub use self::check::{Checked, check_folder};
+pub use self::check::{Checked, check_folder, check_with};
 pub use self::commands::{Command, Commands, Job, Jobs};
 pub use self::content::{CATALOGS_PATH, Content, SiteContent};
 pub use self::document::parse;

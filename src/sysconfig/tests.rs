@@ -433,8 +433,8 @@ fn what_a_site_refers_to_must_be_there_and_all_faults_are_told_at_once() {
 <products><product name='Paper'><calendar name='daily'><publishes day='XX'/>
 <exception date='20260230' publishes='true'/></calendar></product></products>
 </siteConfig>";
-    let faults = read::<Site>(text).expect_err("there are two days that are none");
-    assert_eq!(faults.iter().map(|fault| fault.line).collect::<Vec<_>>(), [2, 3], "{faults:?}");
+    let faults = read::<Site>(text).expect_err("there are two days that are none, and a product that is not there");
+    assert_eq!(faults.iter().map(|fault| fault.line).collect::<Vec<_>>(), [2, 3, 1], "{faults:?}");
     let text = "<siteConfig defaultProduct='Mag'>
 <products><product name='Paper'><calendar name='daily'/></product></products>
 <channels><channel id='w' name='Web' product='Paper' calendar='weekly' templateChannel='None'/>
@@ -462,7 +462,7 @@ fn content_of<T: Content>(files: &[(&str, &str)]) -> Result<Parsed<T>, Vec<Fault
         let shelf = Shelf::of(&known);
         match T::read(&shelf) {
             Read::Done(parsed) => return Ok(parsed),
-            Read::Faulty(faults) => return Err(faults),
+            Read::Faulty { faults, .. } => return Err(faults),
             Read::Needs(_) => {}
         }
         let needed = shelf.needed();

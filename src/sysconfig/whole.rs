@@ -102,12 +102,17 @@ pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
         references: 0,
         read: 0,
         lacks: false,
+        is_too_much: false,
     };
     taking.take(file, None);
-    if !taking.faults.is_empty() {
-        return Read::Faulty(taking.faults);
+    // What is wrong in the files that are missing yet is told with what is wrong in these.
+    if taking.lacks && !taking.is_too_much {
+        return Read::Needs(Default::default());
     }
-    if taking.lacks { Read::Needs(Default::default()) } else { Read::Done(Some(taking.whole)) }
+    if taking.faults.is_empty() {
+        return Read::Done(Some(taking.whole));
+    }
+    Read::Faulty { faults: taking.faults, unknown: Vec::new() }
 }
 
 struct Taking<'s, 'f> {
@@ -122,6 +127,8 @@ struct Taking<'s, 'f> {
     read: usize,
     /// Whether a file has not been looked for yet.
     lacks: bool,
+    /// Whether more is taken in than may be: then no more is looked for.
+    is_too_much: bool,
 }
 
 impl Taking<'_, '_> {
@@ -143,6 +150,7 @@ impl Taking<'_, '_> {
         }
         self.read = self.read.saturating_add(text.len());
         if self.read > MOST_READ {
+            self.is_too_much = true;
             return self.faults.push(refused(format!("no more than {MOST_READ} bytes may be read for one file")));
         }
         let found = match inclusions(&text, &limits(FILE_BYTES)) {
@@ -175,6 +183,7 @@ impl Taking<'_, '_> {
             };
             self.references += 1;
             if self.references > MOST_INCLUSIONS {
+                self.is_too_much = true;
                 return self.faults.push(at(format!("no more than {MOST_INCLUSIONS} files may be taken in")));
             }
             let Some(path) = referred(&file.path, reference) else {
@@ -191,6 +200,7 @@ impl Taking<'_, '_> {
                 Asked::Unknown => self.lacks = true,
             }
             if self.whole.text.len() > WHOLE_BYTES || self.faults.len() >= super::fault::MOST_FAULTS {
+                self.is_too_much = true;
                 let fault = format!("with what it takes in, the file has more than {WHOLE_BYTES} bytes");
                 if self.whole.text.len() > WHOLE_BYTES && self.faults.is_empty() {
                     self.faults.push(at(fault));

@@ -16,6 +16,10 @@ fn a_data_directory_in_use_is_refused_to_server_and_check() {
         assert_eq!(ended.code, Some(6), "{}", ended.err);
         assert!(ended.err.contains(data) && ended.err.contains("in use"), "{}", ended.err);
     }
+    let ended = check(server.data());
+    for instead in ["snapshot", "stet doctor", "/readyz"] {
+        assert!(ended.err.contains(instead), "it says what to do instead: {}", ended.err);
+    }
     // It has taken no harm.
     server.login("editor").get("/v3/folder/home").ok();
 }
@@ -30,10 +34,26 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
         assert_eq!(ended.code, Some(3), "{}", ended.err);
         assert!(ended.err.contains(path(&data)), "{}", ended.err);
     }
-    for command in ["serve", "check", "recover", "audit"] {
-        let ended = run(stet(&[command, "--data", path(&file)]));
-        assert_eq!(ended.code, Some(3), "{command}: {}", ended.err);
-        assert!(ended.err.contains("is a file, and must be a directory"), "{command}: {}", ended.err);
+    // Some said "Not a directory (os error 20)", with another code.
+    for command in [
+        &["serve"] as &[&str],
+        &["check"],
+        &["recover"],
+        &["audit"],
+        &["user", "list"],
+        &["group", "list"],
+        &["key", "list"],
+        &["session", "list"],
+        &["export", "/tmp/none"],
+        &["import", "/tmp"],
+        &["config", "check"],
+        &["config", "apply", "/tmp"],
+    ] {
+        let ended = run(stet(&[command, &["--data", path(&file)]].concat()));
+        assert_eq!(ended.code, Some(3), "{command:?}: {}", ended.err);
+        assert!(ended.err.contains("is a file, and must be a directory"), "{command:?}: {}", ended.err);
+        let below = run(stet(&[command, &["--data", path(&file.join("below"))]].concat()));
+        assert_eq!(below.code, Some(3), "{command:?}: {}", below.err);
     }
 }
 

@@ -47,6 +47,51 @@ fn the_start_says_which_stet_with_which_configuration_on_which_directory() {
     }
 }
 
+/// A newcomer who listened at all addresses sent passwords unencrypted, unwarned.
+#[test]
+fn a_server_that_others_reach_without_tls_warns_once() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let (data, at) = (used_directory(), |name: &str| home.path().join(name));
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
+    std::fs::write(at("cert.pem"), made.cert.pem()).expect("it can be written");
+    std::fs::write(at("key.pem"), made.signing_key.serialize_pem()).expect("it can be written");
+    let warnings = |listen: &str, tls: bool| {
+        let mut command = stet(&["--data", path(data.path()), "--listen", listen]);
+        if tls {
+            command.env("STET_SERVER__TLS__CERTIFICATE", at("cert.pem"));
+            command.env("STET_SERVER__TLS__KEY", at("key.pem"));
+        }
+        let log = std::fs::File::create(at("log")).expect("a log can be made");
+        assert_eq!(Serving::logging(command, log).end().0, Some(0));
+        let lines = std::fs::read_to_string(at("log")).expect("it has logged");
+        assert!(
+            !lines.contains("WARN") || lines.matches("WARN").count() == lines.matches("unencrypted").count(),
+            "{lines}"
+        );
+        lines.matches("cross the network unencrypted").count()
+    };
+    assert_eq!(warnings("0.0.0.0:0", false), 1);
+    assert_eq!(warnings("127.0.0.1:0", false), 0);
+    assert_eq!(warnings("0.0.0.0:0", true), 0);
+}
+
+/// Two warnings stood in the log of every start on an ordinary machine.
+#[test]
+fn few_open_files_are_one_line_of_information() {
+    let (home, data) = (TempDir::new().expect("a temporary directory can be made"), used_directory());
+    let log = home.path().join("log");
+    let file = std::fs::File::create(&log).expect("a log can be made");
+    let inner = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 2048 && exec \"$0\" \"$@\""]).arg(inner.get_program()).args(inner.get_args());
+    command.current_dir("/").stdin(Stdio::null());
+    assert_eq!(Serving::logging(command, file).end().0, Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it has logged");
+    let told: Vec<_> = lines.lines().filter(|line| line.contains("open files")).collect();
+    assert!(told.len() == 1 && told[0].contains("INFO"), "{lines}");
+    assert!(!lines.contains("WARN"), "{lines}");
+}
+
 #[test]
 fn a_login_that_fails_is_one_line_with_the_user_the_client_and_the_request() {
     let server = logging("info");

@@ -2,11 +2,13 @@
 
 pub mod routes;
 
+use std::time::{Duration, Instant};
+
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
 use stet_actors::store::Times;
 
-use crate::audit::{AuditPage, EventKey, Filter, page};
+use crate::audit::{AuditPage, EventKey, Filter, first_found, page};
 use crate::auth::Name;
 use crate::give_way;
 use crate::http::call::Call;
@@ -14,6 +16,9 @@ use crate::http::reply::{Enveloped, Json};
 
 /// Entries of a page without a `limit`, and the most there may be.
 const LIMITS: (i64, i64) = (100, 1000);
+
+/// How long a search goes on without finding anything. Proxies give up after a minute.
+const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 
 /// `GET /v3/audit`: newest first.
 pub async fn list(call: Call) -> Result<Json<AuditPage>> {
@@ -35,17 +40,18 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
         times: Times { from_ms: time(&call, "from")?, to_ms: time(&call, "to")? },
     };
     let after = text("after").map(|after| EventKey::parse("after", after)).transpose()?;
-    let app = call.app.clone();
     let limit = usize::try_from(limit).unwrap_or(1);
-    // It may read a good deal, and must not keep others of this thread waiting; nor may the page, which can have a megabyte.
-    let made = give_way::aside(move || {
-        let found = page(app.repository.events(), &filter, after, limit).map_err(|error| {
+    // Each page may read a good deal, and must not keep others of this thread waiting.
+    let read = async |after| {
+        let (app, filter) = (call.app.clone(), filter.clone());
+        give_way::aside(move || page(app.repository.events(), &filter, after, limit)).await?.map_err(|error| {
             tracing::error!(%error, "the audit trail can't be read");
             Error::internal()
-        })?;
-        Enveloped::of(&found, found.bytes())
-    });
-    made.await?.map(Json::from)
+        })
+    };
+    let found = first_found(after, Instant::now() + LONGEST_SEARCH, read).await?;
+    // A page can have a megabyte.
+    give_way::aside(move || Enveloped::of(&found, found.bytes())).await?.map(Json::from)
 }
 
 /// The object that a source names. One that is gone for good has a trail all the same, under its loid.

@@ -133,11 +133,11 @@ impl<T: Listing> FileOrigin<T> {
         let (read, files) = match self.inner.look::<T>(&Files::new()).await {
             Ok(found) => found,
             Err(Refused::Failed(error)) => return Err(error),
-            Err(Refused::Faulty(faults)) => (Err(Arc::unwrap_or_clone(faults)), Files::new()),
+            Err(Refused::Faulty(faults)) => (Err((Arc::unwrap_or_clone(faults), Vec::new())), Files::new()),
         };
         match read {
             Ok(parsed) => checked.note(&files, Vec::new(), parsed.unknown),
-            Err(faults) => checked.note(&files, faults, Vec::new()),
+            Err((faults, unknown)) => checked.note(&files, faults, unknown),
         }
         Ok(())
     }
@@ -205,25 +205,25 @@ impl Inner {
         let (read, files) = self.look::<T>(if extent == Extent::Changed { &before.files } else { &known }).await?;
         match read {
             Ok(parsed) => self.keep(before, parsed, files, by).await,
-            Err(faults) => Err(Refused::Faulty(Arc::new(faults))),
+            Err((faults, _)) => Err(Refused::Faulty(Arc::new(faults))),
         }
     }
 
     /// Reads the files as they are saved, and what they say; those that are as they were `before` are not read again.
-    async fn look<T: Listing>(&self, before: &Files) -> Result<(Result<Parsed<T>, Vec<Fault>>, Files), Refused> {
+    async fn look<T: Listing>(&self, before: &Files) -> Result<(Looked<T>, Files), Refused> {
         let mut files = Files::new();
         loop {
             let (read, known) = understood::<T>(files).await?;
             files = known;
             let needed = match read {
                 Read::Done(parsed) => return Ok((Ok(parsed), files)),
-                Read::Faulty(faults) => return Ok((Err(faults), files)),
+                Read::Faulty { faults, unknown } => return Ok((Err((faults, unknown)), files)),
                 Read::Needs(needed) => needed,
             };
             let mut left = needed.len();
             for path in needed {
                 if let Some(why) = too_much(&files, left) {
-                    return Ok((Err(vec![Fault::of_file(FOLDER, why)]), files));
+                    return Ok((Err((vec![Fault::of_file(FOLDER, why)], Vec::new())), files));
                 }
                 left -= 1;
                 let old = before.get(&path).and_then(Option::as_ref);
@@ -308,6 +308,9 @@ impl Inner {
         }
     }
 }
+
+/// What files say; or what is wrong in them, and what in them is not known.
+type Looked<T> = std::result::Result<Parsed<T>, (Vec<Fault>, Vec<Fault>)>;
 
 /// What files say, found on another thread: they may be large. Each cache reads one thing at a time.
 async fn understood<T: Listing>(files: Files) -> Result<(Read<Parsed<T>>, Files), Refused> {

@@ -129,7 +129,7 @@ fn text_of(files: &Files, path: &str, resolved: bool) -> Outcome {
         },
         Read::Done(None) => Outcome::Missing,
         // There is one at least.
-        Read::Faulty(mut faults) => Outcome::Faulty(faults.swap_remove(0)),
+        Read::Faulty { mut faults, .. } => Outcome::Faulty(faults.swap_remove(0)),
         Read::Needs(_) => Outcome::Needs(shelf.needed()),
     }
 }
@@ -139,7 +139,7 @@ fn as_it_is(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
     match shelf.ask(path) {
         Asked::Here(file) => match &file.text {
             Ok(text) => Read::Done(Some(Whole::of_text(path, text))),
-            Err(why) => Read::Faulty(vec![Fault::of_file(path, why.clone())]),
+            Err(why) => Read::Faulty { faults: vec![Fault::of_file(path, why.clone())], unknown: Vec::new() },
         },
         Asked::Missing => Read::Done(None),
         Asked::Unknown => Read::Needs(Default::default()),
