@@ -4,6 +4,7 @@
 mod api;
 mod calendar;
 mod crash;
+mod documents;
 mod faults;
 mod histories;
 mod load;

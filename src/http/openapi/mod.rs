@@ -5,6 +5,7 @@
 
 mod bodies;
 mod parameters;
+mod prose;
 mod responses;
 mod schemas;
 mod served;
@@ -106,6 +107,7 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
     let mut operation = json!({
         "operationId": route.id,
         "summary": route.summary,
+        "description": prose::description(route),
         "tags": [tag(groups, route)],
         "parameters": parameters::list(route, shape, schemas),
     });
@@ -117,6 +119,7 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
     operation["x-stet-privilege"] = json!(route.privilege);
     operation["x-stet-scope"] = json!(route.privilege.map(|_| route.scope()));
     operation["x-stet-source"] = json!(route.source);
+    prose::add_example(route, &mut operation);
     operation
 }
 

@@ -1,0 +1,65 @@
+//! Descriptions and examples of operations.
+//!
+//! A description follows from the row of the endpoint, so it can't differ from what the server does. The
+//! examples are calls that a test makes; they stand in `docs/api`, too.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use super::super::route::{Route, Scope, Token};
+
+/// Requests and replies by the id of their endpoint: `{"request"?, "reply"?}` each.
+static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    // The file is compiled in, and a test compares it with what the server answers.
+    serde_json::from_str(include_str!("examples.json")).expect("the examples are JSON")
+});
+
+/// Returns what the caller needs, how the call may be repeated and guarded, and where its rules stand.
+pub fn description(route: &Route) -> String {
+    let mut sentences = vec![format!("{}.", capitalised(route.summary))];
+    sentences.extend(privilege(route));
+    match route.token {
+        Token::Required => {}
+        Token::NotListed => sentences.push("Works without a token, too.".to_owned()),
+        Token::InBody | Token::Login => sentences.push("Needs no token.".to_owned()),
+    }
+    if route.takes_if_match() {
+        sentences.push("`If-Match` makes the change conditional (412).".to_owned());
+    }
+    if route.takes_key() {
+        sentences.push("With an `Idempotency-Key` the call may be sent again and is carried out once.".to_owned());
+    }
+    let document = route.source.trim_start_matches("docs/");
+    sentences.push(format!("Rules: `{}`, which a server has at `/docs/{document}`.", route.source));
+    sentences.join(" ")
+}
+
+fn privilege(route: &Route) -> Option<String> {
+    let name = route.privilege?.name();
+    let place = match route.scope() {
+        Scope::Server => "for the whole server",
+        Scope::Path => "on the object in the path",
+        Scope::Named => "on what the call names",
+    };
+    Some(format!("Needs the privilege `{name}` {place}."))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.trim_end_matches('.').chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Adds the example of an endpoint, if it has one, to its operation.
+pub fn add_example(route: &Route, operation: &mut Value) {
+    let Some(example) = EXAMPLES.get(route.id) else { return };
+    if let (Some(request), Some(body)) = (example.get("request"), operation.pointer_mut("/requestBody/content")) {
+        body["application/json"]["example"] = request.clone();
+    }
+    let replies = operation.pointer_mut("/responses/200/content").and_then(Value::as_object_mut);
+    if let (Some(reply), Some((_, content))) =
+        (example.get("reply"), replies.and_then(|replies| replies.iter_mut().next()))
+    {
+        content["example"] = reply.clone();
+    }
+}
