@@ -1,6 +1,6 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
+//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`] and [`rules`] ← [`command`], [`family`] and
 //! [`joint`] ← [`folder`], [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
 //! [`topic_plan`], [`bundle`], [`web_container`]) ←
 //! [`correlate`], [`metadata`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
@@ -38,6 +38,7 @@ pub mod receipt;
 mod remains;
 pub mod repository;
 pub mod rows;
+pub mod rules;
 pub mod runtime;
 pub mod sequence;
 pub mod store;

@@ -17,7 +17,7 @@ use crate::id::Loid;
 use crate::joint::Joint;
 use crate::lifecycle::{GoOn, Step};
 use crate::object::Remainder;
-use crate::runtime::{Answer, IsLarge, Registry, Remains, Request, run_joint, store_failure, unknown};
+use crate::runtime::{Answer, Registry, Remains, Request, run_joint, store_failure, unknown};
 use crate::store::{Key, Row, StoreError, View};
 
 /// What carries them on, on a task of its own for as long as the repository is there.
@@ -246,7 +246,7 @@ impl Carrier {
         run_joint(registry.clone(), Arc::new(joint), Request::by(who), answer, true).await;
         // Dropped unanswered by a store that has broken down.
         let answer = receiver.await.unwrap_or_else(|_| Ok(Err(unknown())));
-        let done = answer.unwrap_or_else(|IsLarge| Err(Error::internal())).and_then(|done| done.typed());
+        let done = answer.unwrap_or_else(|_given_back| Err(Error::internal())).and_then(|done| done.typed());
         Some(done.map(|done| done.reply))
     }
 }

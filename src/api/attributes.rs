@@ -58,17 +58,6 @@ impl JsonSchema for Given {
 }
 
 impl App {
-    /// What a text that is parsed whole is held to.
-    pub fn xml_limits(&self) -> Limits {
-        let limits = &self.config.limits;
-        Limits { max_depth: limits.xml_depth, max_bytes: limits.xml_bytes, ..Limits::default() }
-    }
-
-    /// What an attribute text that is to be stored is held to.
-    pub fn attribute_limits(&self) -> Limits {
-        Limits { max_nodes: self.config.limits.json_values, ..self.xml_limits() }
-    }
-
     /// An attribute text given as XML or as JSON; stored is XML (docs/api/objects.md, "Attributes"). Nothing for null or absence.
     ///
     /// # Errors

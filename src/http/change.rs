@@ -25,8 +25,10 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::joint::Joint;
 use stet_actors::receipt::Step as ReceiptStep;
 use stet_actors::repository::Repository;
+use stet_actors::rules::AttributeRules;
 use stet_actors::runtime::{Done, Jointly, LargeChanges, Left as LeftObject, Published, Request};
 
+use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
 use super::large::Large;
 use crate::auth::Privilege;
@@ -164,7 +166,7 @@ impl<'c> OneOfMany<'c> {
     pub async fn change<J: Joint>(&self, object: Loid, joint: J) -> Result<J::Reply> {
         let call = self.call;
         let step = call.once().map(|once| once.at(self.place, object)).transpose()?;
-        let mut request = call.request_under(step)?;
+        let (mut request, held_to) = call.request_under(step)?;
         if let Some(left) = self.left.borrow().get(&object) {
             request.expect = Some(left.clone());
         }
@@ -175,6 +177,7 @@ impl<'c> OneOfMany<'c> {
             Ok(Jointly { reply, left }) => {
                 let was_made = J::was_made(&reply);
                 set_changed(was_made);
+                call.report(&held_to);
                 if let Some(left) = left.filter(|_| was_made) {
                     self.note_left(object, Expect::OneOf(HashSet::from([Tag::of(&left.object().record)])));
                 }
@@ -268,7 +271,7 @@ impl Call {
         container: &Container<C::Family>,
         command: C,
     ) -> Result<Left<C::Reply, C::Family>> {
-        let request = self.request()?;
+        let (request, held_to) = self.request()?;
         let traced = self.traced(C::NAME);
         let outcome = self.app.changes.repository.execute(container.loid, command, request).await;
         drop(traced);
@@ -276,6 +279,7 @@ impl Call {
             // The caller was let to it by its name in the path, and this is what they have left.
             Ok(Done { reply, view }) => {
                 set_changed(true);
+                self.report(&held_to);
                 Ok(Left { reply, view: SeenView(view) })
             }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
@@ -288,13 +292,14 @@ impl Call {
     /// # Errors
     /// As [`Call::change`].
     pub async fn change_all<J: Joint>(&self, joint: J) -> Result<Jointly<J::Reply>> {
-        let request = self.request()?;
+        let (request, held_to) = self.request()?;
         let traced = self.traced(J::NAME);
         let outcome = self.app.changes.repository.jointly(joint, request).await;
         drop(traced);
         match outcome {
             Ok(done) => {
                 set_changed(J::was_made(&done.reply));
+                self.report(&held_to);
                 Ok(done)
             }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
@@ -323,7 +328,7 @@ impl Call {
     /// # Errors
     /// See [`Messages::send`](crate::messages::Messages::send).
     pub async fn send(&self, mail: Mail) -> Result<Message> {
-        let sent = self.app.messages.send(mail, self.request()?).await?;
+        let sent = self.app.messages.send(mail, self.request()?.0).await?;
         set_changed(true);
         Ok(sent)
     }
@@ -334,8 +339,15 @@ impl Call {
     }
 
     /// What the call's only change goes with.
-    fn request(&self) -> Result<Request> {
+    fn request(&self) -> Result<(Request, Arc<DefinedAttributes>)> {
         self.request_under(self.step())
+    }
+
+    /// Reports what attribute texts have that their metadata definitions only warn of.
+    fn report(&self, held_to: &DefinedAttributes) {
+        for finding in held_to.take_reported() {
+            tracing::debug!(path = finding.path, message = finding.message, "attributes do not fit their definition");
+        }
     }
 
     /// Under which the outcome of the call's only change is kept, if it may be sent again: for what is no object. Changes of objects have
@@ -344,10 +356,13 @@ impl Call {
         self.once().map(|once| once.only())
     }
 
-    fn request_under(&self, step: Option<ReceiptStep>) -> Result<Request> {
+    fn request_under(&self, step: Option<ReceiptStep>) -> Result<(Request, Arc<DefinedAttributes>)> {
         let readable = self.access().readable()?;
+        let held_to = Arc::new(DefinedAttributes::of(self.app.clone()));
+        let rules: Arc<dyn AttributeRules> = held_to.clone();
         let (expect, large) = (self.expect.clone(), Some(self.app.changes.large.clone()));
-        Ok(Request { who: self.who()?, readable, expect, step, large, trace: self.trace.clone() })
+        let (who, trace) = (self.who()?, self.trace.clone());
+        Ok((Request { who, readable, rules: Some(rules), expect, step, large, trace }, held_to))
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.

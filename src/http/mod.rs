@@ -2,6 +2,7 @@
 
 pub mod app;
 pub(crate) mod arriving;
+mod attribute_rules;
 pub(crate) mod authorise;
 pub(crate) mod body;
 mod body_headers;

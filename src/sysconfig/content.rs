@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::object::Text;
-use stet_xml::{Declarations, declarations};
+use stet_xml::{Declarations, Limits, declarations};
 
 use super::catalogs::Catalogs;
 use super::commands::{Commands, Jobs};
@@ -18,6 +18,7 @@ use super::object_types::ObjectTypes;
 use super::pages::{Collages, ContentItems, Indexes, PageAccessories, ShapeTemplates};
 use super::site::Site;
 use super::trees::{Tree, TreeList, WebConfiguration};
+use super::validation::{Finding, TreeValues};
 use super::vocabulary;
 use super::whole::{Whole, fault_of, whole};
 use super::workflows::Workflows;
@@ -84,6 +85,8 @@ pub struct SiteContent {
     pub definitions: Vec<Arc<MetadataDefinition>>,
     /// The tree lists that they name, by path.
     pub trees: BTreeMap<Text, Arc<Tree>>,
+    /// Those of them that values of attributes are looked up in.
+    values: BTreeMap<Text, TreeValues>,
     /// Bytes of all that was read of these files: what a reply of one of them has grows with it.
     pub bytes: usize,
 }
@@ -94,12 +97,29 @@ impl SiteContent {
         self.definitions.iter().find(|definition| definition.is_default).or(self.definitions.first())
     }
 
+    /// The metadata definition that attributes of objects of a type and work folder are held to, if it checks anything: the one that
+    /// fits best, or else the one that is marked as the default.
+    pub fn rules_for(&self, kind: &str, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
+        let found = self.best_fitting(Some(kind), work_folder);
+        let marked = || self.definitions.iter().find(|definition| definition.is_default);
+        found.or_else(marked).filter(|definition| definition.model.checks_anything())
+    }
+
+    /// What attributes have that one of these definitions does not allow.
+    pub fn findings(&self, definition: &MetadataDefinition, xml: &str, limits: &Limits) -> Vec<Finding> {
+        definition.model.check(xml, &self.values, limits)
+    }
+
     /// The metadata definition that fits objects of a type and work folder best, or else the default one.
     pub fn definition_for(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
+        self.best_fitting(kind, work_folder).or_else(|| self.default_definition())
+    }
+
+    fn best_fitting(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
         let fitting = self.definitions.iter().filter_map(|it| Some((it.fits(kind, work_folder)?, it)));
         // Of those that fit as well, the first.
         let best = fitting.reduce(|best, next| if next.0 > best.0 { next } else { best });
-        best.map(|(_, definition)| definition).or_else(|| self.default_definition())
+        best.map(|(_, definition)| definition)
     }
 }
 
@@ -144,6 +164,13 @@ impl Content for SiteContent {
                 }
             }
             content.definitions.push(Arc::new(definition));
+        }
+        for path in content.definitions.iter().flat_map(|definition| definition.model.trees()) {
+            if let Some(tree) = content.trees.get(path)
+                && !content.values.contains_key(path)
+            {
+                content.values.insert(path.clone(), TreeValues::of(tree));
+            }
         }
         content.bytes = gather.bytes;
         gather.end(content)

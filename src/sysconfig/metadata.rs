@@ -3,6 +3,7 @@
 //! those of the file, with defaults.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{Hash, Hasher};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use stet_actors::object::Text;
 use stet_xml::{Declarations, DeclaredElement};
 
 use super::document::{ConfigFile, Element, MOST_VALUE_BYTES, Once};
+use super::validation::AttributeModel;
 use super::vocabulary;
 use crate::json::InOrder;
 
@@ -22,13 +24,17 @@ pub struct MetadataDefinition {
     pub is_default: bool,
     /// Path of its DTD.
     pub dtd: Option<Text>,
+    /// The word for how strictly elements are checked that have none of their own.
+    validity: Text,
     applies_to: Vec<AppliesTo>,
     /// The elements, in the order of the DTD, or else of the file.
     pub elements: InOrder<MetadataElement>,
+    /// What attributes are held to.
+    pub model: AttributeModel,
 }
 
 /// Objects that a definition is for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct AppliesTo {
     /// Their type; any without it.
     kind: Option<Text>,
@@ -46,7 +52,7 @@ pub struct MetadataElement {
     pub short_title: String,
     /// `true` or `false`: whether each value may be there once.
     pub distinct: String,
-    /// `None` or `ShowOnly`: whether values are checked.
+    /// `None` or `ShowOnly`: not checked; `Warn`: what does not fit is reported; `Strict`: it is refused.
     pub validity: String,
     /// `Expanded` or `Collapsed`: how it is shown first.
     pub expand_mode: String,
@@ -77,6 +83,8 @@ pub struct MetadataElement {
     pub data_source_url: String,
     /// What of an entry found there is the value.
     pub data_source_result_template: String,
+    /// `true` or `false`: whether it is what objects with these metadata are called where they have no title.
+    pub is_headline: String,
     /// How often each child stands in it: empty for exactly once, or `?`, `*`, `+`.
     pub cardinality: InOrder<&'static str>,
 }
@@ -155,8 +163,10 @@ impl ConfigFile for DefinitionFile {
             doc_type: root.required("docType").into(),
             is_default: root.flag("isDefault"),
             dtd: root.attribute("dtd").map(Text::from),
+            validity: root.attribute("validity").unwrap_or("None").into(),
             applies_to: root.all("appliesTo").map(applies_to).collect(),
             elements: InOrder(Vec::new()),
+            model: AttributeModel::default(),
         };
         DefinitionFile { definition, written }
     }
@@ -230,7 +240,14 @@ impl DefinitionFile {
                 fault(format!("`{name}` is a list and has no `listValues`"));
             }
         }
-        definition.elements = InOrder(elements.into_iter().map(|(name, it)| (name.clone(), it.shown(&name))).collect());
+        let validity = definition.validity.clone();
+        let shown = elements.into_iter().map(|(name, it)| (name.clone(), it.shown(&name, &validity)));
+        definition.elements = InOrder(shown.collect());
+        let headlines = definition.elements.0.iter().filter(|(_, element)| element.is_headline == "true").count();
+        if headlines > 1 {
+            fault(format!("{headlines} elements have `isHeadline`, and one may have it"));
+        }
+        definition.model = AttributeModel::of(&definition.doc_type, &definition.elements.0, fault);
         definition
     }
 }
@@ -277,7 +294,8 @@ fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(Strin
 }
 
 impl Written {
-    fn shown(mut self, name: &str) -> MetadataElement {
+    /// The element as calls show it; `validity` is the word of the definition.
+    fn shown(mut self, name: &str, validity: &str) -> MetadataElement {
         let mut take = |attribute: &str, default: &str| {
             self.said.remove(attribute).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
         };
@@ -287,7 +305,7 @@ impl Written {
             short_title: take("shortTitle", &title),
             title,
             distinct: flag(take("distinct", "false")),
-            validity: take("validity", "None"),
+            validity: take("validity", validity),
             expand_mode: take("expandMode", "Expanded"),
             visibility: take("visibility", ""),
             kind: take("type", "string"),
@@ -301,6 +319,7 @@ impl Written {
             template: take("template", ""),
             data_source_url: take("dataSourceUrl", ""),
             data_source_result_template: take("dataSourceResultTemplate", ""),
+            is_headline: flag(take("isHeadline", "false")),
             list_values: self.list_values.unwrap_or_default(),
             cardinality: InOrder(self.children),
         }
@@ -311,6 +330,16 @@ impl MetadataDefinition {
     /// The element of that name.
     pub fn element(&self, name: &str) -> Option<&MetadataElement> {
         self.elements.0.iter().find(|(known, _)| **known == *name).map(|(_, element)| element)
+    }
+
+    /// Name of the element that is marked as the headline.
+    pub fn headline(&self) -> Option<&Text> {
+        self.elements.0.iter().find(|(_, element)| element.is_headline == "true").map(|(name, _)| name)
+    }
+
+    /// Adds what decides which element is the headline of which objects.
+    pub fn hash_headline(&self, hasher: &mut impl Hasher) {
+        (self.is_default, &self.applies_to, self.headline()).hash(hasher);
     }
 
     /// How well it fits objects of a type and work folder, where one is named: the more of the path of the work folder it names, the

@@ -17,6 +17,7 @@ mod object_types;
 mod pages;
 mod site;
 mod trees;
+mod validation;
 mod vocabulary;
 mod whole;
 mod workflows;
@@ -36,7 +37,10 @@ pub use self::fault::Fault;
 pub use self::metadata::{MetadataDefinition, MetadataElement, Tree as Values};
 pub use self::object_types::{ObjectType, ObjectTypes};
 pub use self::pages::{Accessory, Collage, ContentItem, Index, ShapeTemplate};
-pub use self::site::{Calendar, Channel, Destination, Site, StylesGroup, Stylesheet, Team, Wanted, WorkFolder};
+pub use self::site::{
+    Calendar, Channel, Destination, Product, Site, StylesGroup, Stylesheet, Team, Wanted, WorkFolder,
+};
+pub use self::validation::Finding;
 pub use self::vocabulary::schema;
 pub use self::whole::Whole;
 pub use self::workflows::{Workflow, Workflows};

@@ -18,6 +18,7 @@ mod idempotency;
 mod key;
 mod liveblog;
 mod message;
+mod metadata;
 mod object;
 mod older;
 mod paths;

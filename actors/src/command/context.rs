@@ -14,6 +14,7 @@ use crate::object::{
     recount, standing,
 };
 use crate::readable::{Readable, Reads};
+use crate::rules::{AttributeRules, Checked};
 use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// How many parts or objects a small change alters at most. What alters more waits for its turn ([`crate::runtime::LargeChanges`]), or it
@@ -55,6 +56,9 @@ pub struct Context<'a> {
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
+    rules: Option<&'a dyn AttributeRules>,
+    /// Whether its objects come from another repository.
+    imports: bool,
     paths: PathLimits,
     /// Whether it may be large.
     admits_large: bool,
@@ -126,6 +130,8 @@ impl<'a> Context<'a> {
             look,
             numbers,
             readable: None,
+            rules: None,
+            imports: false,
             paths: PathLimits::default(),
             admits_large: true,
             made: HashMap::new(),
@@ -142,6 +148,41 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
         Context { readable, ..self }
+    }
+
+    /// The same with attribute texts held to rules; to none if it is `None`.
+    #[must_use]
+    pub fn held_to(self, rules: Option<&'a dyn AttributeRules>) -> Context<'a> {
+        Context { rules, ..self }
+    }
+
+    /// States that the command's objects come from another repository: their attribute texts are stored whatever the rules say.
+    pub fn imports(&mut self) {
+        self.imports = true;
+    }
+
+    /// Holds an attribute text that is to be stored to the rules, with the record that its object or part is to have. What was stored
+    /// before is not checked again unless the record has changed what rules depend on.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`; [`Fault::Unchecked`].
+    pub(crate) fn check_attributes(
+        &self,
+        before: Option<(&Record, Option<&Text>)>,
+        record: &Record,
+        text: Option<&Text>,
+    ) -> Result<(), Fault> {
+        let (Some(rules), Some(text)) = (self.rules, text) else { return Ok(()) };
+        let is_stored = before.is_some_and(|(old, old_text)| {
+            (&old.type_name, &old.work_folder, old_text) == (&record.type_name, &record.work_folder, Some(text))
+        });
+        if is_stored {
+            return Ok(());
+        }
+        match rules.check(record, text, self.imports)? {
+            Checked::Now => Ok(()),
+            Checked::Later => Err(Fault::Unchecked),
+        }
     }
 
     /// The same with other limits on how deep objects may lie.
@@ -446,13 +487,14 @@ impl<'a> Context<'a> {
     /// one, and so none that lies too deep.
     ///
     /// # Errors
-    /// `InvalidPath` for a place that is too deep; what the store says.
+    /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; what the store says.
     pub fn create(&mut self, object: &Object) -> Result<(), Fault> {
         let Object { record, attributes } = object;
         if let Some(folder) = record.folder() {
             let depth = self.check_depth(folder, 1)?;
             self.made.insert(record.loid, Made { folder, depth });
         }
+        self.check_attributes(None, record, attributes.attributes.as_ref())?;
         self.put(None, &**record);
         if **attributes != Attributes::none(record.loid) {
             self.put(None, &**attributes);
@@ -473,14 +515,21 @@ impl<'a> Context<'a> {
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows
     /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
-    pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> bool {
+    ///
+    /// # Errors
+    /// `InvalidAttributes`; [`Fault::Unchecked`].
+    pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> Result<bool, Fault> {
         let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
+        if attributes_changed || !Arc::ptr_eq(&before.record, &after.record) {
+            let old = (&*before.record, before.attributes.attributes.as_ref());
+            self.check_attributes(Some(old), &after.record, after.attributes.attributes.as_ref())?;
+        }
         if attributes_changed {
             self.put(Some(&*before.attributes), &*after.attributes);
         }
         let record_changed = !Arc::ptr_eq(&before.record, &after.record);
         if !(record_changed || attributes_changed || touched) {
-            return false;
+            return Ok(false);
         }
         let record = Arc::make_mut(&mut after.record);
         record.revision = before.record.revision + 1;
@@ -489,7 +538,7 @@ impl<'a> Context<'a> {
             record.last_modifier = self.who.user.clone();
         }
         self.put(Some(&*before.record), &*after.record);
-        true
+        Ok(true)
     }
 
     /// The rows noted so far.

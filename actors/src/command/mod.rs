@@ -49,6 +49,8 @@ pub enum Fault {
     /// A joint command changes more objects below this one than one step can: locks of others there are to be looked for, and it
     /// is to be applied again if there are none.
     NeedsLocks(Loid),
+    /// It would store attribute texts whose check was put off, and is to be applied again when they have been checked.
+    Unchecked,
     /// It alters more than a small change, and is to be applied again when its caller's turn among those that do has come.
     IsLarge,
 }

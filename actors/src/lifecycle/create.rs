@@ -18,7 +18,7 @@ use crate::id::{Loid, ObjectUuid};
 use crate::joint::{Joint, Turns};
 use crate::object::{
     Attributes, CreateMode, FamilyKind, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text,
-    Version, file_name,
+    Version, file_name, name_for,
 };
 use crate::store::{View, loid_key};
 
@@ -218,6 +218,7 @@ impl Joint for Create {
         let imported = self.object.imported.as_ref();
         if let Some(imported) = imported {
             context.keep_stamp();
+            context.imports();
             if let Some(known) = imported.known(context)? {
                 turns.need([known])?;
                 context.expects(&turns.any(known)?.record);
@@ -225,7 +226,7 @@ impl Joint for Create {
             }
         }
         let (folder, fresh) = self.make_folders(turns, context)?;
-        let mut name = file_name(&self.object.name)?;
+        let mut name = name_for(self.object.parts.family(), &self.object.name)?;
         let is_copy = match imported {
             Some(imported) => imported.check_place(folder, &name, self.object.parts.family(), turns, context)?,
             None => false,

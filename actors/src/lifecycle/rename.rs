@@ -8,7 +8,7 @@ use crate::error::{Code, Error};
 use crate::folder::{check_free, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{CreateMode, file_name};
+use crate::object::{CreateMode, name_for};
 use crate::store::View;
 
 /// Gives an object another name in its folder.
@@ -35,8 +35,8 @@ impl Joint for Rename {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let name = file_name(&self.name)?;
         let record = turns.any(self.object)?.record.clone();
+        let name = name_for(record.family, &self.name)?;
         context.expects(&record);
         if record.is_discarded() {
             return Err(Error::not_found(self.object).into());

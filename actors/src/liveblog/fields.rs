@@ -74,7 +74,7 @@ pub(super) fn describe(post: &mut Post, fields: &PostFields, context: &mut Conte
         check_tags(tags)?;
         post.tags.clone_from(tags);
     }
-    set_attributes(post.loid(), fields.attributes.as_ref(), fields.system_attributes.as_ref(), context)
+    set_attributes(&post.record, fields.attributes.as_ref(), fields.system_attributes.as_ref(), context)
 }
 
 fn check_tags(tags: &[Text]) -> Result<()> {

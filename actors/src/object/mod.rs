@@ -28,8 +28,8 @@ pub use self::link::{Correlate, Link, MAX_CORRELATES, correlates_of, links_from}
 pub(crate) use self::link::{links_of, links_of_all};
 pub use self::member::{Holders, containers_of, hold};
 pub use self::name::{
-    CreateMode, MAX_NAME_BYTES, MAX_NAME_TEXT_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key,
-    normal_form, parent_path,
+    CreateMode, MAX_NAME_BYTES, MAX_NAME_TEXT_BYTES, Names, PathLimits, check_name, check_path, file_name, name_for,
+    name_key, normal_form, parent_path,
 };
 pub(crate) use self::name_counts::recount;
 pub use self::name_counts::{NameCounts, names_in};

@@ -7,6 +7,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::error::{Code, Error, Result, printable};
 use crate::id::Loid;
+use crate::object::FamilyKind;
 use crate::store::key_of;
 
 /// The longest name there is, in bytes of UTF-8.
@@ -60,6 +61,17 @@ pub enum CreateMode {
 pub fn file_name(name: &str) -> Result<String> {
     check_name(name)?;
     Ok(name.replace([':', '"', '|'], "_"))
+}
+
+/// A name as an object of that family gets it. Topics and plans are called by their titles, which may have a `/`: it becomes `_` there.
+///
+/// # Errors
+/// As [`check_name`].
+pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
+    match family {
+        FamilyKind::Topic | FamilyKind::TopicPlan => file_name(&name.replace('/', "_")),
+        _ => file_name(name),
+    }
 }
 
 /// Looks at a name.
@@ -154,6 +166,12 @@ mod tests {
     #[test]
     fn what_file_systems_dislike_becomes_an_underscore() {
         assert_eq!(file_name("a:b\"c|d").unwrap(), "a_b_c_d");
+        for family in [FamilyKind::Topic, FamilyKind::TopicPlan] {
+            assert_eq!(name_for(family, "Ferry/bridge: |1|").unwrap(), "Ferry_bridge_ _1_");
+            assert_eq!(name_for(family, "a\u{7}").unwrap_err().code, Code::InvalidName);
+        }
+        assert_eq!(name_for(FamilyKind::Document, "a:b").unwrap(), "a_b");
+        assert_eq!(name_for(FamilyKind::Liveblog, "a/b").unwrap_err().code, Code::InvalidName);
     }
 
     #[test]

@@ -85,12 +85,12 @@ pub fn write_content(
     Ok(())
 }
 
-/// Sets the given attribute texts of a part. Returns whether any of them changed.
+/// Sets the given attribute texts of a part with that record. Returns whether any of them changed.
 ///
 /// # Errors
-/// What the store says.
+/// `InvalidAttributes`; what the store says.
 pub fn set_attributes(
-    part: Loid,
+    record: &Record,
     attributes: Option<&Text>,
     system_attributes: Option<&Text>,
     context: &mut Context<'_>,
@@ -98,6 +98,7 @@ pub fn set_attributes(
     if attributes.is_none() && system_attributes.is_none() {
         return Ok(false);
     }
+    let part = record.loid;
     let old = context.look_up::<Attributes>(&Attributes::key(part))?;
     let mut new = old.clone().unwrap_or_else(|| Attributes::none(part));
     if attributes.is_some() {
@@ -108,6 +109,8 @@ pub fn set_attributes(
     }
     let changed = old.as_ref() != Some(&new);
     if changed {
+        let before = old.as_ref().and_then(|old| old.attributes.as_ref());
+        context.check_attributes(Some((record, before)), record, new.attributes.as_ref())?;
         context.put(old.as_ref(), &new);
     }
     Ok(changed)

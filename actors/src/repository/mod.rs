@@ -30,7 +30,7 @@ use crate::receipt::{Outcome, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::admit;
 use crate::runtime::{
-    Answer, AnyJoint, AnyReply, Cache, Done, IsLarge, Jointly, MOST_STALE, NumberMill, Registry, Remains, Request,
+    Answer, AnyJoint, AnyReply, Cache, Done, Jointly, MOST_STALE, NumberMill, Registry, Remains, Request,
     RuntimeOptions, Shared, commits_keep_failing, overloaded, refusal, run_joint, store_failure, unknown,
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
@@ -250,7 +250,7 @@ impl Repository {
             // Dropped unanswered by a store that has broken down.
             match answer.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
                 Ok(answer) => return answer,
-                Err(IsLarge) => turn = request.large_turn().await?,
+                Err(why) => turn = request.prepare(why).await?,
             }
         }
     }
@@ -299,7 +299,7 @@ impl Repository {
             // As above.
             match receiver.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
                 Ok(answer) => break answer?,
-                Err(IsLarge) => turn = request.large_turn().await?,
+                Err(why) => turn = request.prepare(why).await?,
             }
         };
         if let Some(top) = top

@@ -8,7 +8,7 @@ use actix::{Actor, ActorContext};
 use super::cell::Published;
 use super::container::{Container, Work};
 use super::job::{Job, Request};
-use super::store_failure;
+use super::{GivenBack, store_failure};
 use crate::command::{Context, Fault};
 use crate::error::Error;
 use crate::family::{Family, State};
@@ -51,10 +51,11 @@ impl<F: Family> Container<F> {
         let _step = shared.steps.read();
         let mut after = before.clone();
         let loid = self.loid;
-        let Request { who, readable, expect, .. } = job.request();
-        let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
+        let Request { who, readable, rules, expect, .. } = job.request();
+        let (who, readable, rules, expect) = (who.clone(), readable.clone(), rules.clone(), expect.clone());
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
             .reading(readable.as_deref())
+            .held_to(rules.as_deref())
             .expecting(expect.as_deref())
             .within(shared.options.paths)
             .admitting_large(job.admits_large());
@@ -72,13 +73,7 @@ impl<F: Family> Container<F> {
         }));
         match applied {
             Ok(Ok(())) => {}
-            Ok(Err(Fault::IsLarge)) => {
-                job.give_back();
-                return Attempt::Finished;
-            }
-            Ok(Err(fault)) => {
-                return self.answer(job, Err(refusal(fault)));
-            }
+            Ok(Err(fault)) => return self.refuse(job, fault),
             Err(_) => {
                 tracing::error!(container = %self.loid, command = job.name(), "a command panicked; the container restarts");
                 job.finish(Err(Error::internal()));
@@ -86,9 +81,10 @@ impl<F: Family> Container<F> {
             }
         }
         let touched = !context.changes().is_empty();
-        if !context.settle(before.object(), after.object_mut(), touched) {
-            let view = Arc::new(Published { state: before });
-            return self.answer(job, Ok(view));
+        match context.settle(before.object(), after.object_mut(), touched) {
+            Ok(true) => {}
+            Ok(false) => return self.answer(job, Ok(Arc::new(Published { state: before }))),
+            Err(fault) => return self.refuse(job, fault),
         }
         if let Some(outcome) = job.outcome(context.now_ms) {
             outcome.put_into(&mut context);
@@ -140,6 +136,17 @@ impl<F: Family> Container<F> {
         }
     }
 
+    /// Answers with the fault of a command, or gives the command back.
+    fn refuse(&self, job: Box<dyn Job<F>>, fault: Fault) -> Attempt<F> {
+        let why = match fault {
+            Fault::IsLarge => GivenBack::Large,
+            Fault::Unchecked => GivenBack::Unchecked,
+            fault => return self.answer(job, Err(refusal(fault))),
+        };
+        job.give_back(why);
+        Attempt::Finished
+    }
+
     /// Answers without a change, once all that the answer is based on is on disk: the state of the container, and the rows of others that
     /// the command has looked at. So it waits for all that was submitted before, which costs nothing where nothing is pending.
     fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) -> Attempt<F> {
@@ -186,7 +193,7 @@ pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
         Fault::Store(error) => store_failure(&error),
-        Fault::NeedsTurns(_) | Fault::NeedsLocks(_) | Fault::IsLarge => Error::internal(),
+        Fault::NeedsTurns(_) | Fault::NeedsLocks(_) | Fault::IsLarge | Fault::Unchecked => Error::internal(),
     }
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::cell::Published;
-use super::{IsLarge, LargeChanges, LargeTurn};
+use super::{GivenBack, LargeChanges, LargeTurn};
 use crate::command::{Command, Context, Fault, Who};
 use crate::error::{Error, Result};
 use crate::expect::Expect;
 use crate::family::Family;
 use crate::readable::Readable;
 use crate::receipt::{Outcome, Step, UnderWay};
+use crate::rules::AttributeRules;
 use crate::trace::Trace;
 
 /// What the caller says beside the command.
@@ -21,6 +22,8 @@ pub struct Request {
     pub who: Who,
     /// What they may read, if that is not everything: commands go by it.
     pub readable: Option<Arc<dyn Readable>>,
+    /// What the attribute texts are held to that are stored for them; `None`: nothing.
+    pub rules: Option<Arc<dyn AttributeRules>>,
     /// `If-Match`: what is expected of the objects that change.
     pub expect: Option<Arc<Expect>>,
     /// Under which its outcome is kept, if the call has a key.
@@ -34,7 +37,7 @@ pub struct Request {
 impl Request {
     /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
-        Request { who, readable: None, expect: None, step: None, large: None, trace: Trace::current() }
+        Request { who, readable: None, rules: None, expect: None, step: None, large: None, trace: Trace::current() }
     }
 }
 
@@ -49,7 +52,7 @@ pub struct Done<R, S> {
 
 /// The answer to a command; or that it is to come again.
 pub(crate) type Answered<C> =
-    Result<Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>, IsLarge>;
+    Result<Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>, GivenBack>;
 
 /// Counts as one unit of admitted work until it is dropped.
 pub(crate) struct Permit {
@@ -74,8 +77,8 @@ pub(crate) trait Job<F: Family>: Send {
     /// What `apply` has just said, to be kept for a call that is carried out once.
     fn outcome(&self, now_ms: u64) -> Option<Outcome>;
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
-    /// Gives it back: it is large, and may not be.
-    fn give_back(self: Box<Self>);
+    /// Gives it back with nothing changed.
+    fn give_back(self: Box<Self>, why: GivenBack);
 }
 
 pub(crate) struct TypedJob<C: Command> {
@@ -121,10 +124,10 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
         let _ = sender.send(Ok(answer));
     }
 
-    fn give_back(self: Box<Self>) {
+    fn give_back(self: Box<Self>, why: GivenBack) {
         let TypedJob { sender, permit, .. } = *self;
         // As above.
         drop(permit);
-        let _ = sender.send(Err(IsLarge));
+        let _ = sender.send(Err(why));
     }
 }

@@ -25,9 +25,14 @@ pub trait LargeChanges: Debug + Send + Sync {
 /// A turn, until it is dropped.
 pub type LargeTurn = Box<dyn Any + Send + Sync>;
 
-/// What a command is given back with that has no turn and needs one; nothing was changed.
-#[derive(Debug)]
-pub(crate) struct IsLarge;
+/// Why a command is given back with nothing changed, to come again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenBack {
+    /// The command has no turn for a large change and needs one.
+    Large,
+    /// Attribute texts are to be checked first.
+    Unchecked,
+}
 
 impl Request {
     /// Whether a command may be large. Those that the repository carries out of its own accord wait for nobody.
@@ -35,8 +40,22 @@ impl Request {
         turn.is_some() || self.large.is_none()
     }
 
+    /// Does what a command that was given back waits for, and returns its turn if it has one.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub(crate) async fn prepare(&self, why: GivenBack) -> Result<Option<LargeTurn>> {
+        match (why, &self.rules) {
+            (GivenBack::Large, _) | (_, None) => self.large_turn().await,
+            (GivenBack::Unchecked, Some(rules)) => {
+                rules.catch_up().await?;
+                Ok(None)
+            }
+        }
+    }
+
     /// The turn for a command that is large.
-    pub(crate) async fn large_turn(&self) -> Result<Option<LargeTurn>> {
+    async fn large_turn(&self) -> Result<Option<LargeTurn>> {
         match &self.large {
             Some(large) => large.turn().await.map(Some),
             None => Ok(None),

@@ -59,7 +59,7 @@ mod untyped;
 pub(crate) use self::attempt::refusal;
 pub use self::cell::Published;
 pub use self::job::{Done, Request};
-pub(crate) use self::large::IsLarge;
+pub(crate) use self::large::GivenBack;
 pub use self::large::{LargeChanges, LargeTurn};
 pub use self::left::{Jointly, Left};
 pub use self::numbers::NumberMill;

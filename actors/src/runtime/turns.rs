@@ -11,7 +11,7 @@ use super::left::{Jointly, Left};
 use super::lend::{Lent, Returned};
 use super::registry::Registry;
 use super::untyped::{Answer, AnyJoint, AnyReply, Said};
-use super::{MOST_STALE, Shared, commits_keep_failing, overloaded, store_failure};
+use super::{GivenBack, MOST_STALE, Shared, commits_keep_failing, overloaded, store_failure};
 use crate::command::{Context, Fault, Subtrees};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
@@ -32,7 +32,16 @@ pub(crate) trait RuntimeTurn: Send {
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
     /// Takes the copy back and settles it; the new revision, if it changed.
-    fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64>;
+    ///
+    /// # Errors
+    /// What rules for attribute texts say.
+    fn settle(
+        &mut self,
+        loid: Loid,
+        turns: &mut Turns,
+        touched: bool,
+        context: &mut Context<'_>,
+    ) -> Result<Option<u64>, Fault>;
     /// The object as the command leaves it, changed or not; `None` if it is gone.
     fn left(&self) -> Option<Left>;
     /// What becomes of the new state when it is on disk; nothing if there is none.
@@ -83,21 +92,27 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         }
     }
 
-    fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64> {
+    fn settle(
+        &mut self,
+        loid: Loid,
+        turns: &mut Turns,
+        touched: bool,
+        context: &mut Context<'_>,
+    ) -> Result<Option<u64>, Fault> {
         self.after = None;
-        let before = self.lent.state.as_ref()?;
+        let Some(before) = self.lent.state.as_ref() else { return Ok(None) };
         match turns.take_back::<F>(loid) {
             None => {
                 self.after = Some(None);
-                Some(before.object().record.revision + 1)
+                Ok(Some(before.object().record.revision + 1))
             }
             Some(mut after) => {
-                if !context.settle(before.object(), after.object_mut(), touched) {
-                    return None;
+                if !context.settle(before.object(), after.object_mut(), touched)? {
+                    return Ok(None);
                 }
                 let revision = after.object().record.revision;
                 self.after = Some(Some(after));
-                Some(revision)
+                Ok(Some(revision))
             }
         }
     }
@@ -214,9 +229,9 @@ pub(crate) async fn run_joint(
                 rounds = 0;
                 continue;
             }
-            Attempt::IsLarge => {
+            Attempt::GivenBack(why) => {
                 drop(held);
-                return answer.give_back();
+                return answer.give_back(why);
             }
             Attempt::Unchanged(outcome) => {
                 held.give_back(TurnOutcome::Unchanged);
@@ -318,10 +333,21 @@ enum Attempt {
     Locks(Loid),
     /// The change of that subtree is to be awaited.
     Await(Loid),
-    /// It is large, and may not be.
-    IsLarge,
+    /// It is to come again.
+    GivenBack(GivenBack),
     /// Refused by the command, or nothing to do.
     Unchanged(Result<Jointly<AnyReply>>),
+}
+
+impl Attempt {
+    /// What follows from a fault of the command.
+    fn of(fault: Fault) -> Attempt {
+        match fault {
+            Fault::IsLarge => Attempt::GivenBack(GivenBack::Large),
+            Fault::Unchecked => Attempt::GivenBack(GivenBack::Unchecked),
+            fault => Attempt::Unchanged(Err(refusal(fault))),
+        }
+    }
 }
 
 /// Applies the command to copies of the states, and submits what it changed. All in one step: see [`Shared::steps`].
@@ -341,6 +367,7 @@ fn attempt(
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
         .reading(request.readable.as_deref())
+        .held_to(request.rules.as_deref())
         .expecting(request.expect.as_deref())
         .within(shared.options.paths)
         .admitting_large(admits_large);
@@ -365,8 +392,7 @@ fn attempt(
         Ok(Ok(said)) => said,
         Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
         Ok(Err(Fault::NeedsLocks(top))) => return Attempt::Locks(top),
-        Ok(Err(Fault::IsLarge)) => return Attempt::IsLarge,
-        Ok(Err(fault)) => return Attempt::Unchanged(Err(refusal(fault))),
+        Ok(Err(fault)) => return Attempt::of(fault),
         Err(_) => {
             // The copies it worked on are dropped; the containers' own states are untouched.
             tracing::error!(command = nature.name, "a joint command panicked");
@@ -382,8 +408,10 @@ fn attempt(
     }
     let mut revised = Vec::new();
     for (loid, turn) in &mut held.0 {
-        if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            revised.push((*loid, revision));
+        match turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
+            Ok(Some(revision)) => revised.push((*loid, revision)),
+            Ok(None) => {}
+            Err(fault) => return Attempt::of(fault),
         }
     }
     let left = about.and_then(|loid| match held.0.get(&loid) {

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::left::Jointly;
 use super::registry::admit;
-use super::{IsLarge, LargeTurn, Shared};
+use super::{GivenBack, LargeTurn, Shared};
 use crate::command::{Context, Fault};
 use crate::error::{Error, Result};
 use crate::id::Loid;
@@ -78,7 +78,7 @@ struct Waiting {
 }
 
 /// What comes of a joint command; or that it is to come again.
-pub(crate) type AnsweredJoint = Result<Result<Jointly<AnyReply>>, IsLarge>;
+pub(crate) type AnsweredJoint = Result<Result<Jointly<AnyReply>>, GivenBack>;
 
 impl Answer {
     pub fn new(
@@ -94,9 +94,9 @@ impl Answer {
         self.end(Ok(outcome));
     }
 
-    /// Gives the command back: it is large, and may not be.
-    pub fn give_back(&self) {
-        self.end(Err(IsLarge));
+    /// Gives the command back with nothing changed.
+    pub fn give_back(&self, why: GivenBack) {
+        self.end(Err(why));
     }
 
     fn end(&self, outcome: AnsweredJoint) {

@@ -80,6 +80,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod token;
+mod walk;
 mod write;
 pub mod xpath;
 
@@ -95,6 +96,7 @@ pub use frame::{DECLARATION, Frame, frame};
 pub use inclusions::{Inclusions, inclusions};
 pub use output::Output;
 pub use references::references;
+pub use walk::{Piece, first_text_of, walk};
 
 /// Bounds on what is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -191,7 +191,11 @@ static CATALOG: Element = Element {
     about: "Views for some lists.",
     attributes: &[
         optional("name", Kind::Text, "What people read."),
-        optional("type", Kind::OneOf(LISTS), "Which lists; ALL without it."),
+        optional(
+            "type",
+            Kind::OneOf(LISTS),
+            "Which lists; ALL without it. Views of folders and bundles are made by the service, those of drawers and messages by clients.",
+        ),
         optional("path", Kind::Path, "The branch of the repository that they are for; all of it without it."),
         optional("groups", Kind::Text, "Names of groups with spaces or commas between them; without it for all."),
         IS_DEFAULT,
@@ -208,7 +212,11 @@ static INSERT: Element = leaf(
     "insert",
     &[
         needed("name", Kind::Name, "Its name."),
-        optional("days", Kind::Text, "Days of the week on which it appears, such as `SA SU`; without it, all."),
+        optional(
+            "days",
+            Kind::Text,
+            "Days of the week on which it appears, such as `SA SU`; checked, and for people who read the file.",
+        ),
         IS_DEFAULT,
     ],
     "A part of a product that is printed by itself.",
@@ -220,7 +228,10 @@ static PUBLISHES: Element =
     leaf("publishes", &[needed("day", Kind::OneOf(DAYS), "The day of the week.")], "A day of the week with an issue.");
 static HOLIDAY: Element = leaf(
     "holiday",
-    &[needed("day", Kind::MonthAndDay, "The day, in each year that has it."), optional("reason", Kind::Text, "Why.")],
+    &[
+        needed("day", Kind::MonthAndDay, "The day, in each year that has it."),
+        optional("reason", Kind::Text, "For people who read the file."),
+    ],
     "A day of every year without an issue.",
 );
 static EXCEPTION: Element = leaf(
@@ -228,7 +239,7 @@ static EXCEPTION: Element = leaf(
     &[
         needed("date", Kind::Day, "The day."),
         needed("publishes", Kind::Flag, "Whether there is an issue on it."),
-        optional("reason", Kind::Text, "Why."),
+        optional("reason", Kind::Text, "For people who read the file."),
     ],
     "A day that is unlike its day of the week, or unlike other holidays.",
 );
@@ -288,7 +299,11 @@ static CHANNEL: Element = Element {
         optional("calendar", Kind::Name, "The calendar of that product that it follows."),
         optional("compound", Kind::Flag, "Whether bundles hold copies for it."),
         optional("isTemplateChannel", Kind::Flag, "Whether the bundle's own text is this channel's."),
-        optional("templateChannel", Kind::Name, "The channel that copies for it are inherited from."),
+        optional(
+            "templateChannel",
+            Kind::Name,
+            "The channel that clients inherit copies for it from: they name it in their calls.",
+        ),
         optional("pageAccessories", Kind::Path, "The file of its page accessories."),
         optional("shapeTemplates", Kind::Path, "The file of its shape templates."),
     ],
@@ -315,7 +330,11 @@ static BASE_FOLDER: Element = leaf(
         optional("channel", Kind::Name, "Counts only where this channel is named."),
         optional("name", Kind::Text, "What people read."),
         needed("workPath", Kind::Name, "Where its objects go, with placeholders."),
-        optional("workStatus", Kind::Name, "The status that they have there."),
+        optional(
+            "workStatus",
+            Kind::Name,
+            "The status that clients give them there; a creation that names none has the first of its workflow.",
+        ),
     ],
     "Where new objects of a type go.",
 );
@@ -447,11 +466,11 @@ static FIELD: Element = leaf(
         needed("path", Kind::Name, "Where it stands there."),
         optional("sortable", Kind::Flag, "Whether lists can be sorted by it."),
     ],
-    "What can be searched by.",
+    "What can be searched by. Clients are shown it; the service searches by no index yet.",
 );
 static INDEX: Element = Element {
     name: "index",
-    about: "Fields that are looked up together.",
+    about: "Fields that are looked up together. Clients are shown it; the service searches by no index yet.",
     attributes: &[
         needed("name", Kind::Name, "Its name."),
         optional("database", Kind::Name, "The database that it is for; all without it."),
@@ -570,6 +589,9 @@ static CHILD: Element = leaf(
 static DEFAULT_CONTENT: Element = text("defaultContent", Kind::Text, "What a new one starts with.");
 static VALUE: Element = text("value", Kind::Text, "A value.");
 static LIST_VALUES: Element = list("listValues", &[any(&VALUE)], "The values of a list.");
+/// How strictly attributes are checked: not at all, shown and not checked, reported, refused.
+pub const VALIDITIES: &[&str] = &["None", "ShowOnly", "Warn", "Strict"];
+
 /// An element of a metadata definition. What is no attribute of the DTD's stands in the file alone.
 pub static DEFINED_ELEMENT: Element = Element {
     name: "element",
@@ -578,8 +600,12 @@ pub static DEFINED_ELEMENT: Element = Element {
         needed("name", Kind::Name, "Its name."),
         optional("title", Kind::Text, "What people read; its name without it."),
         optional("shortTitle", Kind::Text, "The same where there is little room."),
-        optional("distinct", Kind::Flag, "Whether each value may be there once."),
-        optional("validity", Kind::OneOf(&["None", "ShowOnly"]), "Whether values are checked."),
+        optional(
+            "distinct",
+            Kind::Flag,
+            "Whether each value may stand once beside the others; checked as `validity` says.",
+        ),
+        optional("validity", Kind::OneOf(VALIDITIES), "How strictly it is checked; as the definition says without it."),
         optional("expandMode", Kind::OneOf(&["Expanded", "Collapsed"]), "How it is shown first."),
         optional("visibility", Kind::OneOf(&["ReadOnly", "Invisible"]), "What users may do with it; all without it."),
         optional(
@@ -604,6 +630,11 @@ pub static DEFINED_ELEMENT: Element = Element {
         optional("template", Kind::Text, "How a day or time is written."),
         optional("dataSourceUrl", Kind::Text, "Where values are looked up."),
         optional("dataSourceResultTemplate", Kind::Text, "What of an entry found there is the value."),
+        optional(
+            "isHeadline",
+            Kind::Flag,
+            "Whether its text is the title of liveblogs, topics and plans that have none; one element at most.",
+        ),
     ],
     children: &[any(&CHILD), at_most_once(&DEFAULT_CONTENT), at_most_once(&LIST_VALUES)],
     text: None,
@@ -615,6 +646,11 @@ pub static METADATA_DEFINITION: Element = Element {
     attributes: &[
         needed("docType", Kind::Name, "The root of the metadata."),
         optional("dtd", Kind::Path, "Path of its DTD, which says what elements there are and what stands in them."),
+        optional(
+            "validity",
+            Kind::OneOf(VALIDITIES),
+            "How strictly elements are checked that do not say it themselves; `None` without it.",
+        ),
         IS_DEFAULT,
     ],
     children: &[any(&DEFINED_FOR), any(&DEFINED_ELEMENT)],

@@ -1,0 +1,91 @@
+//! The elements and texts of a document, one after the other.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use super::token::Token;
+use super::{Limits, XmlError, scan};
+
+/// A part of a document. Every start has its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// An element of that name begins.
+    Start(&'a str),
+    /// Text of the innermost element, with references resolved; adjoining pieces belong together.
+    Text(Cow<'a, str>),
+    /// The innermost element ends.
+    End,
+}
+
+/// Shows all elements and texts of a document in their order, until `visit` breaks it off.
+///
+/// # Errors
+/// When the text is not a well-formed document within `limits`, or refers to an entity.
+pub fn walk<'a>(
+    xml: &'a str,
+    limits: &Limits,
+    visit: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
+) -> Result<(), XmlError> {
+    let mut scanner = scan::Scanner::new(xml, limits)?;
+    while let Some(token) = scanner.next()? {
+        let piece = match token {
+            Token::Start(name, _) => Piece::Start(name),
+            Token::Text(text) => Piece::Text(text.text),
+            Token::End(_) => Piece::End,
+            Token::Declaration(_) | Token::Doctype(_) | Token::Comment(_) | Token::Instruction(..) => continue,
+        };
+        if visit(piece).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The text of the first element with that name, with the text of all elements in it. White space at
+/// its ends is removed, and any other run of white space is one space. `None` without such an element.
+///
+/// # Errors
+/// When the text is not a well-formed document within `limits`, or refers to an entity.
+pub fn first_text_of(xml: &str, name: &str, limits: &Limits) -> Result<Option<String>, XmlError> {
+    let (mut depth, mut text, mut found) = (0_usize, String::new(), None);
+    walk(xml, limits, &mut |piece| {
+        match piece {
+            Piece::Start(begins) if depth > 0 || begins == name => depth += 1,
+            Piece::Text(piece) if depth > 0 => text.push_str(&piece),
+            Piece::End if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    found = Some(text.split_whitespace().collect::<Vec<_>>().join(" "));
+                    return ControlFlow::Break(());
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_text_of_an_element_has_all_text_within() {
+        let first = |xml: &str| first_text_of(xml, "headline", &Limits::default()).expect("it is well-formed");
+        let cases = [
+            (
+                "<m><headline> The  <b>harbour</b>\n ferry </headline><headline>2</headline></m>",
+                Some("The harbour ferry"),
+            ),
+            ("<m><a><headline>In&amp;<![CDATA[<deep>]]></headline></a></m>", Some("In&<deep>")),
+            ("<headline><headline>x</headline>y</headline>", Some("xy")),
+            ("<m><headline/><headline>2</headline></m>", Some("")),
+            ("<m><title>x</title></m>", None),
+        ];
+        for (xml, wanted) in cases {
+            assert_eq!(first(xml).as_deref(), wanted, "{xml}");
+        }
+        assert!(first_text_of("<m><headline>", "headline", &Limits::default()).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! Attribute texts held to their metadata definitions (docs/api/metadata.md, "Validation"), for one change of a call. Commands ask
+//! [`DefinedAttributes`] for every text that they store; nothing else decides what is refused or reported.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::json;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::{Record, Text};
+use stet_actors::rules::{AttributeRules, Checked};
+use stet_xml::Limits;
+
+use super::app::App;
+use crate::give_way::{LARGE_TEXT, aside};
+use crate::sysconfig::{Finding, MetadataDefinition, SiteContent};
+
+/// How often checks of a change are put off before they are made in the command.
+const MOST_PUT_OFF: usize = 8;
+
+/// Findings of a change that are reported.
+const MOST_REPORTED: usize = 100;
+
+/// The metadata definitions in force, and what they have found in the texts of one change.
+pub(super) struct DefinedAttributes {
+    app: Arc<App>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Large texts that were checked outside of the command.
+    known: Vec<(Subject, Arc<[Finding]>)>,
+    put_off: Option<Subject>,
+    times_put_off: usize,
+    reported: Vec<Finding>,
+}
+
+/// A text, and the definition that it is held to.
+#[derive(Clone)]
+struct Subject {
+    content: Arc<SiteContent>,
+    definition: Arc<MetadataDefinition>,
+    text: Text,
+}
+
+impl Subject {
+    fn findings(&self, limits: &Limits) -> Arc<[Finding]> {
+        self.content.findings(&self.definition, &self.text, limits).into()
+    }
+
+    fn is(&self, other: &Subject) -> bool {
+        Arc::ptr_eq(&self.definition, &other.definition)
+            && (Arc::ptr_eq(&self.text, &other.text) || self.text == other.text)
+    }
+}
+
+impl DefinedAttributes {
+    /// The rules for one change.
+    pub fn of(app: Arc<App>) -> DefinedAttributes {
+        DefinedAttributes { app, state: Mutex::default() }
+    }
+
+    /// What was found and not refused.
+    pub fn take_reported(&self) -> Vec<Finding> {
+        std::mem::take(&mut self.state.lock().reported)
+    }
+
+    /// The findings of a text; `None` if it is to be checked outside of the command.
+    fn findings(&self, subject: Subject) -> Option<Arc<[Finding]>> {
+        if subject.text.len() >= LARGE_TEXT {
+            let mut state = self.state.lock();
+            if let Some((_, findings)) = state.known.iter().find(|(known, _)| known.is(&subject)) {
+                return Some(findings.clone());
+            }
+            // Texts may change each time; then the command has to wait for the check.
+            if state.times_put_off < MOST_PUT_OFF {
+                state.times_put_off += 1;
+                state.put_off = Some(subject);
+                return None;
+            }
+        }
+        Some(subject.findings(&self.app.attribute_limits()))
+    }
+}
+
+impl AttributeRules for DefinedAttributes {
+    fn check(&self, record: &Record, text: &Text, imported: bool) -> Result<Checked> {
+        let content = self.app.sysconfig.site_content(record.loid.database);
+        let definition = content.rules_for(&record.type_name, record.work_folder.as_deref()).cloned();
+        let Some(definition) = definition else { return Ok(Checked::Now) };
+        let Some(findings) = self.findings(Subject { content, definition, text: text.clone() }) else {
+            return Ok(Checked::Later);
+        };
+        if !imported && findings.iter().any(|finding| finding.is_strict) {
+            return Err(refusal(&findings));
+        }
+        let mut state = self.state.lock();
+        for finding in &*findings {
+            if state.reported.len() < MOST_REPORTED && !state.reported.contains(finding) {
+                state.reported.push(finding.clone());
+            }
+        }
+        Ok(Checked::Now)
+    }
+
+    fn catch_up(&self) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> {
+        let (put_off, limits) = (self.state.lock().put_off.take(), self.app.attribute_limits());
+        Box::pin(async move {
+            let Some(subject) = put_off else { return Ok(()) };
+            let checked = aside(move || (subject.findings(&limits), subject)).await;
+            let (findings, subject) = checked?;
+            self.state.lock().known.push((subject, findings));
+            Ok(())
+        })
+    }
+}
+
+/// The refusal of attributes: the message is about the first element, `details.faults` has all that are kept.
+fn refusal(findings: &[Finding]) -> Error {
+    let strict: Vec<&Finding> = findings.iter().filter(|finding| finding.is_strict).collect();
+    let faults: Vec<_> =
+        strict.iter().map(|finding| json!({ "path": finding.path, "message": finding.message })).collect();
+    let (path, message) = strict.first().map_or(("", ""), |first| (first.path.as_str(), first.message.as_str()));
+    Error::new(Code::InvalidAttributes, format!("`attributes` can't be taken: at `{path}`: {message}"))
+        .with_detail("field", "attributes")
+        .with_detail("path", path)
+        .with_detail("faults", faults)
+}
+
+impl fmt::Debug for DefinedAttributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DefinedAttributes")
+    }
+}

@@ -1,0 +1,405 @@
+//! Attributes held to their metadata definition (docs/api/metadata.md, "Validation").
+//!
+//! [`AttributeModel`] is compiled from a definition when its file is read. It knows nothing of objects, and one document is checked
+//! in one pass over its text: time and memory are linear in the text.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use jiff::tz::TimeZone;
+use stet_actors::object::Text;
+use stet_xml::{Limits, Piece, walk};
+use wildmatch::WildMatch;
+
+use super::metadata::{MetadataElement, Tree as Values};
+use super::trees::Tree;
+use crate::simple_date_format::SimpleDateFormat;
+
+/// Findings of one document that are kept.
+const MOST_FINDINGS: usize = 20;
+
+/// Characters of a name or value that a message shows.
+const SHOWN: usize = 100;
+
+/// Bytes of a path that a finding has.
+const MOST_PATH: usize = 1024;
+
+/// Values of a list that a message names.
+const NAMED: usize = 20;
+
+/// How strictly an element is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Validity {
+    /// Not at all: `None` and `ShowOnly`.
+    #[default]
+    Unchecked,
+    Warn,
+    Strict,
+}
+
+impl Validity {
+    fn named(name: &str) -> Validity {
+        match name {
+            "Warn" => Validity::Warn,
+            "Strict" => Validity::Strict,
+            _ => Validity::Unchecked,
+        }
+    }
+}
+
+/// Something in attributes that their definition does not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Path of the element from the root; a second `keywords` is `keywords[2]`.
+    pub path: String,
+    /// A sentence without the path.
+    pub message: String,
+    /// Whether the attributes must be refused for it.
+    pub is_strict: bool,
+}
+
+/// What a definition allows.
+#[derive(Debug, Clone, Default)]
+pub struct AttributeModel {
+    root: String,
+    elements: HashMap<Text, ElementModel>,
+    checks_anything: bool,
+}
+
+#[derive(Debug, Clone)]
+struct ElementModel {
+    validity: Validity,
+    /// In the order of the definition.
+    children: Vec<(Text, &'static str)>,
+    known: HashSet<Text>,
+    is_distinct: bool,
+    allowed: Allowed,
+}
+
+/// The values that an element may have.
+#[derive(Debug, Clone)]
+enum Allowed {
+    Anything,
+    /// In the order of the definition, and to be looked up.
+    List(Vec<String>, HashSet<String>),
+    Date(SimpleDateFormat, String),
+    Tree(TreeBranch),
+}
+
+/// The values of a tree that an element may have.
+#[derive(Debug, Clone)]
+struct TreeBranch {
+    file: Text,
+    prefix: String,
+    filter: Option<WildMatch>,
+    leaf_only: bool,
+}
+
+/// The values of a tree, so that one is found among them at once.
+#[derive(Debug, Clone, Default)]
+pub struct TreeValues {
+    by_path: Vec<Text>,
+    /// By the last name, then by the path.
+    by_leaf: Vec<Text>,
+}
+
+fn leaf(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+fn lies_in(path: &str, branch: &str) -> bool {
+    path.strip_prefix(branch).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+impl TreeValues {
+    /// The values of a tree.
+    pub fn of(tree: &Tree) -> TreeValues {
+        let mut by_path = tree.paths.clone();
+        by_path.sort_unstable();
+        by_path.dedup();
+        let mut by_leaf = by_path.clone();
+        by_leaf.sort_by(|a, b| (leaf(a), a).cmp(&(leaf(b), b)));
+        TreeValues { by_path, by_leaf }
+    }
+
+    fn has_path(&self, path: &str, branch: &str) -> bool {
+        lies_in(path, branch) && self.by_path.binary_search_by(|known| (**known).cmp(path)).is_ok()
+    }
+
+    fn has_leaf(&self, name: &str, branch: &str) -> bool {
+        // The branch itself stands before all that lies in it, but other paths may stand between.
+        let at_or_behind = |path: &str| {
+            let place = self.by_leaf.partition_point(|known| (leaf(known), &**known) < (name, path));
+            self.by_leaf.get(place).is_some_and(|known| leaf(known) == name && lies_in(known, branch))
+        };
+        at_or_behind(branch) || at_or_behind(&format!("{branch}/"))
+    }
+}
+
+impl AttributeModel {
+    /// The model of a definition's elements; `fault` receives what can't be checked though it should be.
+    pub fn of(root: &str, elements: &[(Text, MetadataElement)], fault: &mut dyn FnMut(String)) -> AttributeModel {
+        let elements: HashMap<Text, ElementModel> =
+            elements.iter().map(|(name, element)| (name.clone(), ElementModel::of(name, element, fault))).collect();
+        let checks_anything = elements.values().any(|element| element.validity > Validity::Unchecked);
+        AttributeModel { root: root.to_owned(), elements, checks_anything }
+    }
+
+    /// Whether it finds anything in any attributes.
+    pub fn checks_anything(&self) -> bool {
+        self.checks_anything
+    }
+
+    /// Paths of the trees that values are looked up in.
+    pub fn trees(&self) -> impl Iterator<Item = &Text> {
+        self.elements.values().filter(|element| element.validity > Validity::Unchecked).filter_map(|element| {
+            match &element.allowed {
+                Allowed::Tree(branch) => Some(&branch.file),
+                Allowed::Anything | Allowed::List(..) | Allowed::Date(..) => None,
+            }
+        })
+    }
+
+    /// What attributes have that the definition does not allow, at most [`MOST_FINDINGS`] of each kind. What is no document within the
+    /// limits has been refused elsewhere, and is not found here.
+    pub fn check(&self, xml: &str, trees: &BTreeMap<Text, TreeValues>, limits: &Limits) -> Vec<Finding> {
+        let mut check = Check { model: self, trees, open: Vec::new(), strict: Vec::new(), warnings: Vec::new() };
+        if !self.checks_anything {
+            return Vec::new();
+        }
+        let walked = walk(xml, limits, &mut |piece| {
+            match piece {
+                Piece::Start(name) => check.begin(name),
+                Piece::Text(text) => check.text(&text),
+                Piece::End => check.end(),
+            }
+            if check.strict.len() < MOST_FINDINGS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let mut findings = check.strict;
+        findings.append(&mut check.warnings);
+        if walked.is_ok() { findings } else { Vec::new() }
+    }
+}
+
+impl ElementModel {
+    fn of(name: &str, element: &MetadataElement, fault: &mut dyn FnMut(String)) -> ElementModel {
+        let validity = Validity::named(&element.validity);
+        let allowed = match (&*element.kind, element.tree()) {
+            ("list", _) => {
+                let values: Vec<String> = element.list_values.iter().map(|value| value.trim().to_owned()).collect();
+                let known = values.iter().cloned().collect();
+                Allowed::List(values, known)
+            }
+            ("date-time", _) if !element.template.is_empty() => match SimpleDateFormat::parse(&element.template) {
+                Ok(format) => Allowed::Date(format, element.template.clone()),
+                Err(why) => {
+                    if validity > Validity::Unchecked {
+                        fault(format!("values of `{name}` can't be checked by its `template`: {why}"));
+                    }
+                    Allowed::Anything
+                }
+            },
+            (_, Some(Values::File(file))) => {
+                let prefix = element.prefix.trim_matches('/');
+                Allowed::Tree(TreeBranch {
+                    file,
+                    prefix: if prefix.is_empty() { String::new() } else { format!("/{prefix}") },
+                    filter: (!element.filter.is_empty()).then(|| WildMatch::new(&element.filter)),
+                    leaf_only: element.result == "LeafOnly",
+                })
+            }
+            _ => Allowed::Anything,
+        };
+        let children = element.cardinality.0.clone();
+        let known = children.iter().map(|(child, _)| child.clone()).collect();
+        ElementModel { validity, children, known, is_distinct: element.distinct == "true", allowed }
+    }
+
+    fn does_not_take(&self, own_name: &str, child: &str) -> String {
+        let known: Vec<String> =
+            self.children.iter().take(NAMED).map(|(known, _)| format!("`{}`", shown(known))).collect();
+        let known = if known.is_empty() { "no elements".to_owned() } else { known.join(", ") };
+        format!("`{}` does not belong into `{}`, which takes {known}.", shown(child), shown(own_name))
+    }
+
+    /// What is wrong with a value.
+    fn fault_of(&self, value: &str, trees: &BTreeMap<Text, TreeValues>) -> Option<String> {
+        match &self.allowed {
+            Allowed::Anything => None,
+            Allowed::List(_, known) if known.contains(value) => None,
+            Allowed::List(values, _) => {
+                let named: Vec<String> = values.iter().take(NAMED).map(|value| format!("`{}`", shown(value))).collect();
+                let more = if values.len() > NAMED { ", …" } else { "" };
+                Some(format!("`{}` is not one of {}{more}.", shown(value), named.join(", ")))
+            }
+            // The day is not used: any zone and year serve.
+            Allowed::Date(format, template) => format
+                .read(value, &TimeZone::UTC, 2000)
+                .err()
+                .map(|why| format!("`{}` is no date written as `{}`: {why}.", shown(value), shown(template))),
+            Allowed::Tree(branch) => {
+                let known = trees.get(&branch.file);
+                let is_known = known.is_some_and(|tree| match branch.leaf_only {
+                    true => tree.has_leaf(value, &branch.prefix),
+                    false => tree.has_path(value, &branch.prefix),
+                });
+                let matches = branch.filter.as_ref().is_none_or(|filter| filter.matches(leaf(value)));
+                (!is_known || !matches).then(|| {
+                    let what = if branch.leaf_only { "name" } else { "path" };
+                    format!("`{}` is no {what} of the tree `{}`.", shown(value), branch.file)
+                })
+            }
+        }
+    }
+}
+
+fn shown(text: &str) -> String {
+    let mut short: String = text.chars().take(SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// A document on its way through a model.
+struct Check<'m, 'x> {
+    model: &'m AttributeModel,
+    trees: &'m BTreeMap<Text, TreeValues>,
+    open: Vec<Open<'m, 'x>>,
+    strict: Vec<Finding>,
+    warnings: Vec<Finding>,
+}
+
+/// An element that has begun.
+struct Open<'m, 'x> {
+    name: &'x str,
+    /// Which of its name it is among its siblings, from 1.
+    place: usize,
+    /// `None` for one that stands where the definition has none, and in it.
+    model: Option<&'m ElementModel>,
+    /// Elements in it by name.
+    children: HashMap<&'x str, usize>,
+    /// Values of those of its children that must differ.
+    values: HashSet<(&'x str, String)>,
+    /// Its text, if that is checked.
+    text: Option<String>,
+}
+
+impl<'m, 'x> Check<'m, 'x> {
+    fn begin(&mut self, name: &'x str) {
+        let (mut place, mut model) = (1, self.model.elements.get(name));
+        match self.open.last_mut() {
+            None if *name != *self.model.root => {
+                let root = &self.model.root;
+                let by = self.model.elements.get(&**root).map_or(Validity::Unchecked, |root| root.validity);
+                model = None;
+                let message = || format!("The root must be `{}`, but is `{}`.", shown(root), shown(name));
+                self.note(by, Some((name, 1)), message);
+            }
+            None => {}
+            Some(above) => {
+                let count = above.children.entry(name).or_default();
+                *count += 1;
+                place = *count;
+                let (above, above_name) = (above.model, above.name);
+                let Some(above) = above else {
+                    self.open.push(Open::new(name, place, None));
+                    return;
+                };
+                if !above.known.contains(name) {
+                    model = None;
+                    self.note(above.validity, Some((name, place)), || above.does_not_take(above_name, name));
+                }
+            }
+        }
+        self.open.push(Open::new(name, place, model));
+    }
+
+    fn text(&mut self, piece: &str) {
+        if let Some(text) = self.open.last_mut().and_then(|open| open.text.as_mut()) {
+            text.push_str(piece);
+        }
+    }
+
+    fn end(&mut self) {
+        let Some(model) = self.open.last().and_then(|open| open.model) else {
+            self.open.pop();
+            return;
+        };
+        for (child, occurs) in &model.children {
+            let count = self.open.last().and_then(|open| open.children.get(&**child)).copied().unwrap_or_default();
+            let wanted = match (*occurs, count) {
+                ("" | "+", 0) => "is missing",
+                ("" | "?", 2..) => "may be there once only",
+                _ => continue,
+            };
+            let by = self.model.elements.get(child).map_or(model.validity, |own| own.validity.max(model.validity));
+            // The first that is too many.
+            self.note(by, Some((child, count.min(2))), || format!("`{}` {wanted}.", shown(child)));
+        }
+        let value = self.open.last_mut().and_then(|open| open.text.take());
+        if let Some(value) = value.as_deref().map(str::trim).filter(|value| !value.is_empty()) {
+            if let Some(message) = model.fault_of(value, self.trees) {
+                self.note(model.validity, None, || message);
+            }
+            self.check_distinct(model, value);
+        }
+        self.open.pop();
+    }
+
+    fn check_distinct(&mut self, model: &'m ElementModel, value: &str) {
+        if !model.is_distinct {
+            return;
+        }
+        let [.., above, own] = self.open.as_mut_slice() else { return };
+        if !above.values.insert((own.name, value.to_owned())) {
+            self.note(model.validity, None, || format!("`{}` is there a second time.", shown(value)));
+        }
+    }
+
+    /// The path of the innermost open element, or of one below it.
+    fn path(&self, below: Option<(&str, usize)>) -> String {
+        let mut path = String::new();
+        for (name, place) in self.open.iter().map(|open| (open.name, open.place)).chain(below) {
+            path.push('/');
+            path.push_str(name);
+            if place > 1 {
+                path.push_str(&format!("[{place}]"));
+            }
+            if path.len() > MOST_PATH {
+                path.truncate(path.floor_char_boundary(MOST_PATH));
+                break;
+            }
+        }
+        path
+    }
+
+    /// Notes a finding about the innermost open element, or about one below it. There may be very many, of which few are kept: only
+    /// for those a message is made.
+    fn note(&mut self, validity: Validity, below: Option<(&str, usize)>, message: impl FnOnce() -> String) {
+        let noted = match validity {
+            Validity::Unchecked => return,
+            Validity::Warn => self.warnings.len(),
+            Validity::Strict => self.strict.len(),
+        };
+        if noted >= MOST_FINDINGS {
+            return;
+        }
+        let is_strict = validity == Validity::Strict;
+        let finding = Finding { path: self.path(below), message: message(), is_strict };
+        if is_strict { self.strict.push(finding) } else { self.warnings.push(finding) }
+    }
+}
+
+impl<'m, 'x> Open<'m, 'x> {
+    fn new(name: &'x str, place: usize, model: Option<&'m ElementModel>) -> Open<'m, 'x> {
+        let is_read = model.is_some_and(|model| {
+            model.validity > Validity::Unchecked && (model.is_distinct || !matches!(model.allowed, Allowed::Anything))
+        });
+        let text = is_read.then(String::new);
+        Open { name, place, model, children: HashMap::new(), values: HashSet::new(), text }
+    }
+}
+
+#[cfg(test)]
+mod tests;
