@@ -305,6 +305,12 @@ pub fn written(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unserialisable(&error))
 }
 
+/// The JSON as it may stand in the `script` element of a page: no text in it ends the element or begins a comment there.
+pub fn for_html(json: &str) -> String {
+    // `<` stands in texts alone.
+    json.replace("</", "<\\/").replace("<!--", "\\u003c!--")
+}
+
 /// Logs a value that can't be serialised, which is our fault.
 pub(crate) fn unserialisable(error: &serde_json::Error) -> Error {
     tracing::error!(%error, "a reply can't be serialised");
@@ -317,6 +323,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn json_in_a_page_ends_no_element_and_begins_no_comment() {
+        let value = json!({ "</a>": "</script><!--<script>--> a < b <\\/ \u{2028}" });
+        let text = for_html(&written(&value).expect("it is JSON"));
+        assert!(!text.contains("</") && !text.contains("<!--"), "{text}");
+        assert!(text.contains("<\\/script>"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("it is JSON still"), value);
+    }
 
     #[derive(Serialize, JsonSchema)]
     struct Story {

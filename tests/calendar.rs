@@ -22,10 +22,21 @@ pub fn calendar(answer: &Answer) -> IcalCalendar {
 
 /// The properties of a to-do by their names, texts as they were before they were written; several of one name by lines.
 pub fn properties(todo: &IcalTodo) -> BTreeMap<&str, String> {
+    by_name(&todo.properties)
+}
+
+/// Properties by their names, as of a to-do. The parameter of a time stands before it: `TZID=Europe/London:20260621T010000`.
+pub fn by_name(properties: &[Property]) -> BTreeMap<&str, String> {
     let mut all = BTreeMap::new();
-    for Property { name, value, params } in &todo.properties {
-        assert!(params.as_ref().is_none_or(Vec::is_empty), "{name} has parameters: {params:?}");
-        let value = value.clone().unwrap_or_default();
+    for Property { name, value, params } in properties {
+        let mut value = value.clone().unwrap_or_default();
+        for (parameter, of) in params.iter().flatten() {
+            match &**name {
+                "DUE" | "DTSTART" => value = format!("{parameter}={}:{value}", of.join(",")),
+                "NAME" => {}
+                _ => panic!("{name} has parameters: {params:?}"),
+            }
+        }
         let value = if name == "CATEGORIES" { value } else { unescaped(&value) };
         all.entry(&**name).and_modify(|all: &mut String| *all += &format!("\n{value}")).or_insert(value);
     }

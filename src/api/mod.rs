@@ -31,6 +31,7 @@ pub mod routes;
 pub mod session;
 mod settled;
 mod template;
+mod title;
 pub mod topic;
 pub mod topicplan;
 pub mod user;

@@ -84,6 +84,7 @@ pub struct MetadataElement {
     /// What of an entry found there is the value.
     pub data_source_result_template: String,
     /// `true` or `false`: whether it is what objects with these metadata are called where they have no title.
+    #[serde(skip)]
     pub is_headline: String,
     /// How often each child stands in it: empty for exactly once, or `?`, `*`, `+`.
     pub cardinality: InOrder<&'static str>,

@@ -167,6 +167,23 @@ fn assert_says(info: &Value, body: &Value) {
     }
 }
 
+/// The moment that a time in a calendar of the newsroom stands for, in epoch seconds.
+fn moment(text: &str) -> i64 {
+    let london = jiff::tz::TimeZone::get("Europe/London").expect("it is in the database");
+    let local = |format: &str, text: &str| {
+        jiff::civil::DateTime::strptime(format, text).expect("it is a time").to_zoned_datetime(london.clone())
+    };
+    let zoned = match text.split_once(':') {
+        Some(("VALUE=DATE", day)) => local("%Y%m%dT%H%M%S", &format!("{day}T000000")),
+        Some(("TZID=Europe/London", time)) => local("%Y%m%dT%H%M%S", time),
+        _ => {
+            let time = NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").expect("it is a time");
+            return time.and_utc().timestamp();
+        }
+    };
+    zoned.expect("it is a time").timestamp().as_second()
+}
+
 /// A calendar program finds each item and subitem, in order, with its name and when it is due.
 fn is_a_calendar_of(answer: &Answer, found: &[(&WireFile, Planned)]) {
     let lines = found.iter().flat_map(|(_, planned)| &planned.lines);
@@ -175,8 +192,7 @@ fn is_a_calendar_of(answer: &Answer, found: &[(&WireFile, Planned)]) {
         bodies.map(|body| (body["name"].as_str(), body["dueDate"].as_i64())).collect();
     let calendar = calendar(answer);
     let todos: Vec<_> = calendar.todos.iter().map(properties).collect();
-    let due = |text: &String| NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").expect("it is a time").and_utc();
-    let read = |todo: &'_ BTreeMap<&str, String>| todo.get("DUE").map(|text| due(text).timestamp());
+    let read = |todo: &'_ BTreeMap<&str, String>| todo.get("DUE").map(|text| moment(text));
     let read: Vec<(Option<&str>, Option<i64>)> =
         todos.iter().map(|todo| (todo.get("SUMMARY").map(String::as_str), read(todo))).collect();
     assert_eq!(read, wanted);

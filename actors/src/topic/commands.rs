@@ -80,11 +80,20 @@ pub(super) fn attached_to_its_own(topic: Loid) -> Error {
     Error::new(Code::InvalidForContainer, message).with_source(topic)
 }
 
-/// An item as it begins, without a name.
-pub(super) fn new_item(topic: Loid, under: Option<Loid>, context: &mut Context<'_>) -> Result<TopicItem> {
+/// An item as it begins, without a name: with the day and the work folder of the topic, or of the item that it stands below.
+pub(super) fn new_item(state: &TopicState, under: Option<Loid>, context: &mut Context<'_>) -> Result<TopicItem> {
+    let topic = state.object().record.loid;
     let loid = Loid::new(topic.database, context.next_number()?);
     let type_name = if under.is_some() { SUBITEM_TYPE } else { ITEM_TYPE };
-    let record = Record::new(loid, "", type_name, FamilyKind::Document, &context.who.user, context.now_ms);
+    let above = match under {
+        Some(item) => &state.place_of(item)?.1.record,
+        None => &*state.object().record,
+    };
+    let record = Record {
+        issue_date: above.issue_date.clone(),
+        work_folder: above.work_folder.clone(),
+        ..Record::new(loid, "", type_name, FamilyKind::Document, &context.who.user, context.now_ms)
+    };
     Ok(TopicItem::new(topic, under, record))
 }
 
@@ -111,7 +120,7 @@ impl Command for AddItem {
         let under = below(topic, self.under)?;
         check_room(loid, topic.lines() + 1)?;
         let place = place(topic, under, self.position, context)?;
-        let mut item = new_item(loid, under, context)?;
+        let mut item = new_item(topic, under, context)?;
         if self.fields.name.is_none() {
             return Err(Error::new(Code::InvalidName, "An item needs a `name`.").into());
         }

@@ -1,9 +1,10 @@
 //! What callers say of a topic item, and how it gets into it.
 
 use super::rows::{MAX_ASSIGNEES, TopicItem, Word};
+use crate::amend::check_work_folder;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
-use crate::object::{MAX_DESCRIPTION_BYTES, MAX_WORD_BYTES, Text, check_name, check_texts};
+use crate::object::{IssueDate, MAX_DESCRIPTION_BYTES, MAX_WORD_BYTES, Text, check_name, check_texts};
 use crate::part::set_attributes;
 
 /// What a caller says of an item or subitem (docs/api/topics.md, "Items"); what is `None` stays as it is, or is empty in a new one.
@@ -31,6 +32,10 @@ pub struct ItemFields {
     pub due: Option<Option<u64>>,
     /// Name of its workflow status.
     pub status: Option<Text>,
+    /// The day of its issue; that of what it is made in where a new one has none.
+    pub issue_date: Option<IssueDate>,
+    /// Path of its work folder; likewise.
+    pub work_folder: Option<Text>,
     /// XML.
     pub attributes: Option<Text>,
     /// XML with the root `props`.
@@ -81,7 +86,14 @@ pub(super) fn describe(item: &mut TopicItem, fields: &ItemFields, context: &mut 
     if fields.status.is_some() {
         item.record.status.clone_from(&fields.status);
     }
-    set_attributes(item.loid(), fields.attributes.as_ref(), fields.system_attributes.as_ref(), context)
+    if let Some(date) = &fields.issue_date {
+        item.record.issue_date = Some(date.text().clone());
+    }
+    if let Some(path) = &fields.work_folder {
+        check_work_folder(path, context)?;
+        item.record.work_folder = Some(path.clone());
+    }
+    set_attributes(&item.record, fields.attributes.as_ref(), fields.system_attributes.as_ref(), context)
 }
 
 fn set<T: Clone>(field: &mut T, said: &Option<T>) {

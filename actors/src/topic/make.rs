@@ -146,7 +146,7 @@ fn fill(
                 topic.insert_divider(context.next_number()?, under, title.clone(), usize::MAX, context);
             }
             NewLine::Item(new) => {
-                let mut item = new_item(loid, under, context)?;
+                let mut item = new_item(topic, under, context)?;
                 describe(&mut item, &new.fields, context)?;
                 if let Some(object) = new.attachment {
                     check_attachment(loid, object, context)?;

@@ -10,7 +10,7 @@ use stet_actors::store::Key;
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
-use crate::api::object::{ProductInfo, begin_as, describe_system, give_status_inferred, status_of};
+use crate::api::object::{ProductInfo, begin_as, describe_system, give_status_inferred, give_title, status_of};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
 use crate::http::app::App;
@@ -96,6 +96,9 @@ async fn new_liveblog(
         moderated: request.moderated.map_or_else(|| shown.moderated(), |said| Ok(Some(said)))?,
         begins_moderated: is_moderated.or(begins.moderated().unwrap_or_default()).unwrap_or(false),
     });
+    if let Some(title) = &request.title {
+        give_title(app, &mut object, title, &said)?;
+    }
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostBody, PostFields, PostStatus};
 use stet_actors::object::{Attributes, NewContent, SmallBody, Stored};
@@ -248,6 +249,7 @@ async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo>
     let count = |status: PostStatus| counts[status as usize];
     Ok(LiveblogInfo {
         record: info_of(app, state, display).await?,
+        title: app.liveblog_title(state.object()).await?,
         post_counts: PostCounts {
             pending: count(PostStatus::Pending),
             approved: count(PostStatus::Approved),

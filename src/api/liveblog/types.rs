@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stet_actors::id::Loid;
+use stet_actors::object::Text;
 
 use crate::api::attributes::Given;
 use crate::api::object::Removed;
@@ -22,6 +23,8 @@ pub struct LiveblogInfo {
     /// The record.
     #[serde(flatten)]
     pub record: ObjectRecord,
+    /// May be empty.
+    pub title: Text,
     /// How many posts there are in each state.
     pub post_counts: PostCounts,
     /// Whether every new post waits for approval.
@@ -189,6 +192,8 @@ pub struct RemovedPost {
 pub struct CreateLiveblog {
     /// Generated without it.
     pub(super) name: Option<String>,
+    /// What readers are to call it.
+    pub(super) title: Option<String>,
     /// A type of the family `liveblog`; `LiveBlog` without it.
     pub(super) r#type: Option<String>,
     /// Kept for clients; has no effect.

@@ -59,7 +59,9 @@ pub use self::pictures::content_as;
 pub(in crate::api) use self::removal::discarded;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub(super) use self::status::{give_inferred as give_status_inferred, status_of};
-pub(super) use self::system::{ProductInfo, begin as begin_as, begin_with, describe as describe_system};
+pub(super) use self::system::{
+    ProductInfo, Shown, begin as begin_as, begin_with, describe as describe_system, give_title,
+};
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
 

@@ -5,13 +5,14 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{Attributes, IssueDate, Text};
+use stet_actors::object::{Attributes, IssueDate, MAX_TITLE_BYTES, Text, check_texts};
 use stet_xml::Limits;
-use stet_xml::edit::{Edit, Path, first_texts};
+use stet_xml::edit::{Edit, Path, edited, first_texts};
 
 use super::amending::{Attempts, Fields, refused};
 use crate::api::attributes::{Given, written};
 use crate::api::template::Template;
+use crate::api::title::TITLE;
 use crate::give_way;
 use crate::http::app::App;
 
@@ -133,6 +134,33 @@ pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, templa
     Ok(shown)
 }
 
+/// Gives a liveblog that is to be made a title, which stands among its system attributes: in those that the call gives, in those of its
+/// template, and in those of a liveblog that is there. To be called when all else is said of it.
+///
+/// # Errors
+/// `InvalidParameter` for a title that is too long; `InvalidAttributes` where it can't stand.
+pub(in crate::api) fn give_title(app: &App, object: &mut NewObject, title: &str, said: &ProductInfo<'_>) -> Result<()> {
+    check_texts([("title", Some(title), MAX_TITLE_BYTES)])?;
+    let limits = app.attribute_limits();
+    let set = |path: &Path| {
+        let edit = Edit::set(path.clone(), &title.into(), &limits);
+        edit.map_err(|error| refused("title", &error))
+    };
+    let titled = |text: Option<&Text>| -> Result<Option<Text>> {
+        let edited = edited(text.map(|text| &**text), &[set(&TITLE)?], &limits);
+        Ok(edited.map_err(|error| refused("systemAttributes", &error))?.map(Text::from))
+    };
+    if object.system_attributes.is_some() {
+        object.system_attributes = titled(object.system_attributes.as_ref())?;
+        return Ok(());
+    }
+    object.begins_with.system_attributes = titled(object.begins_with.system_attributes.as_ref())?;
+    let mut system = said.edits(&limits)?;
+    system.push(set(&TITLE)?);
+    object.amending = Some(Attempts::to(Arc::new(Fields { attributes: Vec::new(), system, limits })).next());
+    Ok(())
+}
+
 /// System attributes with what was said beside them. Values that they have already take precedence.
 fn with_said(text: Text, mut said: Map<String, Value>, limits: &Limits) -> Result<Text> {
     if said.is_empty() {
@@ -167,6 +195,15 @@ static SHOWN: LazyLock<[Path; 3]> = LazyLock::new(|| {
 pub(in crate::api) struct Shown([Option<String>; 3]);
 
 impl Shown {
+    /// What a text says, which may be long.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`; `Overloaded`.
+    pub async fn read(app: &App, text: Option<&Text>) -> Result<Shown> {
+        let (limits, text) = (app.attribute_limits(), text.cloned());
+        give_way::by_size(text.as_ref().map_or(0, |text| text.len()), move || Shown::of(text.as_ref(), &limits)).await?
+    }
+
     /// What a text says.
     ///
     /// # Errors

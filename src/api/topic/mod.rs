@@ -18,7 +18,7 @@ use self::reply::{
     Extent, Open, address, changed_divider, changed_item, changed_topic, facts, gone, structure as structure_of,
     topic_reply,
 };
-use super::object::{ProductInfo, Removed, begin_with, describe_system, status_of};
+use super::object::{ProductInfo, Removed, Shown, begin_with, describe_system, status_of};
 use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
 use super::settled::{Opened, settled};
@@ -97,6 +97,10 @@ async fn said(
     let workflow = types.get(ITEM_TYPE).and_then(|known| known.workflow.as_deref());
     let (status, first) = status_of(app, topic.database, body.status.as_deref(), workflow)?;
     let status = status.or(first.filter(|_| is_new));
+    let system_attributes = app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?;
+    let shown = Shown::read(app, system_attributes.as_ref()).await?;
+    let given = IssueDate::given(body.issue_date.as_deref())?;
+    let work_folder = text(&body.work_folder).filter(|path| !path.is_empty());
     let fields = ItemFields {
         name: text(&body.name),
         content_type: text(&body.content_type),
@@ -110,7 +114,12 @@ async fn said(
         due: body.due_date,
         status,
         attributes: app.attribute_text("attributes", body.attributes.take()).await?,
-        system_attributes: app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?,
+        system_attributes,
+        issue_date: match given {
+            Some(day) => Some(day),
+            None => shown.issue_date()?,
+        },
+        work_folder: work_folder.or_else(|| shown.work_folder()),
     };
     let database = database_named(call, body.database_id.as_ref())?;
     let attachment = match &body.attachment {
@@ -359,6 +368,9 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
         status: item.record.status.clone(),
         attributes: attributes.attributes,
         system_attributes: attributes.system_attributes,
+        // Those of the new topic.
+        issue_date: None,
+        work_folder: None,
     };
     Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
 }

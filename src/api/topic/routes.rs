@@ -21,6 +21,10 @@ const DIVIDER: PathParam = word("divider", "id of the divider");
 pub(in crate::api) const FORMAT: PathParam =
     word("format", "`ics`, a calendar (RFC 5545), or `csv`, a table (RFC 4180)");
 
+/// What an exported calendar has.
+pub(in crate::api) const AS: QueryParam =
+    list("as", false, "What items are in a calendar: `todos` (the default), `events` at their deadlines, or both.");
+
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
@@ -218,6 +222,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/export/{format}",
         summary: "Export the items of a topic as a calendar or a table.",
         path_params: &[TOPIC, FORMAT],
+        query: &[AS],
         produces: Produces::Export,
         key_in_address: true,
         handler: handler!(topic::export::topic),

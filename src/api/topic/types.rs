@@ -287,7 +287,7 @@ pub type Moved = Changed<MovedReply, Gone>;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateTopic {
-    /// Generated without it; `:`, `"` and `|` become `_`.
+    /// Generated without it; `:`, `"`, `|` and `/` become `_`.
     pub name: Option<String>,
     pub title: Option<String>,
     pub description: Option<String>,
@@ -348,6 +348,10 @@ pub struct ItemBody {
     pub due_date: Option<Option<u64>>,
     /// Name of the workflow status.
     pub status: Option<String>,
+    /// `yyyyMMdd` or `yyMMdd`; a new item has that of its topic without it, a subitem that of its item.
+    pub issue_date: Option<String>,
+    /// Path of the work folder; likewise.
+    pub work_folder: Option<String>,
     /// XML text or JSON.
     pub attributes: Option<Given>,
     /// XML text or JSON with the root `props`.

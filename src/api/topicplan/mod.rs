@@ -151,8 +151,11 @@ pub async fn export(call: Call) -> Result<Reply> {
     let seen = seen(&call, &view.state).await?;
     let facts = facts(&call, &view.state, &seen, &extent()).await?;
     let topics = topics(&seen).into_iter().map(|(_, topic)| topic).collect();
-    let export = Export::new(format, view.state.object().record.name.clone(), topics);
-    answer(call, format, tag_of(&view), facts, export).await
+    let object = view.state.object();
+    let title = call.app.shown_title(object, &view.state.head().title).await?;
+    let named = (object.record.name.clone(), title);
+    let export = Export::of(&call, format, object.record.loid.database, named, topics);
+    answer(call, tag_of(&view), facts, export).await
 }
 
 /// `POST /v3/container/topicplan`: an empty plan.

@@ -1,6 +1,6 @@
 //! Topic plans (docs/api/topic-plans.md).
 
-use crate::api::topic::routes::FORMAT;
+use crate::api::topic::routes::{AS, FORMAT};
 use crate::api::{topic, topicplan};
 use crate::http::route::words::*;
 
@@ -114,6 +114,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/export/{format}",
         summary: "Export the items of all topics of a plan as a calendar or a table.",
         path_params: &[PLAN, FORMAT],
+        query: &[AS],
         produces: Produces::Export,
         key_in_address: true,
         handler: handler!(topicplan::export),

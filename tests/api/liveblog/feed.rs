@@ -72,7 +72,7 @@ fn readers_of_atom_and_json_feed_find_what_the_posts_say() {
             assert_eq!(entry.id, urn(&record["info"]), "{format}");
             assert_eq!(entry.published.unwrap().timestamp_millis() as u64, record["timestamp"].as_u64().unwrap());
             assert_eq!(entry.updated.unwrap().timestamp() as u64, record["info"]["modified"].as_u64().unwrap());
-            assert_eq!(entry.authors[0].name.as_deref(), Some("editor"));
+            assert_eq!(entry.authors[0].name.as_deref(), Some("Mara Lindqvist"));
         }
         let [html, xml, plain, picture] = found.entries.as_slice() else { panic!("there are four") };
         let title = html.title.as_ref().unwrap().content.replace('\u{1}', "");
@@ -105,6 +105,104 @@ fn readers_of_atom_and_json_feed_find_what_the_posts_say() {
     );
 }
 
+/// The times of a post in each of the formats: when it was published, and when it changed.
+fn times(blog: &Blog) -> Vec<(String, String)> {
+    let atom = String::from_utf8(served(&blog.feed("atom")).body).expect("it is UTF-8");
+    let element = |name: &str| {
+        let entry = atom.split_once("<entry>").expect("there is an entry").1;
+        let (_, rest) = entry.split_once(&format!("<{name}>")).expect("it has that element");
+        rest.split_once('<').expect("it ends").0.to_owned()
+    };
+    let text = |value: &Value, name: &str| value[name].as_str().expect("it is a text").to_owned();
+    let (json, ld) = (served(&blog.feed("json")).json(), served(&blog.feed("jsonld")).json());
+    let (item, post) = (&json["items"][0], &ld["liveBlogUpdate"][0]);
+    vec![
+        (element("published"), element("updated")),
+        (text(item, "date_published"), text(item, "date_modified")),
+        (text(post, "datePublished"), text(post, "dateModified")),
+    ]
+}
+
+#[test]
+fn feed_times_have_milliseconds_and_nothing_changes_before_it_is_published() {
+    let blog = Blog::new();
+    let late = json!({ "title": "late", "timestamp": 4_000_000_000_123_u64 });
+    for options in [json!({ "title": "now" }), late] {
+        blog.new_post(&options, &[("content", "p.txt", "text/plain", b"text")]).ok();
+        for (published, updated) in times(&blog) {
+            assert!(published <= updated, "{published} {updated}");
+            for time in [published, updated] {
+                assert_eq!((time.len(), time.find('.')), (24, Some(19)), "{time}");
+            }
+        }
+        let whole = served(&blog.feed("jsonld")).json();
+        assert!(whole["datePublished"].as_str() <= whole["dateModified"].as_str(), "{whole}");
+        assert!(whole["liveBlogUpdate"][0]["dateModified"].as_str() <= whole["dateModified"].as_str(), "{whole}");
+    }
+}
+
+#[test]
+fn json_of_a_feed_ends_no_script_that_it_stands_in() {
+    let blog = Blog::new();
+    let title = "Ferry</script><script>alert(1)</script><!-- x";
+    let files = [("content", "p.txt", "text/plain", b"a </Script > <!--<script>".as_slice())];
+    blog.new_post(&json!({ "title": title, "tags": ["</script>"] }), &files).ok();
+    for (format, posts) in [("jsonld", "liveBlogUpdate"), ("json", "items")] {
+        let answer = served(&blog.feed(format));
+        let text = String::from_utf8(answer.body.clone()).expect("it is UTF-8");
+        assert!(!text.contains("</") && !text.contains("<!--"), "{text}");
+        assert!(text.contains(r"Ferry<\/script>"), "{text}");
+        let post = &answer.json()[posts][0];
+        assert!([&post["headline"], &post["title"]].contains(&&json!(title)), "{post}");
+    }
+}
+
+#[test]
+fn feed_is_called_by_the_title_of_its_liveblog_and_people_by_their_full_names() {
+    let blog = Blog::new();
+    let made = |name: &str, body: Value| {
+        let body = crate::harness::with(body, json!({ "name": name, "folder": blog.folder }));
+        blog.editor.call("liveblog-from-default-template-post", &[]).json(&body).ok()
+    };
+    let headline = json!({ "metadata": { "headline": "Derby night" } });
+    let titled = made("titled", json!({ "title": "Gulls v Port Ashby", "attributes": headline, "product": "P" }));
+    assert_eq!(titled["info"]["title"], "Gulls v Port Ashby");
+    let given = json!({ "title": "T", "systemAttributes": { "props": { "moderated": "true" } } });
+    let given = made("given", given);
+    includes(&given["info"], &json!({ "title": "T", "moderated": true }));
+    let headed = made("headed", json!({ "attributes": headline }));
+    assert_eq!((&headed["info"]["title"], &blog.read().ok()["info"]["title"]), (&json!(""), &json!("")));
+    let title = |loid: &str| -> Vec<String> {
+        let of = |format: &str| served(&blog.editor.call("stet-liveblog-feed-get", &[&loid, &format]));
+        let json = of("json").json()["title"].as_str().expect("it has one").to_owned();
+        let ld = of("jsonld").json()["headline"].as_str().expect("it has one").to_owned();
+        vec![parsed(&of("atom")).title.expect("it has one").content, json, ld]
+    };
+    assert_eq!(title(&id(&titled)), ["Gulls v Port Ashby"; 3]);
+    assert_eq!(title(&id(&given)), ["T"; 3]);
+    assert_eq!(title(&id(&headed)), ["Derby night"; 3]);
+    assert_eq!(title(&blog.loid), ["night"; 3]);
+    // Created again, and by a change of fields.
+    let again = made("titled", json!({ "title": "The derby", "createMode": "NEW_VERSION" }));
+    assert_eq!(again["info"]["title"], "The derby");
+    let system = blog.editor.call("liveblog-get", &[&id(&titled)]).query("showSystemAttributes", true).ok();
+    includes(
+        &system["info"]["systemAttributes"]["props"],
+        &json!({ "title": "The derby", "productInfo": { "name": "P" } }),
+    );
+    let set = json!({ "set": { "xpath": "/sysattributes/props/title", "content": "Final whistle" } });
+    let change = json!({ "updateFields": [{ "sourceIds": [id(&titled)], "operators": [set] }] });
+    blog.editor.call("stet-object-metadata-change-fields-post", &[]).json(&change).ok();
+    assert_eq!(title(&id(&titled)), ["Final whistle"; 3]);
+    let long = json!({ "folder": blog.folder, "title": "x".repeat(1025) });
+    blog.editor.call("liveblog-from-default-template-post", &[]).json(&long).fails(400, "InvalidParameter");
+    // The post itself has the name of the user.
+    blog.new_post(&json!({ "title": "p" }), &[("content", "p.txt", "text/plain", b"text")]).ok();
+    assert_eq!(blog.read().ok()["items"][0]["author"], "editor");
+    let found = parsed(&served(&blog.feed("atom")));
+    assert_eq!(found.entries[0].authors[0].name.as_deref(), Some("Mara Lindqvist"));
+}
+
 #[test]
 fn json_ld_has_what_schema_org_wants_of_a_live_blog() {
     let (blog, posts) = mixed();
@@ -127,7 +225,7 @@ fn json_ld_has_what_schema_org_wants_of_a_live_blog() {
     for (update, post) in updates.iter().zip(&posts) {
         let record = blog.read_post(post).ok();
         let expected = json!({ "@type": "BlogPosting", "@id": urn(&record["info"]), "headline": record["title"],
-            "author": { "name": "editor" } });
+            "author": { "name": "Mara Lindqvist" } });
         includes(update, &expected);
         assert!(update["datePublished"].is_string() && update["dateModified"].is_string());
     }

@@ -188,3 +188,25 @@ fn the_sample_newsroom_has_a_weeks_planning() {
     );
     assert_eq!(order(&first["items"][0]).len(), 3);
 }
+
+#[test]
+fn slash_in_the_name_of_a_topic_or_plan_becomes_an_underscore() {
+    let desk = Desk::new();
+    for call in
+        ["topic-post", "topicplan-post", "topic-from-default-template-post", "topicplan-from-default-template-post"]
+    {
+        let folder = format!("{}/{call}", desk.folder);
+        let body = json!({ "name": "Ferry/bridge: now", "folder": folder });
+        let made = desk.call(call, &[]).json(&body).ok();
+        assert_eq!(made["info"]["name"], "Ferry_bridge_ now");
+        // It is the same name.
+        desk.call(call, &[]).json(&body).fails(409, "DuplicatedName");
+    }
+    let topic = desk.topic("t");
+    let renamed = desk.call("topic-put", &[&topic]).json(&json!({ "name": "a/b" })).ok();
+    assert_eq!(renamed["info"]["name"], "a_b");
+    desk.call("stet-object-rename-post", &[&topic]).json(&json!({ "name": "c/d" })).ok();
+    assert_eq!(desk.read(&topic).ok()["info"]["name"], "c_d");
+    let story = desk.story("s.xml");
+    desk.call("stet-object-rename-post", &[&story]).json(&json!({ "name": "c/d" })).fails(400, "InvalidName");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::api::liveblog::reporter_below;
-use crate::calendar::{calendar, properties, unescaped};
+use crate::calendar::{by_name, calendar, properties, unescaped};
 
 /// A file that was exported.
 #[track_caller]
@@ -99,7 +99,7 @@ fn a_calendar_program_finds_what_the_items_say() {
         ("CREATED", stamp(&info["created"])),
         ("DESCRIPTION", "Call the harbour,\nthen write;\tor not.\nEND:VTODO".to_owned()),
         ("DTSTAMP", stamp(&info["modified"])),
-        ("DUE", "20260621T000000Z".to_owned()),
+        ("DUE", "TZID=Europe/London:20260621T010000".to_owned()),
         ("LAST-MODIFIED", stamp(&info["modified"])),
         ("PRIORITY", "3".to_owned()),
         ("SUMMARY", "Storm: \"Ada\"; part 1, draft\\final".to_owned()),
@@ -141,6 +141,7 @@ fn a_spreadsheet_finds_what_the_items_say() {
         "assignees": "Ann, Lee; Bob", "dueDate": "2026-06-21T00:00:00Z", "occupation": "Reporting", "priority": "3",
         "customPriority": "A, urgent", "product": "Paper; daily", "edition": "North, South", "contentType": "Text",
         "comment": "Call the harbour,\r\nthen write;\tor not.\rEND:VTODO\u{7}", "attachment": story,
+        "topicTitle": "'-1",
     });
     assert_eq!(json!(rows[0]), wanted);
     includes(&json!(rows[1]), &json!({ "item": item, "subitem": sub, "position": "0", "name": "'=HYPERLINK(\"x\")" }));
@@ -156,6 +157,97 @@ fn what_has_no_items_is_a_file_without_any() {
         assert_eq!(summaries(&served(&call)), Vec::<String>::new());
     }
     assert_eq!(rows(&served(&desk.export(&desk.topic("u"), "csv"))).len(), 0);
+}
+
+#[test]
+fn calendar_without_items_is_valid_and_says_what_time_it_is() {
+    let desk = Desk::new();
+    for call in [desk.export(&desk.topic("t"), "ics"), desk.export_plan(&desk.plan("p"), "ics")] {
+        for components in ["todos", "events", "todos,events"] {
+            let answer = served(&call.clone().query("as", components));
+            let found = calendar(&answer);
+            // RFC 5545, 3.6: one component at least.
+            let [zone] = &*found.timezones else { panic!("{}", text(&answer)) };
+            assert_eq!(by_name(&zone.properties)["TZID"], "Europe/London");
+            let of = |name: &str| {
+                let changes = zone.transitions.iter().map(|one| by_name(&one.properties));
+                let mut yearly = changes.filter(|one| one.contains_key("RDATE"));
+                yearly.find(|one| one["TZNAME"] == name).expect("it has that")
+            };
+            let (summer, winter) = (of("BST"), of("GMT"));
+            assert_eq!((&*summer["TZOFFSETTO"], &*winter["TZOFFSETTO"]), ("+0100", "+0000"));
+            assert!(summer["RDATE"].contains("20260329T010000"), "{summer:?}");
+            assert!(winter["RDATE"].contains("20261025T020000"), "{winter:?}");
+        }
+    }
+}
+
+#[test]
+fn deadlines_are_events_in_the_time_of_the_newsroom_if_asked() {
+    let desk = Desk::new();
+    let topic = desk.topic("t");
+    // Midnight in London, in summer and in winter: the day itself.
+    let item = desk.item(&topic, json!({ "name": "midsummer", "dueDate": 1_781_996_400, "comment": "c" }));
+    desk.subitem(&topic, &item, json!({ "name": "winter", "dueDate": 1_764_201_600 }));
+    desk.item(&topic, json!({ "name": "noon", "dueDate": 1_782_039_600 }));
+    desk.item(&topic, json!({ "name": "some time" }));
+    let of = |components: &str| calendar(&served(&desk.export(&topic, "ics").query("as", components)));
+    let events = of("events");
+    assert_eq!(events.todos.len(), 0);
+    let found: Vec<_> = events.events.iter().map(|event| by_name(&event.properties)).collect();
+    let times: Vec<_> = found.iter().map(|event| (&*event["SUMMARY"], &*event["DTSTART"])).collect();
+    let wanted = [
+        ("midsummer", "VALUE=DATE:20260621"),
+        ("winter", "VALUE=DATE:20251127"),
+        ("noon", "TZID=Europe/London:20260621T120000"),
+    ];
+    assert_eq!(times, wanted);
+    assert_eq!((&*found[0]["TRANSP"], &*found[0]["DESCRIPTION"]), ("TRANSPARENT", "c"));
+    assert_eq!(found[1]["RELATED-TO"], found[0]["UID"]);
+    let both = of("todos,events");
+    assert_eq!((both.todos.len(), both.events.len()), (4, 3));
+    let todos: Vec<_> = both.todos.iter().map(properties).collect();
+    assert_eq!(todos[1]["DUE"], "VALUE=DATE:20251127");
+    assert_ne!(todos[0]["UID"], found[0]["UID"], "no two components have one UID");
+    for wrong in ["event", "todos,alarms", "EVENTS"] {
+        says(
+            &desk.export(&topic, "ics").query("as", wrong).fails(400, "InvalidParameter"),
+            "`todos`, `events` or both",
+        );
+    }
+    let tag = |components: &str| {
+        served(&desk.export(&topic, "ics").query("as", components)).header("etag").map(str::to_owned)
+    };
+    assert_ne!(tag("events"), tag("todos"));
+}
+
+#[test]
+fn files_are_called_by_the_titles_of_topics_and_plans() {
+    let desk = Desk::new();
+    let made = |call: &str, name: &str, body: Value| {
+        let body = with(body, json!({ "name": name, "folder": desk.folder }));
+        id(&desk.call(call, &[]).json(&body).ok())
+    };
+    let headline = json!({ "metadata": { "section": "City", "headline": " The  ferry\n stays " } });
+    let titled = made("topic-post", "a", json!({ "title": "Ferry: the vote", "attributes": headline }));
+    let headed = made("topic-post", "b", json!({ "attributes": headline }));
+    let plain = made("topic-post", "c", json!({ "attributes": "<other/>" }));
+    for (topic, name, title) in
+        [(&titled, "a", "Ferry: the vote"), (&headed, "b", "The ferry stays"), (&plain, "c", "c")]
+    {
+        desk.item(topic, json!({ "name": "i" }));
+        let answer = served(&desk.export(topic, "ics"));
+        let found = calendar(&answer);
+        let head = by_name(&found.properties);
+        assert_eq!((&*head["X-WR-CALNAME"], &*properties(&found.todos[0])["X-STET-TOPIC"]), (title, title));
+        let table = served(&desk.export(topic, "csv"));
+        assert_eq!((&*rows(&table)[0]["topicName"], &*rows(&table)[0]["topicTitle"]), (name, title));
+    }
+    let plan = made("topicplan-post", "p", json!({ "title": "Week 48" }));
+    desk.call("topicplan-add-put", &[&plan, &headed]).ok();
+    let found = calendar(&served(&desk.export_plan(&plan, "ics")));
+    assert_eq!(by_name(&found.properties)["X-WR-CALNAME"], "Week 48");
+    assert_eq!(properties(&found.todos[0])["X-STET-TOPIC"], "The ferry stays");
 }
 
 #[test]

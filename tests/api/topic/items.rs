@@ -180,3 +180,37 @@ fn the_loid_of_a_version_names_no_item() {
     }
     assert_eq!(desk.read(&topic).query("limitToChildren", false).ok(), before);
 }
+
+#[test]
+fn item_has_the_day_and_the_work_folder_of_what_it_stands_in() {
+    let desk = Desk::new();
+    let body = json!({ "name": "t", "folder": desk.folder, "issueDate": "261127", "workFolder": "/News/City" });
+    let topic = id(&desk.call("topic-post", &[]).json(&body).ok());
+    let add = |body: Value| desk.call("topicitem-post", &[&topic]).json(&body).ok();
+    let plain = add(json!({ "name": "plain" }));
+    includes(&plain["info"], &json!({ "issueDate": "20261127", "workFolder": "/News/City" }));
+    let own = add(json!({ "name": "own", "issueDate": "20261128", "workFolder": "/News/Sport" }));
+    includes(&own["info"], &json!({ "issueDate": "20261128", "workFolder": "/News/Sport" }));
+    let props = json!({ "props": { "workFolder": "/News/World", "productInfo": { "issueDate": "20261129" } } });
+    let system = add(json!({ "name": "system", "systemAttributes": props }));
+    includes(&system["info"], &json!({ "issueDate": "20261129", "workFolder": "/News/World" }));
+    let below = desk.call("topicsubitem-post", &[&topic, &id(&own)]).json(&json!({ "name": "below" })).ok();
+    includes(&below["info"], &json!({ "issueDate": "20261128", "workFolder": "/News/Sport" }));
+    let put = |body: Value| desk.call("topicitem-put", &[&topic, &id(&plain)]).json(&body).ok();
+    includes(&put(json!({ "comment": "c" }))["info"], &json!({ "issueDate": "20261127" }));
+    includes(
+        &put(json!({ "issueDate": "20261201" }))["info"],
+        &json!({ "issueDate": "20261201", "workFolder": "/News/City" }),
+    );
+    let shown = desk.read(&topic).query("limitToChildren", false).ok();
+    includes(&shown["items"][1]["items"][0]["info"], &json!({ "workFolder": "/News/Sport" }));
+    let wrong = json!({ "name": "x", "issueDate": "tomorrow" });
+    desk.call("topicitem-post", &[&topic]).json(&wrong).fails(400, "InvalidParameter");
+    // Made from this topic as a template, items are of the new topic's day.
+    let body = json!({ "name": "next", "folder": desk.folder, "issueDate": "20261204", "workFolder": "/News/Sport" });
+    let next = id(&desk.call("topic-from-template-post", &[&topic]).json(&body).ok());
+    let shown = desk.read(&next).ok();
+    for item in shown["items"].as_array().expect("it has items") {
+        assert_eq!(item["info"]["issueDate"], "20261204");
+    }
+}

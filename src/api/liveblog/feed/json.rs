@@ -4,7 +4,7 @@ use serde::Serialize;
 use stet_actors::error::Result;
 
 use super::{Body, Entry, Feed, Link};
-use crate::json::written;
+use crate::json::{for_html, written};
 
 #[derive(Serialize)]
 struct JsonFeed<'a> {
@@ -57,14 +57,15 @@ struct Attachment<'a> {
 /// # Errors
 /// None, for there are texts and numbers only.
 pub(super) fn text(feed: &Feed) -> Result<String> {
-    written(&JsonFeed {
+    let text = written(&JsonFeed {
         version: "https://jsonfeed.org/version/1.1",
         title: &feed.title,
         feed_url: &feed.address,
         authors: [Author { name: &feed.author }],
         items: feed.entries.iter().map(Item::of).collect(),
         next_url: feed.next.as_deref(),
-    })
+    })?;
+    Ok(for_html(&text))
 }
 
 impl<'a> Item<'a> {

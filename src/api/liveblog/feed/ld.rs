@@ -4,7 +4,7 @@ use serde::Serialize;
 use stet_actors::error::Result;
 
 use super::{Body, Entry, Feed, Link};
-use crate::json::written;
+use crate::json::{for_html, written};
 
 #[derive(Serialize)]
 #[serde(tag = "@type", rename_all = "camelCase")]
@@ -57,13 +57,13 @@ struct MediaObject<'a> {
     content_size: String,
 }
 
-/// A feed as JSON-LD.
+/// A feed as JSON-LD, which pages put into a `script` element.
 ///
 /// # Errors
 /// None, for there are texts and numbers only.
 pub(super) fn text(feed: &Feed) -> Result<String> {
     let (begin, end) = &feed.covers;
-    written(&LiveBlogPosting {
+    let text = written(&LiveBlogPosting {
         context: "https://schema.org",
         id: &feed.id,
         url: &feed.address,
@@ -74,7 +74,8 @@ pub(super) fn text(feed: &Feed) -> Result<String> {
         coverage_start_time: begin,
         coverage_end_time: end,
         live_blog_update: feed.entries.iter().map(BlogPosting::of).collect(),
-    })
+    })?;
+    Ok(for_html(&text))
 }
 
 impl<'a> BlogPosting<'a> {

@@ -7,12 +7,13 @@ mod atom;
 mod json;
 mod ld;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
 use stet_actors::liveblog::{Liveblog, Post};
-use stet_actors::object::Stored;
+use stet_actors::object::{Stored, Text};
 
 use super::piece::{address_of, bytes_of};
 use super::{Open, open};
@@ -70,10 +71,10 @@ struct Feed {
     /// `urn:uuid:…`
     id: String,
     title: String,
-    /// Name of the user who made it.
+    /// Full name of the user who made it.
     author: String,
     created: String,
-    /// When the last of the posts shown changed.
+    /// When the last of the posts shown changed; never before `created`.
     updated: String,
     /// The earliest and the latest time of all approved posts; without any, when the liveblog was made.
     covers: (String, String),
@@ -91,9 +92,10 @@ struct Entry {
     title: String,
     /// May be empty.
     summary: String,
-    /// Name of the user.
+    /// Full name of the user.
     author: String,
     published: String,
+    /// Never before `published`.
     updated: String,
     tags: Vec<String>,
     body: Body,
@@ -145,11 +147,12 @@ pub async fn feed(call: Call) -> Result<Reply> {
     settled(&call, open(&call).await?, async |open| {
         // Addresses have these in them.
         let place = (&origin, &call.app.config.server.base_path);
-        let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place));
+        let named = Named::of(&call.app, open, limit, offset).await?;
+        let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place, &named));
         if tag.is_known(call.headers()) {
             return Ok(Reply::not_modified(tag));
         }
-        let feed = feed_of(&call.app, open, format, &origin, limit, offset).await?.ok_or(Unsettled::Changed)?;
+        let feed = feed_of(&call.app, open, &named, format, &origin, limit, offset).await?.ok_or(Unsettled::Changed)?;
         let text = match format {
             Format::Atom => atom::text(&feed),
             Format::Json => json::text(&feed)?,
@@ -169,10 +172,55 @@ fn number(call: &Call, name: &str, most: u64) -> Result<u64> {
     found.ok_or_else(|| Error::parameter(name, number, &format!("between 0 and {}", most.min(i64::MAX as u64))))
 }
 
+/// Names in a feed that depend on more than the liveblog.
+#[derive(Hash)]
+struct Named {
+    /// Title of the liveblog.
+    title: Text,
+    /// Full names of the liveblog's creator and of the authors of the posts shown, by their users' names.
+    people: BTreeMap<Text, String>,
+}
+
+impl Named {
+    async fn of(app: &App, open: &Open, limit: u64, offset: u64) -> Result<Named> {
+        let state = &open.view.state;
+        let object = state.object();
+        let title = app.shown_title(object, &app.liveblog_title(object).await?).await?;
+        let mut people = BTreeMap::new();
+        let mut note = |user: &Text| {
+            people.entry(user.clone()).or_insert_with(|| app.directory.full_name(user));
+        };
+        note(&object.record.creator);
+        let mut way = GiveWay::new();
+        for post in state.sequence().visible_at(first(open, offset)).take(limit as usize) {
+            way.now_and_then().await;
+            note(post.author());
+        }
+        Ok(Named { title, people })
+    }
+
+    /// The full name of a user of the feed.
+    fn person(&self, user: &Text) -> String {
+        self.people.get(user).cloned().unwrap_or_else(|| user.to_string())
+    }
+}
+
+/// The place of the first post at an offset: any beyond all posts counts as their number.
+fn first(open: &Open, offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX).min(open.view.state.sequence().visible_len())
+}
+
+/// The time of a post's last change in epoch milliseconds: never before the post's own time, which callers choose.
+fn updated(post: &Post) -> u64 {
+    let decided = post.history.last().map_or(0, |change| change.at_ms);
+    post.timestamp.max(post.record.modified * 1000).max(decided)
+}
+
 /// `None` if a post is no longer as it is in the view.
 async fn feed_of(
     app: &App,
     open: &Open,
+    named: &Named,
     format: Format,
     origin: &str,
     limit: u64,
@@ -181,16 +229,15 @@ async fn feed_of(
     let (state, record) = (&open.view.state, &open.view.state.object().record);
     let posts = state.sequence();
     let (mut entries, mut bytes) = (Vec::new(), 0);
-    let (mut updated, mut last) = (record.created, 0);
-    // What lies beyond all posts is as good as their number.
-    let skip = usize::try_from(offset).unwrap_or(usize::MAX).min(posts.visible_len());
+    let (mut latest, mut last) = (record.created * 1000, 0);
+    let skip = first(open, offset);
     let mut way = GiveWay::new();
     for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
         way.now_and_then().await;
-        let Some(entry) = entry_of(app, post, origin).await? else { return Ok(None) };
+        let Some(entry) = entry_of(app, post, named, origin).await? else { return Ok(None) };
         bytes += entry.bytes();
         entries.push(entry);
-        updated = updated.max(post.record.modified);
+        latest = latest.max(updated(post));
         last = index + 1;
         if bytes >= ENOUGH {
             break;
@@ -214,10 +261,10 @@ async fn feed_of(
     let more = last > 0 && skip + last < posts.visible_len();
     Ok(Some(Feed {
         id: record.uuid.0.urn().to_string(),
-        title: record.name.to_string(),
-        author: record.creator.to_string(),
+        title: named.title.to_string(),
+        author: named.person(&record.creator),
         created: time(created),
-        updated: time(updated * 1000),
+        updated: time(latest),
         covers: (time(begin), time(end)),
         address: address(offset),
         next: more.then(|| address(offset + last as u64)),
@@ -225,7 +272,7 @@ async fn feed_of(
     }))
 }
 
-async fn entry_of(app: &App, post: &Post, origin: &str) -> Result<Option<Entry>> {
+async fn entry_of(app: &App, post: &Post, named: &Named, origin: &str) -> Result<Option<Entry>> {
     let link = |attachment: Option<u64>, name: &str, content: &stet_actors::object::Content| Link {
         address: format!("{origin}{}", address_of(app, post, attachment)),
         name: name.to_owned(),
@@ -251,9 +298,9 @@ async fn entry_of(app: &App, post: &Post, origin: &str) -> Result<Option<Entry>>
         id: post.record.uuid.0.urn().to_string(),
         title: title.map(ToString::to_string).unwrap_or_default(),
         summary: post.summary.to_string(),
-        author: post.author().to_string(),
+        author: named.person(post.author()),
         published: time(post.timestamp),
-        updated: time(post.record.modified * 1000),
+        updated: time(updated(post)),
         tags: post.tags.iter().map(ToString::to_string).collect(),
         body,
         attachments: attachments.map(|file| link(Some(file.id), &file.name, &file.content)).collect(),

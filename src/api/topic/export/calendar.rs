@@ -1,19 +1,29 @@
-//! Items as a calendar: a VTODO each (RFC 5545, 3.6.2).
+//! Items as a calendar: to-dos (RFC 5545, 3.6.2), or events at their deadlines (3.6.1).
 //!
 //! Who is to do an item stands in a property of ours. `ATTENDEE` takes addresses, and must not stand in a calendar that is only
 //! published (RFC 5545, 3.8.4.1).
 
 use chrono::{DateTime, Utc};
-use icalendar::{Calendar, Component, EventLike, Property, Todo};
+use icalendar::{Calendar, Component, Event, EventLike, Property, Todo};
 use stet_actors::error::{Error, Result};
 use stet_actors::topic::Word;
 
 use super::Line;
+use super::zone::Zone;
+
+/// What items are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::api) struct Components {
+    /// Each item is a to-do.
+    pub todos: bool,
+    /// Each item with a deadline is an event.
+    pub events: bool,
+}
 
 const END: &str = "END:VCALENDAR\r\n";
 
-/// The head of a calendar of that name.
-pub(super) fn begin(name: &str, out: &mut Vec<u8>) -> Result<()> {
+/// The head of a calendar of that name, and its time zone: a calendar has one component at least (RFC 5545, 3.6).
+pub(super) fn begin(name: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
     let name = plain(name);
     let mut calendar = Calendar::empty();
     for (key, value) in [("VERSION", "2.0"), ("PRODID", "-//stet//stet//EN"), ("CALSCALE", "GREGORIAN")] {
@@ -22,8 +32,10 @@ pub(super) fn begin(name: &str, out: &mut Vec<u8>) -> Result<()> {
     // RFC 7986, whose properties the library does not know for texts; and what programs read that do not know it.
     calendar.append_property(Property::new("NAME", &name).add_parameter("VALUE", "TEXT").done());
     calendar.append_property(("X-WR-CALNAME", &*name));
+    calendar.append_property(("X-WR-TIMEZONE", zone.name()));
     let empty = calendar.to_string();
     out.extend_from_slice(empty.strip_suffix(END).ok_or_else(Error::internal)?.as_bytes());
+    out.extend_from_slice(zone.component().as_bytes());
     Ok(())
 }
 
@@ -33,10 +45,42 @@ pub(super) fn end(out: &mut Vec<u8>) {
 }
 
 /// An item or subitem.
-pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn line(line: &Line<'_>, zone: &Zone, components: Components, out: &mut Vec<u8>) -> Result<()> {
+    let due = |name: &str| line.item.due.and_then(|due| zone.property(name, due));
+    if components.todos {
+        let mut todo = Todo::new();
+        if let Some(due) = due("DUE") {
+            todo.append_property(due);
+        }
+        describe(&mut todo, line, "");
+        write(&todo, out)?;
+    }
+    if components.events
+        && let Some(begins) = due("DTSTART")
+    {
+        let mut event = Event::new();
+        // A deadline takes no time of anybody's.
+        event.append_property(begins).add_property("TRANSP", "TRANSPARENT");
+        describe(&mut event, line, EVENT);
+        write(&event, out)?;
+    }
+    Ok(())
+}
+
+/// What stands behind an item's uuid in the UID of its event, which is another than that of its to-do.
+const EVENT: &str = "-event";
+
+fn write(component: &impl Component, out: &mut Vec<u8>) -> Result<()> {
+    // Writing to a text can't fail.
+    let text = component.try_into_string().map_err(|_| Error::internal())?;
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// Adds what to-dos and events have in common.
+fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str) {
     let (item, record) = (line.item, &line.item.record);
-    let mut todo = Todo::new();
-    todo.uid(&record.uuid.to_string()).summary(&plain(&record.name));
+    todo.uid(&format!("{}{kind}", record.uuid)).add_property("SUMMARY", plain(&record.name));
     if let Some(modified) = time(record.modified) {
         // Without a method this is the time of the last change (RFC 5545, 3.8.7.2), so that the same item is the same text.
         todo.timestamp(modified).last_modified(modified);
@@ -44,14 +88,11 @@ pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
     if let Some(created) = time(record.created) {
         todo.created(created);
     }
-    if let Some(due) = item.due.and_then(time) {
-        todo.due(due);
-    }
     if !item.comment.is_empty() {
-        todo.description(&plain(&item.comment));
+        todo.add_property("DESCRIPTION", plain(&item.comment));
     }
     if let Some(priority) = priority(&item.priority) {
-        todo.priority(priority);
+        todo.add_property("PRIORITY", priority.to_string());
     }
     let categories: Vec<String> =
         [&item.product, &item.edition].into_iter().filter(|text| !text.is_empty()).map(|text| plain(text)).collect();
@@ -59,7 +100,7 @@ pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
         todo.categories(categories);
     }
     if let Some(parent) = line.parent {
-        todo.add_property("RELATED-TO", parent.record.uuid.to_string());
+        todo.add_property("RELATED-TO", format!("{}{kind}", parent.record.uuid));
     }
     for assignee in &item.assignees {
         todo.add_multi_property("X-STET-ASSIGNEE", &plain(assignee));
@@ -70,7 +111,7 @@ pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
     };
     let attachment = line.attachment.map(|loid| loid.to_string()).unwrap_or_default();
     for (key, value) in [
-        ("X-STET-TOPIC", plain(line.topic_name)),
+        ("X-STET-TOPIC", plain(line.topic_title)),
         ("X-STET-STATUS", plain(record.status.as_deref().unwrap_or_default())),
         ("X-STET-OCCUPATION", plain(&item.occupation)),
         ("X-STET-CONTENT-TYPE", plain(&item.content_type)),
@@ -81,10 +122,6 @@ pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
             todo.add_property(key, value);
         }
     }
-    // Writing to a text can't fail.
-    let text = todo.try_into_string().map_err(|_| Error::internal())?;
-    out.extend_from_slice(text.as_bytes());
-    Ok(())
 }
 
 /// A text without what no value may have in it (RFC 5545, 3.3.11): line breaks are `\n`, and other control characters are left out but
@@ -120,7 +157,8 @@ mod tests {
     fn no_text_ends_its_line() {
         assert_eq!(plain("a\r\nBEGIN:b\rc\nd\te\u{0}\u{7f}\u{85}ü"), "a\nBEGIN:b\nc\nd\teü");
         let mut out = Vec::new();
-        begin("a\r\nX-EVIL:1\r\u{b}b;,\\", &mut out).expect("a head can be written");
+        let zone = Zone::of(jiff::tz::TimeZone::UTC);
+        begin("a\r\nX-EVIL:1\r\u{b}b;,\\", &zone, &mut out).expect("a head can be written");
         let text = String::from_utf8(out).expect("it is text");
         assert!(text.contains("\r\nNAME;VALUE=TEXT:a\\nX-EVIL:1\\nb\\;\\,\\\\\r\n"), "{text}");
     }

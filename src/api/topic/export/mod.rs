@@ -4,44 +4,50 @@
 
 mod calendar;
 mod table;
+mod zone;
 
 use std::hash::Hash;
 
 use actix_web::http::header::CONTENT_DISPOSITION;
+use jiff::tz::TimeZone;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
-use stet_actors::id::Loid;
+use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::Text;
 use stet_actors::topic::{Lineup, Topic, TopicItem};
 
+use self::calendar::Components;
+use self::zone::Zone;
 use super::reply::{Extent, Open, attached, facts};
 use crate::api::records::readable;
 use crate::api::whole::disposition;
 use crate::give_way::GiveWay;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{Steps, file};
 use crate::records::Display;
+use crate::sysconfig::Product;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::api) enum Format {
-    /// iCalendar (RFC 5545).
-    Calendar,
+    /// iCalendar (RFC 5545), with these components.
+    Calendar(Components),
     /// Comma-separated values (RFC 4180).
     Table,
 }
 
 impl Format {
-    /// The one that the path names.
+    /// The one that the path names; of a calendar with the components that the query names.
     ///
     /// # Errors
     /// `InvalidParameter`, which names all of them.
     pub(in crate::api) fn of(call: &Call) -> Result<Format> {
         match call.param("format") {
-            "ics" => Ok(Format::Calendar),
+            "ics" => components(call).map(Format::Calendar),
             "csv" => Ok(Format::Table),
             other => Err(Error::parameter("format", other, "`ics` or `csv`")),
         }
@@ -49,29 +55,29 @@ impl Format {
 
     const fn media_type(self) -> &'static str {
         match self {
-            Format::Calendar => "text/calendar; charset=utf-8",
+            Format::Calendar(_) => "text/calendar; charset=utf-8",
             Format::Table => "text/csv; charset=utf-8; header=present",
         }
     }
 
     const fn extension(self) -> &'static str {
         match self {
-            Format::Calendar => "ics",
+            Format::Calendar(_) => "ics",
             Format::Table => "csv",
         }
     }
 
-    /// What stands in front of all items; `name` is that of the container.
-    fn begin(self, name: &str, out: &mut Vec<u8>) -> Result<()> {
+    /// What stands in front of all items; `title` is that of the container.
+    fn begin(self, title: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Format::Calendar => calendar::begin(name, out),
+            Format::Calendar(_) => calendar::begin(title, zone, out),
             Format::Table => table::begin(out),
         }
     }
 
-    fn line(self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+    fn line(self, line: &Line<'_>, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Format::Calendar => calendar::line(line, out),
+            Format::Calendar(components) => calendar::line(line, zone, components, out),
             Format::Table => table::line(line, out),
         }
     }
@@ -79,16 +85,40 @@ impl Format {
     /// What stands behind them.
     fn end(self, out: &mut Vec<u8>) {
         match self {
-            Format::Calendar => calendar::end(out),
+            Format::Calendar(_) => calendar::end(out),
             Format::Table => {}
         }
     }
+}
+
+/// The components that the query names.
+fn components(call: &Call) -> Result<Components> {
+    let mut components = Components { todos: false, events: false };
+    for name in call.query.list("as") {
+        match name.as_str() {
+            "todos" => components.todos = true,
+            "events" => components.events = true,
+            other => return Err(Error::parameter("as", other, "`todos`, `events` or both")),
+        }
+    }
+    if !components.events {
+        components.todos = true;
+    }
+    Ok(components)
+}
+
+/// The time zone of the newsroom: that of the default product of the site configuration, else of its first product.
+fn zone_of(app: &App, database: DatabaseId) -> Zone {
+    let content = app.sysconfig.site_content(database);
+    let product = content.site.default_product().or(content.site.products.first());
+    Zone::of(product.map_or(TimeZone::UTC, Product::time_zone))
 }
 
 /// What a file says of an item or subitem.
 struct Line<'a> {
     topic: Loid,
     topic_name: &'a str,
+    topic_title: &'a str,
     item: &'a TopicItem,
     /// The item that it is a subitem of.
     parent: Option<&'a TopicItem>,
@@ -108,21 +138,18 @@ pub async fn topic(call: Call) -> Result<Reply> {
     let format = Format::of(&call)?;
     let open = Open(call.view(&super::topic(&call)?).await?);
     let facts = facts(&call, &open, &extent()).await?;
-    let (tag, name) = (open.tag(), open.state().object().record.name.clone());
-    let first = OpenTopic::of(open).await;
-    answer(call, format, tag, facts, Export { open: Some(Box::new(first)), ..Export::new(format, name, Vec::new()) })
-        .await
+    let tag = open.tag();
+    let first = OpenTopic::of(&call, open).await?;
+    let (name, title) = (first.name.clone(), first.title.clone());
+    let export = Export::of(&call, format, first.topic.database, (name, title), Vec::new());
+    answer(call, tag, facts, Export { open: Some(Box::new(first)), ..export }).await
 }
 
 /// The file about topics: those that the caller may read when their turn comes. `of` and `facts` are what it is told apart by.
-pub(in crate::api) async fn answer(
-    call: Call,
-    format: Format,
-    of: Tag,
-    facts: impl Hash,
-    export: Export,
-) -> Result<Reply> {
-    let tag = ETag::new(of, ("export", format, facts));
+pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export: Export) -> Result<Reply> {
+    let format = export.format;
+    let titles = (&export.title, call.app.facts_of_titles(export.database));
+    let tag = ETag::new(of, ("export", format, facts, titles, export.zone.name()));
     if tag.is_known(call.headers()) {
         return Ok(Reply::not_modified(tag));
     }
@@ -137,8 +164,12 @@ pub(in crate::api) async fn answer(
 /// The items of topics, one after the other.
 pub(in crate::api) struct Export {
     format: Format,
+    database: DatabaseId,
+    zone: Zone,
     /// Name of the container that is exported.
     name: Text,
+    /// Its title.
+    title: Text,
     begun: bool,
     /// Those whose turn has not come; the next is the last.
     topics: Vec<Loid>,
@@ -148,16 +179,25 @@ pub(in crate::api) struct Export {
 }
 
 impl Export {
-    /// Of these topics, in that order.
-    pub(in crate::api) fn new(format: Format, name: Text, mut topics: Vec<Loid>) -> Export {
+    /// The export of these topics, in that order, from a container with that name and title.
+    pub(in crate::api) fn of(
+        call: &Call,
+        format: Format,
+        database: DatabaseId,
+        (name, title): (Text, Text),
+        mut topics: Vec<Loid>,
+    ) -> Export {
         topics.reverse();
-        Export { format, name, begun: false, topics, open: None, over: false }
+        let zone = zone_of(&call.app, database);
+        Export { format, database, zone, name, title, begun: false, topics, open: None, over: false }
     }
 }
 
 /// A topic whose items are written.
 pub(in crate::api) struct OpenTopic {
     topic: Loid,
+    name: Text,
+    title: Text,
     /// As it was when its turn came; nothing once the file is on its way, which may take long: then each item is as it is when its
     /// own turn comes.
     view: Option<Open>,
@@ -167,22 +207,31 @@ pub(in crate::api) struct OpenTopic {
 }
 
 impl OpenTopic {
-    async fn of(open: Open) -> OpenTopic {
+    async fn of(call: &Call, open: Open) -> Result<OpenTopic> {
         let (state, mut way) = (open.state(), GiveWay::new());
+        let title = call.app.shown_title(state.object(), &state.head().title).await?;
         let mut items = Vec::with_capacity(state.lines());
         for item in state.lineup().members() {
             way.now_and_then().await;
             items.push(item.loid());
             items.extend(state.below(item.loid()).into_iter().flat_map(Lineup::members).map(|item| item.loid()));
         }
-        OpenTopic { topic: state.object().record.loid, view: Some(open), items, next: 0 }
+        let record = &state.object().record;
+        let (topic, name) = (record.loid, record.name.clone());
+        Ok(OpenTopic { topic, name, title, view: Some(open), items, next: 0 })
     }
 
     /// Writes the item whose turn it is.
     ///
     /// # Errors
     /// `ObjectNotFound` for a topic that has gone since, or that the caller may not read any more; what the store says.
-    async fn line(&mut self, call: &Call, format: Format, late: bool, out: &mut Vec<u8>) -> Result<()> {
+    async fn line(
+        &mut self,
+        call: &Call,
+        (format, zone): (Format, &Zone),
+        late: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let view = match &self.view {
             Some(view) if !late => view.clone(),
             _ => {
@@ -201,8 +250,8 @@ impl OpenTopic {
             None => None,
         };
         let parent = item.under().and_then(|parent| state.place_of(parent).ok()).map(|(_, parent)| &**parent);
-        let topic_name = &*state.object().record.name;
-        format.line(&Line { topic: self.topic, topic_name, item, parent, position, attachment }, out)
+        let (topic, topic_name, topic_title) = (self.topic, &*self.name, &*self.title);
+        format.line(&Line { topic, topic_name, topic_title, item, parent, position, attachment }, zone, out)
     }
 }
 
@@ -223,7 +272,7 @@ impl Steps for Export {
 
     async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Then> {
         if !self.begun {
-            self.format.begin(&self.name, out)?;
+            self.format.begin(&self.title, &self.zone, out)?;
             return Ok(Then::Begun);
         }
         let gone = |error: &Error| error.code == Code::ObjectNotFound;
@@ -231,7 +280,7 @@ impl Steps for Export {
             if open.next == open.items.len() {
                 return Ok(Then::Closed);
             }
-            return match open.line(call, self.format, late, out).await {
+            return match open.line(call, (self.format, &self.zone), late, out).await {
                 Ok(()) => Ok(Then::Item),
                 Err(error) if gone(&error) => Ok(Then::Closed),
                 Err(error) => Err(error),
@@ -245,7 +294,7 @@ impl Steps for Export {
             return Ok(Then::Opened(None));
         }
         match call.view_of::<Topic>(topic).await {
-            Ok(view) => Ok(Then::Opened(Some(Box::new(OpenTopic::of(Open(view)).await)))),
+            Ok(view) => Ok(Then::Opened(Some(Box::new(OpenTopic::of(call, Open(view)).await?)))),
             Err(error) if gone(&error) => Ok(Then::Opened(None)),
             Err(error) => Err(error),
         }

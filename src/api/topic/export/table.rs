@@ -12,7 +12,7 @@ use stet_actors::topic::Word;
 use super::Line;
 
 /// The head of the table.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "topic",
     "topicName",
     "item",
@@ -30,6 +30,7 @@ const COLUMNS: [&str; 17] = [
     "contentType",
     "comment",
     "attachment",
+    "topicTitle",
 ];
 
 /// Writes the head.
@@ -63,6 +64,7 @@ pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
         text(&item.content_type),
         text(&item.comment),
         line.attachment.map(|loid| loid.to_string()).unwrap_or_default(),
+        text(line.topic_title),
     ];
     row(cells, out)
 }

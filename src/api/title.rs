@@ -1,0 +1,84 @@
+//! The titles of liveblogs, topics and plans (docs/api/metadata.md, "Titles"): what feeds, calendars and exports call them.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::LazyLock;
+
+use stet_actors::error::Result;
+use stet_actors::id::DatabaseId;
+use stet_actors::object::{MAX_TITLE_BYTES, Object, Text};
+use stet_xml::edit::{Path, first_texts};
+use stet_xml::first_text_of;
+
+use crate::give_way;
+use crate::http::app::App;
+
+/// Where the title of a liveblog stands in its system attributes.
+pub(in crate::api) static TITLE: LazyLock<Path> =
+    LazyLock::new(|| Path::parse("/props/title").expect("a constant path, which a test parses"));
+
+impl App {
+    /// The title of a liveblog's own: the one in its system attributes, or an empty text.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub async fn liveblog_title(&self, object: &Object) -> Result<Text> {
+        let none = || Text::from("");
+        let Some(text) = object.attributes.system_attributes.clone() else { return Ok(none()) };
+        let limits = self.attribute_limits();
+        let read = move || first_texts(&text, [&*TITLE], &limits).ok().and_then(|[title]| title);
+        let title = give_way::by_size(object.attributes.text_bytes(), read).await?;
+        Ok(title.map_or_else(none, |title| cut(&title).into()))
+    }
+
+    /// The title that readers are shown: the object's own one, else the text of the element of its attributes that its metadata
+    /// definition marks as the headline, else its name.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub async fn shown_title(&self, object: &Object, own: &str) -> Result<Text> {
+        if !own.trim().is_empty() {
+            return Ok(own.into());
+        }
+        let headline = self.headline(object).await?.filter(|headline| !headline.is_empty());
+        Ok(headline.unwrap_or_else(|| object.record.name.clone()))
+    }
+
+    async fn headline(&self, object: &Object) -> Result<Option<Text>> {
+        let Some(text) = object.attributes.attributes.clone() else { return Ok(None) };
+        let record = &object.record;
+        let content = self.sysconfig.site_content(record.loid.database);
+        let definition = content.definition_for(Some(&record.type_name), record.work_folder.as_deref());
+        let Some(element) = definition.and_then(|definition| definition.headline().cloned()) else { return Ok(None) };
+        let (bytes, limits) = (text.len(), self.attribute_limits());
+        let read = move || first_text_of(&text, &element, &limits).ok().flatten();
+        Ok(give_way::by_size(bytes, read).await?.map(|headline| cut(&headline).into()))
+    }
+
+    /// A number that changes with the metadata definitions that titles depend on, for ETags.
+    pub fn facts_of_titles(&self, database: DatabaseId) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for definition in &self.sysconfig.site_content(database).definitions {
+            definition.hash_headline(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+/// The beginning of a text that is no longer than titles may be.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TITLE_BYTES)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_stand_at_a_path_and_have_bounds() {
+        assert_eq!(TITLE.to_string(), "/props/title");
+        assert_eq!(cut("short"), "short");
+        let long = "ä".repeat(MAX_TITLE_BYTES);
+        assert_eq!(cut(&long).len(), MAX_TITLE_BYTES);
+        assert_eq!(cut(&format!("x{long}")).len(), MAX_TITLE_BYTES - 1);
+    }
+}
