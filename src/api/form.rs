@@ -126,7 +126,7 @@ pub(crate) enum Submitted<T, R> {
 /// as a target of [`Arriving::received`] is.
 ///
 /// # Errors
-/// As [`read_parts`] and [`Arriving::received`]; `IdempotencyMismatch`.
+/// As [`read_parts`], [`Arriving::received`] and [`Call::check_keys`]; `IdempotencyMismatch`.
 pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
     arriving: Arriving,
     may: fn(&Call) -> Result<()>,
@@ -138,10 +138,11 @@ pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
             read_parts(call.headers(), payload, &call.app.config.limits, into, rules).await
         })
         .await?;
-    Ok(match call.answered_before(&form.sent()).await? {
-        Some(reply) => Submitted::Answered(reply),
-        None => Submitted::New(call, form),
-    })
+    if let Some(reply) = call.answered_before(&form.sent()).await? {
+        return Ok(Submitted::Answered(reply));
+    }
+    call.check_keys(&form.options_text).await?;
+    Ok(Submitted::New(call, form))
 }
 
 /// For who may do what the dispatcher has asked for, and need not be asked for more.

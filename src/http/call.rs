@@ -25,6 +25,7 @@ use super::query::Query;
 use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
 use super::router::Params;
+use super::warnings::Warnings;
 use crate::access::{Access, Seen};
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::give_way;
@@ -71,6 +72,8 @@ pub struct Call {
     pub trace: Trace,
     /// The request's part in a trace of OpenTelemetry, if there are any.
     pub otel: Option<traces::Trace>,
+    /// What the client is to be warned of; see [`Call::warn`].
+    pub(super) warnings: Warnings,
 }
 
 impl Call {
@@ -326,13 +329,22 @@ impl Call {
         matches!(self.route.body, Body::Required(..))
     }
 
+    fn content_type(&self) -> Option<&str> {
+        self.headers().get("content-type").and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether the body of a form endpoint is JSON.
+    pub(super) fn has_json(&self) -> bool {
+        self.content_type().is_some_and(|value| value.trim_start().starts_with("application/json"))
+    }
+
     /// The body of a form endpoint: URL-encoded fields, or the same as JSON.
     ///
     /// # Errors
     /// `InvalidBody` with the field at fault, or for a form in parts.
     pub async fn form<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
-        let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
-        if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
+        let content_type = self.content_type();
+        if self.has_json() {
             return self.read(true, |reading, body| reading.object(body)).await;
         }
         if let Some(parts) = content_type.filter(|value| value.trim_start().starts_with("multipart/")) {

@@ -35,11 +35,12 @@ use super::query::{Pairs, Query};
 use super::reply::{BodyStream, Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, body_headers, calls, client, cors, etag, minimal, pace};
+use super::warnings::Warnings;
+use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::give_way;
-use crate::limits::{Holder, Standing, counted_as, on_behalf_of, with_behalf};
+use crate::limits::{Holder, Share, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, Answered};
 
@@ -92,12 +93,19 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let outcome = Timed::new(pin!(answering), endpoint).await;
     // What is answered or refused may come from rows, and the next call look at views.
     app.repository.views_agree().await;
-    let Known { route: found, claim, standing, holder, otel: _ } = known;
+    let Known { route: found, claim, standing, holder, otel: _, warnings } = known;
     let found = found.get();
+    let is_strict = found.is_some() && prefer::prefers_strict(http.headers());
     let mut response = match outcome {
         Ok(reply) => {
-            let (share, held) = (reply.share(), reply.held);
-            let response = render(reply, found, surface, &http);
+            // With warnings the bytes are a copy, which nobody else is sent.
+            let share = if warnings.is_empty() { reply.share() } else { Share::default() };
+            let (held, is_repeated) = (reply.held, matches!(reply.content, Content::Kept(_)));
+            let mut response = render(reply, found, &warnings, surface, &http);
+            // What a reply says that is sent again, it said when it was made.
+            if is_strict && !is_repeated {
+                prefer::note_strict(response.headers_mut());
+            }
             let response = match &claim {
                 Some(claim) => app.receipts.keep(claim, response),
                 None => response,
@@ -112,7 +120,13 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
                 Err(error) => render_error(&app, &error, surface, &http, request_id),
             }
         }
-        Err(error) => render_error(&app, &error, surface, &http, request_id),
+        Err(error) => {
+            let mut response = render_error(&app, &error, surface, &http, request_id);
+            if is_strict {
+                prefer::note_strict(response.headers_mut());
+            }
+            response
+        }
     };
     if let Some(standing) = standing {
         calls::report(&standing, response.headers_mut());
@@ -156,6 +170,8 @@ struct Known {
     holder: Option<Text>,
     /// The call's part in a trace of OpenTelemetry.
     otel: Option<traces::Trace>,
+    /// What the client is to be warned of.
+    warnings: Warnings,
 }
 
 async fn answer(
@@ -194,7 +210,7 @@ async fn answer(
         && route.takes_key()
     {
         // The token does not identify the call, however it is sent: a retry may have the token of a new login.
-        let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
+        let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
         known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
     }
@@ -263,7 +279,9 @@ async fn answer(
         client,
         trace: trace.clone(),
         otel: known.otel.clone(),
+        warnings: known.warnings.clone(),
     };
+    call.check_names().await?;
     // A panic would take the connection with it, and the others that its thread serves.
     AssertUnwindSafe((route.handler().answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(endpoint = route.id, "a handler panicked");
@@ -395,7 +413,13 @@ fn check_multipart(headers: &HeaderMap) -> Result<()> {
     Err(Error::new(Code::InvalidBody, message))
 }
 
-fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &HttpRequest) -> HttpResponse {
+fn render(
+    reply: Reply,
+    route: Option<&'static Route>,
+    warnings: &Warnings,
+    surface: Surface,
+    http: &HttpRequest,
+) -> HttpResponse {
     let Reply { content, etag, headers, held: _ } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
@@ -413,10 +437,12 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         Content::NotModified => HttpResponse::NotModified().finish(),
         Content::Kept(kept) => replay(&kept),
         Content::Json(body) => {
-            let bytes = if surface == Surface::V3 { body.whole() } else { body.bare() };
+            let bytes = if surface == Surface::V3 { warnings.beside(body.whole()) } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
-        Content::Minimal(body) => HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(body.whole()),
+        Content::Minimal(body) => {
+            HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(warnings.beside(body.whole()))
+        }
         Content::Listing(stream) => made(json, stream, http),
         Content::Made(media_type, stream) => made(media_type, stream, http),
         Content::File(media_type, bytes) => HttpResponse::Ok().content_type(media_type).body(bytes),

@@ -8,7 +8,7 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::app::App;
 use super::origin;
-use super::query::Pairs;
+use super::query::{Pairs, TOKEN};
 use super::route::{Route, Token, Verb};
 use crate::auth::{LiveSession, Privilege};
 
@@ -32,11 +32,11 @@ fn token_and_transport<'r>(
     if let Some(key) = pairs.last("key").filter(|key| key_in_address && !key.is_empty()) {
         return Some((Transport::Address, key));
     }
-    if let Some(token) = pairs.last("token").filter(|token| !token.is_empty()) {
+    if let Some(token) = pairs.last(TOKEN).filter(|token| !token.is_empty()) {
         return Some((Transport::Query, token));
     }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    if let Some(token) = text("token").filter(|token| !token.is_empty()) {
+    if let Some(token) = text(TOKEN).filter(|token| !token.is_empty()) {
         return Some((Transport::Header, token));
     }
     if let Some((scheme, token)) = text("authorization").and_then(|value| value.split_once(' '))

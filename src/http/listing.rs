@@ -148,11 +148,16 @@ impl<T: Serialize, I: Items> Listing<T, I> {
         if let Some(whole) = self.whole {
             return Json::from(whole);
         }
-        if Surface::of(call.route.path) == Surface::Older {
-            let (before, after) = AROUND;
+        let (before, after) = AROUND;
+        let is_older = Surface::of(call.route.path) == Surface::Older;
+        if is_older {
             self.rest.out.drain(..before.len());
-            if let Some(last) = self.rest.steps.behind.back_mut() {
-                last.truncate(last.len() - after.len());
+        }
+        if let Some(last) = self.rest.steps.behind.back_mut() {
+            last.truncate(last.len() - after.len());
+            if !is_older {
+                last.extend_from_slice(&call.warnings.member());
+                last.extend_from_slice(after);
             }
         }
         Json::new(Reply::listing(self.rest.stream(call)))

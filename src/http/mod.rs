@@ -6,6 +6,7 @@ mod attribute_rules;
 pub(crate) mod authorise;
 pub(crate) mod body;
 mod body_headers;
+pub(crate) mod body_keys;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod change;
@@ -41,5 +42,7 @@ pub(crate) mod shared;
 pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
+mod unknown_names;
+pub(crate) mod warnings;
 mod whole_number;
 pub(crate) mod wording;

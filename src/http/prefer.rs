@@ -1,4 +1,5 @@
-//! `Prefer: return=minimal` (RFC 7240): the reply to a change without all that the client knows, or does not want to know.
+//! The preferences of RFC 7240: `Prefer: return=minimal`, for the reply to a change without all that the client knows, or does
+//! not want to know; and `handling=strict`, which refuses unknown names ([`super::unknown_names`]).
 //!
 //! A handler whose reply may be short answers a [`Preferred`], from which the document follows. A short reply has a media type of its own, so
 //! that what a client expects of `application/json` is always the whole one.
@@ -90,12 +91,32 @@ fn short<T>(minimal: Enveloped<Minimal>, state: Tag) -> Preferred<T> {
     Preferred::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal")))
 }
 
-/// Whether the first of the preferences named `return` is `minimal`, as RFC 7240 (section 2) has it: their names are compared without regard
-/// to case, a value may be quoted, parameters of a preference are of no concern.
+/// Whether the client prefers `return=minimal`.
 fn prefers_minimal(headers: &HeaderMap) -> bool {
+    prefers(headers, "return", "minimal")
+}
+
+/// Whether the client prefers `handling=strict`: a call with unknown names is refused. `handling=lenient` is the default.
+pub(super) fn prefers_strict(headers: &HeaderMap) -> bool {
+    prefers(headers, "handling", "strict")
+}
+
+/// Adds `handling=strict` to the preferences that a response says it has followed.
+pub(super) fn note_strict(headers: &mut HeaderMap) {
+    let followed = headers.get(&APPLIED).and_then(|value| value.to_str().ok()).map(|others| format!("{others}, "));
+    let followed = format!("{}handling=strict", followed.unwrap_or_default());
+    // Preferences that stood in a header can stand in one with another.
+    if let Ok(value) = HeaderValue::try_from(followed) {
+        headers.insert(APPLIED, value);
+    }
+}
+
+/// Whether the first of the preferences of that name has that value, as RFC 7240 (section 2) has it: their names are compared without
+/// regard to case, a value may be quoted, parameters of a preference are of no concern.
+fn prefers(headers: &HeaderMap, name: &str, wanted: &str) -> bool {
     let lines = headers.get_all(PREFER).filter_map(|line| line.to_str().ok());
-    let first = lines.flat_map(preferences).find(|(name, _)| name.eq_ignore_ascii_case("return"));
-    first.is_some_and(|(_, value)| value == "minimal")
+    let first = lines.flat_map(preferences).find(|(known, _)| known.eq_ignore_ascii_case(name));
+    first.is_some_and(|(_, value)| value == wanted)
 }
 
 /// The preferences of a line, by name and value.
@@ -119,12 +140,41 @@ fn outside_quotes(text: &str, at: char) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn prefers(lines: &[&str]) -> bool {
+    fn headers(lines: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(HeaderName::from_static(PREFER), HeaderValue::from_str(line).expect("it is a header"));
         }
-        prefers_minimal(&headers)
+        headers
+    }
+
+    fn prefers(lines: &[&str]) -> bool {
+        prefers_minimal(&headers(lines))
+    }
+
+    #[test]
+    fn strict_handling_is_preferred_beside_others_and_in_any_line() {
+        for lines in [
+            &["handling=strict"][..],
+            &["Handling=\"strict\""],
+            &["return=minimal, handling=strict"],
+            &["return=minimal", "wait=1; x=y, handling=strict, handling=lenient"],
+        ] {
+            assert!(prefers_strict(&headers(lines)), "{lines:?}");
+        }
+        for lines in [&[][..], &["handling"], &["handling=lenient", "handling=strict"], &["strict"]] {
+            assert!(!prefers_strict(&headers(lines)), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_preferences_that_were_followed_stand_in_one_header() {
+        let mut response = HeaderMap::new();
+        note_strict(&mut response);
+        assert_eq!(response.get(&APPLIED).map(HeaderValue::as_bytes), Some(&b"handling=strict"[..]));
+        response.insert(APPLIED, HeaderValue::from_static("return=minimal"));
+        note_strict(&mut response);
+        assert_eq!(response.get(&APPLIED).map(HeaderValue::as_bytes), Some(&b"return=minimal, handling=strict"[..]));
     }
 
     #[test]

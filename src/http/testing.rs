@@ -23,6 +23,7 @@ use super::change::Changes;
 use super::query::{Pairs, Query};
 use super::route::Route;
 use super::router::Params;
+use super::warnings::Warnings;
 use crate::api;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
@@ -102,6 +103,7 @@ impl House {
             client: IpAddr::from([127, 0, 0, 1]),
             trace: Trace::none(),
             otel: None,
+            warnings: Warnings::default(),
         }
     }
 

@@ -80,9 +80,12 @@ const fn flag(name: &'static str, default: bool, about: &'static str, field: fn(
     Flag { name, default, about, field }
 }
 
+/// Another name of `showSystemAttributes`, which clients use.
+pub const SYSTEM_ATTRIBUTE: &str = "showSystemAttribute";
+
 /// The option's name for a name that clients use for it (docs/api/README.md, "Query parameters").
 pub fn canonical(name: &str) -> &str {
-    if name.eq_ignore_ascii_case("showSystemAttribute") { "showSystemAttributes" } else { name }
+    if name.eq_ignore_ascii_case(SYSTEM_ATTRIBUTE) { "showSystemAttributes" } else { name }
 }
 
 /// A boolean as parameters and display options spell it: true, false, 1, 0 in any case.

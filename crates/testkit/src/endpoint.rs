@@ -29,6 +29,8 @@ pub struct Endpoint {
     pub multipart: bool,
     /// Whether the body is any bytes.
     pub takes_bytes: bool,
+    /// Whether a reply may be as short as the client prefers.
+    pub replies_minimally: bool,
     /// What the caller must be allowed.
     pub privilege: Option<String>,
     /// What that is looked at for: `server`, `path` or `named`.
@@ -100,6 +102,8 @@ impl Endpoint {
             body: wants.to_owned(),
             multipart: body["content"]["multipart/form-data"].is_object(),
             takes_bytes,
+            replies_minimally: operation["responses"]["200"]["content"]["application/vnd.stet.minimal+json"]
+                .is_object(),
             privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
             scope: operation["x-stet-scope"].as_str().unwrap_or_default().to_owned(),
         }

@@ -8,12 +8,13 @@ use stet_actors::id::DatabaseId;
 
 use crate::api::configuration::UserConfiguration;
 use crate::http::app::App;
+use crate::http::body_keys::ANY_CASE;
 use crate::records::display::parse_boolean;
 
 /// Body of a login; on the older surface the fields of a form.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = password_or_pwd)]
+#[schemars(transform = password_or_pwd, transform = with_login_options)]
 pub struct LoginRequest {
     /// One of the configured connections.
     pub(super) connection_id: String,
@@ -40,6 +41,33 @@ fn password_or_pwd(schema: &mut Schema) {
     }
     object.insert("if".to_owned(), json!({ "not": { "required": ["password"] } }));
     object.insert("then".to_owned(), json!({ "required": ["pwd"] }));
+}
+
+/// The options of a login that are booleans, and what each of them asks for.
+const LOGIN_OPTIONS: [(&str, &str); 5] = [
+    ("loadConfig", "Show what the repository holds for this user."),
+    ("showUserInfo", "Show the user."),
+    ("showGroups", "With `showUserInfo`: show the user's groups."),
+    ("showPrivileges", "Show the privileges that hold everywhere."),
+    ("showAvailableConnections", "Show the connections that the application may use."),
+];
+
+/// Adds the options of a login, which may stand under `options` and at the top, in place of any names.
+fn with_login_options(schema: &mut Schema) {
+    let mut properties = Map::new();
+    for (name, about) in LOGIN_OPTIONS {
+        // Clients send booleans as texts and numbers, too.
+        let types = ["boolean", "string", "integer", "null"];
+        properties.insert(name.to_owned(), json!({ "type": types, "description": about, ANY_CASE: true }));
+    }
+    let about = "Number or name of the database whose folders the configuration shows.";
+    let database = json!({ "type": ["integer", "string", "null"], "description": about, ANY_CASE: true });
+    properties.insert("databaseId".to_owned(), database);
+    let object = schema.ensure_object();
+    object.remove("additionalProperties");
+    let Some(Value::Object(own)) = object.get_mut("properties") else { return };
+    own.insert("options".to_owned(), json!({ "type": ["object", "null"], "properties": properties.clone() }));
+    own.extend(properties);
 }
 
 /// Body of `auth/copy`.
@@ -233,8 +261,9 @@ impl LoginRequest {
         }
     }
 
-    /// A login option, under `options` or at the top.
+    /// A login option, one of [`LOGIN_OPTIONS`], under `options` or at the top.
     pub(super) fn option(&self, name: &str, default: bool) -> Result<bool> {
+        debug_assert!(LOGIN_OPTIONS.iter().any(|(known, _)| *known == name), "`{name}` is no option of a login");
         match self.find(name) {
             None | Some(Value::Null) => Ok(default),
             Some(Value::Bool(value)) => Ok(value),

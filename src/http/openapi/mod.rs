@@ -49,8 +49,8 @@ pub fn document(groups: &'static [Group], base_path: &str) -> Value {
         "info": {
             "title": "stet",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Content repository of a newsroom. Parameter names match without regard to case, and unknown \
-                parameters are ignored. `limit` and `offset` are checked wherever they are given, and act where they are \
+            "description": "Content repository of a newsroom. Parameter names match without regard to case. Unknown \
+                parameters and body keys are reported in `warnings`; with `Prefer: handling=strict` they refuse the call. `limit` and `offset` are checked wherever they are given, and act where they are \
                 listed; `databaseId` counts wherever something is looked up or made in a database. HEAD is answered wherever GET is.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },

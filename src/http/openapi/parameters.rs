@@ -43,7 +43,8 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
         ("If-Modified-Since", route.is_dated()),
         ("If-Unmodified-Since", route.is_dated()),
         ("Idempotency-Key", route.takes_key()),
-        ("Prefer", route.handler().may_be_minimal),
+        (PREFER_SHORT, route.handler().may_be_minimal),
+        (PREFER_STRICT, !route.handler().may_be_minimal),
     ] {
         if taken {
             all.push(reference(name));
@@ -63,13 +64,20 @@ pub fn shared() -> Map<String, Value> {
         if *name == "Idempotency-Key" {
             schema = json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"});
         }
-        ((*name).to_owned(), json!({"name": name, "in": "header", "description": about, "schema": schema}))
+        let header = name.split('.').next();
+        ((*name).to_owned(), json!({"name": header, "in": "header", "description": about, "schema": schema}))
     });
     options.chain(everywhere).chain(headers).collect()
 }
 
-/// The request headers that operations are read for.
-const HEADERS: [(&str, &str); 9] = [
+/// The parameter `Prefer` of operations whose reply may be short, among the shared parameters.
+const PREFER_SHORT: &str = "Prefer";
+/// The parameter `Prefer` of all other operations.
+const PREFER_STRICT: &str = "Prefer.handling";
+
+/// The request headers that operations are read for, each by its name among the shared parameters: what follows a dot is no part
+/// of the header's name.
+const HEADERS: [(&str, &str); 10] = [
     ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
     ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
     ("Last-Event-ID", "The last event that the client has."),
@@ -88,7 +96,15 @@ const HEADERS: [(&str, &str); 9] = [
         "If-Unmodified-Since",
         "A time; if the content is younger, the answer is 412. It does not count beside `If-Match`.",
     ),
-    ("Prefer", "`return=minimal`: the reply is to say no more than id and revision (RFC 7240)."),
+    (
+        PREFER_SHORT,
+        "`return=minimal`: the reply is to say no more than id and revision (RFC 7240). `handling=strict`: a query parameter or a \
+         key of the body that the call does not know refuses it.",
+    ),
+    (
+        PREFER_STRICT,
+        "`handling=strict`: a query parameter or a key of the body that the call does not know refuses it (RFC 7240).",
+    ),
     ("Idempotency-Key", "Names the call, so that it is carried out once however often it is sent."),
 ];
 

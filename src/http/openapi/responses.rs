@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
 use super::super::minimal::{self, Minimal};
 use super::super::route::{Produces, QueryParam, Route, Token, type_of};
+use super::super::warnings::WarningList;
 use super::schemas::Schemas;
 use super::{Shape, bodies, enveloped};
 use crate::auth::Privilege;
@@ -49,9 +50,10 @@ fn names_something(route: &Route) -> bool {
 
 /// The responses of an operation.
 pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: &mut Schemas) -> Map<String, Value> {
-    let mut success = success(route, reply);
+    let mut success = success(route, reply, schemas);
     if route.handler().may_be_minimal {
-        success[minimal::MEDIA_TYPE] = json!({"schema": envelope(&schemas.reply(type_of::<Minimal>))});
+        let minimal = schemas.reply(type_of::<Minimal>);
+        success[minimal::MEDIA_TYPE] = json!({"schema": envelope(&minimal, schemas)});
     }
     let response = |code: u16| match code {
         200 => json!({"description": description(200), "headers": success_headers(route, shape), "content": success}),
@@ -78,9 +80,7 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     if route.takes_key() {
         headers.push("Idempotency-Replayed");
     }
-    if route.handler().may_be_minimal {
-        headers.push("Preference-Applied");
-    }
+    headers.push("Preference-Applied");
     if route.headers.contains(&"Range") {
         headers.push("Accept-Ranges");
     }
@@ -93,11 +93,11 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     headers.into_iter().map(|name| (name.to_owned(), header(name))).collect()
 }
 
-fn success(route: &Route, reply: Option<Value>) -> Value {
+fn success(route: &Route, reply: Option<Value>, schemas: &mut Schemas) -> Value {
     let kind = match route.produces {
         Produces::Json | Produces::Any => {
             let result = reply.unwrap_or_else(|| json!({}));
-            let schema = if enveloped(route) { envelope(&result) } else { result };
+            let schema = if enveloped(route) { envelope(&result, schemas) } else { result };
             return json!({"application/json": {"schema": schema}});
         }
         Produces::Xml => "application/xml;charset=utf-8",
@@ -116,10 +116,11 @@ fn success(route: &Route, reply: Option<Value>) -> Value {
     json!({kind: {"schema": {"type": "string"}}})
 }
 
-fn envelope(result: &Value) -> Value {
+fn envelope(result: &Value, schemas: &mut Schemas) -> Value {
+    let warnings = schemas.reply(type_of::<WarningList>);
     json!({
         "type": "object",
-        "properties": {"status": {"type": "string", "const": "success"}, "result": result},
+        "properties": {"status": {"type": "string", "const": "success"}, "result": result, "warnings": warnings},
         "required": ["status", "result"],
     })
 }
@@ -163,7 +164,7 @@ const HEADERS: [(&str, &str, &str); 10] = [
     ("ETag", "string", "Revision, object and representation: for `If-None-Match`, and for `If-Match` of a change."),
     ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is what was answered then."),
     ("Last-Modified", "string", "When the content was written, if it is sent as it is stored."),
-    ("Preference-Applied", "string", "`return=minimal`: the reply is as short as `Prefer` asks for."),
+    ("Preference-Applied", "string", "The preferences in `Prefer` that were followed."),
     ("Retry-After", "integer", "Seconds after which to try again."),
     ("WWW-Authenticate", "string", "That a token is wanted."),
     ("X-Request-Id", "string", "The request, as the log names it."),

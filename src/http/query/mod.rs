@@ -9,6 +9,8 @@ use smallvec::SmallVec;
 use stet_actors::error::{Code, Error, Result};
 
 use super::route::{Kind, QueryParam, Route};
+use super::warnings::{MOST, shown_name};
+use crate::nearest::nearest_name;
 use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use crate::records::{FilterValues, Page};
 
@@ -45,6 +47,13 @@ pub const FILTERS: [Parameter; 7] = [
     everywhere("modifiedAfter", Kind::Integer, "Epoch seconds: only objects that were last changed later."),
     everywhere("modifiedBefore", Kind::Integer, "Epoch seconds: only objects that were last changed earlier."),
 ];
+
+/// The parameter with a token.
+pub const TOKEN: &str = "token";
+/// The parameter with a key, at the endpoints that take one in their address ([`Route::key_in_address`]).
+pub const KEY: &str = "key";
+/// The parameter that libraries add so that no cache answers. It is ignored everywhere.
+pub const CACHE_BUSTER: &str = "_";
 
 /// The whole numbers that count something, and are never below 0.
 pub const COUNTS: [&str; 2] = ["limit", "offset"];
@@ -112,6 +121,17 @@ pub struct Query {
     route: &'static Route,
     /// The given values, under the table's spelling of the name; each name once.
     given: Vec<(&'static str, Given)>,
+    /// The names that the endpoint does not know, each once, and no more than a reply reports.
+    unknown: Vec<UnknownParameter>,
+}
+
+/// A parameter that its endpoint does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownParameter {
+    /// Its name, shortened.
+    pub name: String,
+    /// The known name that is nearest to it.
+    pub nearest: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -123,13 +143,14 @@ enum Given {
 }
 
 impl Query {
-    /// Reads and checks a query. What the endpoint does not know is ignored; of a parameter that comes twice the last
-    /// value counts, save for lists, where all do.
+    /// Reads and checks a query. What the endpoint does not know is listed ([`Query::unknown`]); of a parameter that comes
+    /// twice the last value counts, save for lists, where all do.
     pub fn parse(route: &'static Route, pairs: Pairs<'_>) -> Result<Query> {
-        let mut query = Query { route, given: Vec::new() };
+        let mut query = Query { route, given: Vec::new(), unknown: Vec::new() };
         for (key, value) in pairs.0 {
-            if let Some(parameter) = find(route, display::canonical(&key)) {
-                query.take(&parameter, value)?;
+            match find(route, display::canonical(&key)) {
+                Some(parameter) => query.take(&parameter, value)?,
+                None => query.note_unknown(&key),
             }
         }
         // Display options never are.
@@ -175,6 +196,26 @@ impl Query {
             None => self.given.push((name, given)),
         }
         Ok(())
+    }
+
+    /// Notes a name that the endpoint does not know, unless it is one that any call may have.
+    fn note_unknown(&mut self, name: &str) {
+        let is_key = self.route.key_in_address && name.eq_ignore_ascii_case(KEY);
+        if name.is_empty() || name == CACHE_BUSTER || name.eq_ignore_ascii_case(TOKEN) || is_key {
+            return;
+        }
+        if self.unknown.len() < MOST {
+            let known = parameters(self.route).chain(EVERYWHERE).map(|parameter| parameter.name).chain([TOKEN]);
+            let unknown = UnknownParameter { name: shown_name(name), nearest: nearest_name(name, known) };
+            if !self.unknown.contains(&unknown) {
+                self.unknown.push(unknown);
+            }
+        }
+    }
+
+    /// The parameters that the endpoint does not know, in the order they came: each once, the first [`MOST`].
+    pub fn unknown(&self) -> &[UnknownParameter] {
+        &self.unknown
     }
 
     fn given(&self, name: &str) -> Option<&Given> {

@@ -10,6 +10,7 @@ mod prefer;
 mod replays;
 pub mod rights;
 mod sources;
+mod warnings;
 
 use serde_json::Value;
 

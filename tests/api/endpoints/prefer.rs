@@ -6,7 +6,7 @@ const SHORT: (&str, &str) = ("prefer", "return=minimal");
 const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
 
 fn may_be_short(endpoint: &Endpoint) -> bool {
-    endpoint.knows("Prefer")
+    endpoint.replies_minimally
 }
 
 /// What an ETag says before the object: its revision.

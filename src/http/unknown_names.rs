@@ -1,0 +1,104 @@
+//! Query parameters and body keys that an endpoint does not know (docs/api/README.md, "Warnings").
+//!
+//! They are looked for once for each call, before its handler begins: so a call that is refused for them
+//! (`Prefer: handling=strict`) has changed nothing. The options of a form are looked at when the form is there.
+
+use bytes::Bytes;
+use stet_actors::error::{Code, Error, Result};
+
+use super::body_keys::{UnknownKey, keys_of};
+use super::call::Call;
+use super::prefer::prefers_strict;
+use super::query::UnknownParameter;
+use super::route::Body;
+use super::warnings::Warning;
+use crate::give_way;
+
+impl Call {
+    /// Reports unknown names in the query and in a body that is there already; refuses them if the client prefers so.
+    ///
+    /// # Errors
+    /// `InvalidParameter` and `InvalidBody`, under `Prefer: handling=strict`.
+    pub(super) async fn check_names(&self) -> Result<()> {
+        if !self.query.unknown().is_empty() {
+            let body = keys_of(self.route);
+            let in_body = |name: &str| body.as_ref().is_some_and(|keys| keys.knows(name));
+            let found = self.query.unknown().iter().map(|unknown| of_parameter(unknown, in_body(&unknown.name)));
+            self.report(Code::InvalidParameter, found.collect())?;
+        }
+        match self.route.body {
+            Body::None | Body::Bytes | Body::Multipart { .. } => Ok(()),
+            Body::Optional(..) | Body::Required(..) | Body::Form(..) => self.check_keys(&self.body).await,
+        }
+    }
+
+    /// Reports unknown keys in the body, or in the part `options` of a form; refuses them if the client prefers so.
+    ///
+    /// # Errors
+    /// `InvalidBody`, under `Prefer: handling=strict`.
+    pub(crate) async fn check_keys(&self, body: &Bytes) -> Result<()> {
+        let Some(keys) = keys_of(self.route).filter(|_| !body.is_empty()) else { return Ok(()) };
+        let encoded = matches!(self.route.body, Body::Form(..)) && !self.has_json();
+        let (json, secret) = (body.clone(), self.route.secret);
+        let found = give_way::by_size(body.len(), move || {
+            let found = if encoded { keys.unknown_in_form(&json) } else { keys.unknown_in(&json) };
+            found.into_iter().map(|unknown| of_key(unknown, secret)).collect::<Vec<Finding>>()
+        });
+        let found = found.await?;
+        self.report(Code::InvalidBody, found)
+    }
+
+    fn report(&self, code: Code, found: Vec<Finding>) -> Result<()> {
+        let Some(first) = found.first().filter(|_| prefers_strict(self.headers())) else {
+            for Finding { message, name, nearest } in found {
+                let message = format!("{message}, and has no effect.");
+                self.warn(Warning::new(name, sentences(message, nearest.as_deref())).with_nearest(nearest));
+            }
+            return Ok(());
+        };
+        let message = sentences(format!("{}.", first.message), first.nearest.as_deref());
+        let place = if code == Code::InvalidBody { "path" } else { "name" };
+        let names: Vec<&str> = found.iter().map(|finding| finding.name.as_str()).collect();
+        let error = Error::new(code, message).with_detail(place, &*first.name).with_detail("unknown", names);
+        Err(match &first.nearest {
+            Some(nearest) => error.with_detail("didYouMean", nearest.as_str()),
+            None => error,
+        })
+    }
+}
+
+/// An unknown name as it is reported.
+struct Finding {
+    /// The parameter, or the JSON path of the key.
+    name: String,
+    /// What is to be said of it, without an end.
+    message: String,
+    nearest: Option<String>,
+}
+
+fn sentences(message: String, nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("{message} Did you mean `{nearest}`?"),
+        None => message,
+    }
+}
+
+fn of_parameter(unknown: &UnknownParameter, in_body: bool) -> Finding {
+    let UnknownParameter { name, nearest } = unknown;
+    let place = if in_body { " (it is a key of the body)" } else { "" };
+    let message = format!("`{name}` is no query parameter of this call{place}");
+    Finding { name: name.clone(), message, nearest: nearest.filter(|_| !in_body).map(str::to_owned) }
+}
+
+/// A key that nothing is like may be a password at a wrong place, where bodies have secrets: it is not repeated.
+fn of_key(unknown: UnknownKey, secret: bool) -> Finding {
+    let UnknownKey { within, name, nearest, elsewhere } = unknown;
+    if secret && nearest.is_none() && elsewhere.is_none() {
+        let message = format!("`{within}` has a key that this call does not know");
+        return Finding { name: within, message, nearest: None };
+    }
+    let path = format!("{within}.{name}");
+    let place = elsewhere.map(|place| format!(" (it stands {place})")).unwrap_or_default();
+    let message = format!("`{path}` is no key of this call's body{place}");
+    Finding { name: path, message, nearest: nearest.filter(|_| elsewhere.is_none()) }
+}
