@@ -4,6 +4,8 @@
 //! `folderPath`. Names longer than [`LONGEST_COMPARED`] are not compared: clients choose their length, and
 //! the cost grows with it.
 
+use stet_actors::error::Error;
+
 /// The longest name, in bytes, for which a suggestion is looked for.
 const LONGEST_COMPARED: usize = 64;
 
@@ -42,6 +44,14 @@ pub(crate) fn suggestion<'n>(unknown: &str, known: impl IntoIterator<Item = &'n 
     sentences
 }
 
+/// Adds the nearest known name to the refusal of a value, if there is one.
+pub(crate) fn with_nearest<'n>(error: Error, value: &str, known: impl IntoIterator<Item = &'n str>) -> Error {
+    match nearest_name(value, known) {
+        Some(nearest) => error.rephrased(|message| format!("{message} Did you mean `{nearest}`?")),
+        None => error,
+    }
+}
+
 /// Returns names as a message shows them: each in backticks, separated by commas.
 pub(crate) fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -69,6 +79,16 @@ mod tests {
         ] {
             assert_eq!(nearest_name(mistyped, known), nearest, "{mistyped}");
         }
+    }
+
+    #[test]
+    fn the_refusal_of_a_value_names_the_nearest_known_one() {
+        let refused = |value: &str| {
+            let error = Error::parameter("format", value, "atom or json");
+            with_nearest(error, value, ["atom", "json"]).message
+        };
+        assert_eq!(refused("atm"), "`format` must be atom or json, but is `atm`. Did you mean `atom`?");
+        assert_eq!(refused("pdf"), "`format` must be atom or json, but is `pdf`.");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::config::LimitsConfig;
 use crate::content::ContentStore;
 use crate::give_way;
 use crate::http::arriving::Arriving;
-use crate::http::body::{Incoming, Reading, too_large};
+use crate::http::body::{Incoming, Reading, too_large, without_mark};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
@@ -192,7 +192,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
             _ if name == "options" => {
                 let bytes = small_part(&mut part, limits.upload_part_options_bytes, into.room).await?;
                 // A struct could be read from a list of its fields, too.
-                if bytes.trim_ascii_start().first() == Some(&b'[') {
+                if without_mark(&bytes).trim_ascii_start().first() == Some(&b'[') {
                     let message = "The part `options` must be a JSON object, but is a list.";
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
                 }

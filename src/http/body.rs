@@ -94,8 +94,17 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
 /// Whether a body that may be left out is as good as left out: without a byte, or an object of JSON without a key, which libraries
 /// send for no data (docs/api/README.md, "Bodies"). For bodies that are contents: those that are JSON are read as such.
 pub fn says_nothing(body: &[u8]) -> bool {
+    let body = without_mark(body);
     let within = body.trim_ascii().strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
     body.is_empty() || within.is_some_and(|within| within.trim_ascii().is_empty())
+}
+
+/// A byte order mark in UTF-8, which editors put in front of files. It is no part of a JSON text (RFC 8259, 8.1).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns a JSON text without the byte order mark in front of it.
+pub fn without_mark(json: &[u8]) -> &[u8] {
+    json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
 }
 
 /// Bytes that a body may take once it is read without being counted: that is less than what its connection takes.
@@ -170,6 +179,7 @@ impl<'r> Reading<'r> {
     /// `InvalidBody` with the JSON path of the fault; `TooLarge` for one of too many values; `Overloaded` when there is no room
     /// for what is read of it, which counts as long as the body does.
     pub fn any<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
+        let body = without_mark(body);
         let blank = body.iter().all(u8::is_ascii_whitespace);
         if blank && self.required {
             return Err(invalid("The body is missing: a JSON body is required.".to_owned()).with_detail("path", "$"));
@@ -217,6 +227,7 @@ impl<'r> Reading<'r> {
     /// # Errors
     /// As [`Reading::any`].
     pub fn some<T: DeserializeOwned + Default>(self, body: &[u8]) -> Result<T> {
+        let body = without_mark(body);
         let blank = body.iter().all(u8::is_ascii_whitespace);
         if blank {
             return if self.required { self.any(body) } else { Ok(T::default()) };
@@ -316,9 +327,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// What is wrong with a body, without quoting anything of it.
+/// What is wrong with a body, without quoting anything of it: of a value that is none of those allowed, which are allowed.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
+    if let Some(allowed) = wording::allowed_instead(&text) {
+        return format!("the value there must be {allowed}");
+    }
     // Where the JSON itself is broken, the text gives a location; of a field, a name that is ours.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
     if harmless { text } else { "the value there is not of the type wanted".to_owned() }
@@ -422,7 +436,8 @@ mod tests {
         for value in ["424242", "-424242", "42.4242", "true", "null", "{\"x\": 424242}", "[\"424242\"]"] {
             assert_eq!(refused(&format!("{{\"password\": {value}}}")), wanted);
         }
-        assert!(refused(r#"{"password": "x", "level": "424242"}"#).contains("`$.level`"));
+        let level = refused(r#"{"password": "x", "level": "424242"}"#);
+        assert!(level.ends_with("`$.level`: the value there must be `Low`."), "{level}");
         for body in
             ["424242", "\"424242\"", "[424242]", "{\"password\": \"424242\" 424242", "{\"password\": \"\\x424242\"}"]
         {
@@ -443,7 +458,7 @@ mod tests {
 
     #[test]
     fn an_optional_body_may_be_absent_or_blank() {
-        for body in [&b""[..], b" \n", b"{}"] {
+        for body in [&b""[..], b" \n", b"{}", b"\xef\xbb\xbf", b"\xef\xbb\xbf{}"] {
             assert_eq!(parse::<Drawer>(body, false, 8).unwrap().capacity, 0);
         }
         assert_eq!(parse::<Drawer>(b" ", true, 8).unwrap_err().code, Code::InvalidBody);
@@ -451,7 +466,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_by_no_bytes_and_by_an_object_without_keys() {
-        for nothing in ["", "{}", " {}\r\n", "{\n}"] {
+        for nothing in ["", "{}", " {}\r\n", "{\n}", "\u{feff}", "\u{feff}{}"] {
             assert!(says_nothing(nothing.as_bytes()), "{nothing:?}");
         }
         for something in [" ", "{", "}", "[]", "{}{}", "{\"a\": 1}", "null"] {

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
 
+use super::body::without_mark;
 use super::body_keys::{UnknownKey, keys_of};
 use super::call::Call;
 use super::prefer::prefers_strict;
@@ -41,7 +42,7 @@ impl Call {
         let encoded = matches!(self.route.body, Body::Form(..)) && !self.has_json();
         let (json, secret) = (body.clone(), self.route.secret);
         let found = give_way::by_size(body.len(), move || {
-            let found = if encoded { keys.unknown_in_form(&json) } else { keys.unknown_in(&json) };
+            let found = if encoded { keys.unknown_in_form(&json) } else { keys.unknown_in(without_mark(&json)) };
             found.into_iter().map(|unknown| of_key(unknown, secret)).collect::<Vec<Finding>>()
         });
         let found = found.await?;

@@ -3,6 +3,8 @@
 use actix_web::error::PayloadError;
 use stet_actors::error::printable;
 
+use crate::nearest::{nearest_name, quoted};
+
 /// Characters of a value that a message quotes.
 const SHOWN: usize = 60;
 
@@ -38,8 +40,9 @@ fn worded(text: &str) -> String {
     }
     // What came stands between the first of these quotes and the last before the list, and may have such quotes itself.
     if let Some((found, known)) = parted("unknown variant `") {
-        let found = cut(found.strip_suffix('`').unwrap_or(found));
-        return format!("`{found}` is none of those that there are: {}", known.trim_start_matches("one of "));
+        let found = found.strip_suffix('`').unwrap_or(found);
+        let (wanted, hint) = allowed(found, known);
+        return format!("`{}` stands where {wanted} is wanted{hint}", cut(found));
     }
     if let Some((found, known)) = parted("unknown field `") {
         let found = cut(found.strip_suffix('`').unwrap_or(found));
@@ -49,6 +52,27 @@ fn worded(text: &str) -> String {
         return "it is of none of the kinds that are taken here".to_owned();
     }
     text.to_owned()
+}
+
+/// The values that are allowed in place of one that serde does not know, with the nearest; `None` if that is not the fault.
+/// Nothing of the unknown value is repeated.
+pub fn allowed_instead(text: &str) -> Option<String> {
+    let (found, known) = text.strip_prefix("unknown variant `")?.rsplit_once(", expected ")?;
+    let known = known.split(" at line ").next().unwrap_or(known);
+    let (wanted, hint) = allowed(found.strip_suffix('`').unwrap_or(found), known);
+    Some(format!("{wanted}{hint}"))
+}
+
+/// The values that serde lists, as a message shows them, and a hint at the one that is nearest to what came.
+fn allowed(found: &str, known: &str) -> (String, String) {
+    // Serde puts each name into backticks: every second piece is one.
+    let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    let listed = match &names[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or `{last}`", quoted(others)),
+        names => quoted(names),
+    };
+    let nearest = nearest_name(found, names.iter().copied());
+    (listed, nearest.map(|nearest| format!(" (did you mean `{nearest}`?)")).unwrap_or_default())
 }
 
 /// What came, by serde's words for it.
@@ -178,7 +202,8 @@ mod tests {
             (said::<BTreeMap<String, u8>>("7"), "the number 7 stands where an object is wanted"),
             (said::<Desk>("7"), "the number 7 stands where an object is wanted"),
             (said::<(u8, u8)>("[1]"), "1 values stand where a list is wanted"),
-            (said::<Kind>("\"x\""), "`x` is none of those that there are: `story` or `picture`"),
+            (said::<Kind>("\"x\""), "`x` stands where `story` or `picture` is wanted"),
+            (said::<Kind>("\"STORY\""), "`STORY` stands where `story` or `picture` is wanted (did you mean `story`?)"),
             (said::<Desk>("{\"x\":1}"), "there is no field `x`, but `name` or `kind`"),
             (said::<Either>("[]"), "it is of none of the kinds that are taken here"),
         ] {
@@ -192,7 +217,7 @@ mod tests {
         assert!(said::<u8>(r#""nul\u0000""#).starts_with(r#"the text "nul\u0000" stands"#));
         let (all, shown) = (r#""a\"b\\c\n\u007f'é\u200b""#, r#"the text "a\"b\\c\n\u007f'é\u200b" stands"#);
         assert!(said::<u8>(all).starts_with(shown), "{}", said::<u8>(all));
-        assert!(said::<Kind>(r#""\u0001`, expected x""#).starts_with(r"`\u0001`, expected x` is none of those"));
+        assert!(said::<Kind>(r#""\u0001`, expected x""#).starts_with(r"`\u0001`, expected x` stands where"));
         let long = format!("\"{}\"", "é".repeat(100_000));
         for told in [said::<u8>(&long), said::<Kind>(&long)] {
             assert!(told.len() < 400 && told.contains("é…"), "{}", told.len());

@@ -10,6 +10,7 @@ use stet_actors::object::{Record, Text, normal_form};
 
 use crate::give_way;
 use crate::limits::{PIECE, Taken};
+use crate::nearest::with_nearest;
 
 /// What a listing can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +221,8 @@ pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)])
         let refuse = || {
             let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
             let wanted = format!("`field`, `-field` or `field:asc|desc` with a field of {}", known.join(", "));
-            Error::parameter("sortBy", part, &wanted)
+            let field = part.trim_start_matches('-').split(':').next().unwrap_or_default();
+            with_nearest(Error::parameter("sortBy", part, &wanted), field, known)
         };
         let (name, down) = match (part.strip_prefix('-'), part.split_once(':')) {
             (Some(name), None) => (name, true),

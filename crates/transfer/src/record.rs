@@ -153,15 +153,17 @@ impl Record {
     /// A sentence without the file's name.
     pub fn read(file: &Path) -> Result<Record, String> {
         let text = files::read(file, MAX_BYTES).map_err(|error| error.to_string())?;
+        // Editors put a byte order mark in front of files.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         #[derive(Deserialize)]
         struct Form {
             format: u32,
         }
-        let Form { format } = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        let Form { format } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if format != FORMAT {
             return Err(format!("it has the format {format}; this program reads {FORMAT}"));
         }
-        serde_json::from_slice(&text).map_err(|error| error.to_string())
+        serde_json::from_slice(text).map_err(|error| error.to_string())
     }
 
     /// As it stands in its file: the same record gives the same bytes.

@@ -17,6 +17,7 @@ use crate::http::etag::ETag;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Listed;
+use crate::nearest::with_nearest;
 use crate::records::usage;
 use crate::sysconfig::{Channel, ContentItem};
 
@@ -90,7 +91,8 @@ fn channel_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<C
 
 fn unknown(field: &str, name: &str, channels: &[Channel]) -> Error {
     let names: Vec<&str> = channels.iter().map(|channel| &*channel.name).collect();
-    Error::parameter(field, name, &format!("a channel of the site configuration ({})", names.join(", ")))
+    let error = Error::parameter(field, name, &format!("a channel of the site configuration ({})", names.join(", ")));
+    with_nearest(error, name, names)
 }
 
 /// Returns the channel that a copy is inherited from, if one is named.

@@ -10,6 +10,7 @@ use super::site::channel_id;
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::nearest::with_nearest;
 use crate::sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 
 /// Body of a call for page accessories.
@@ -105,7 +106,8 @@ pub async fn page_accessories(call: Call) -> Result<Json<AccessoriesReply>> {
         if let (Some(wanted), true) = (wanted, items.is_empty()) {
             let known = file.iter().flat_map(|file| &file.pages).take(20).map(|page| &*page.id);
             let known: Vec<&str> = known.collect();
-            return Err(Error::parameter("pageId", wanted, &format!("a page of the channel ({})", known.join(", "))));
+            let error = Error::parameter("pageId", wanted, &format!("a page of the channel ({})", known.join(", ")));
+            return Err(with_nearest(error, wanted, known));
         }
         Ok(AccessoriesReply { channel, section, items })
     })

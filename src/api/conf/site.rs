@@ -13,6 +13,7 @@ use crate::give_way;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
+use crate::nearest::with_nearest;
 use crate::sysconfig::caches::Refused;
 use crate::sysconfig::files::FOLDER;
 use crate::sysconfig::{Catalog, Catalogs, Collage, Index, Lists, Site, Whole, WidthUnit, parse};
@@ -86,8 +87,10 @@ pub(in crate::api) fn channel_id(site: &Site, name: &str) -> Result<Text> {
     // As many as are of use.
     let names = || site.channels.list().iter().take(20).map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
     let known = site.channel(name).map(|channel| channel.id.clone());
-    known
-        .ok_or_else(|| Error::parameter("channel", name, &format!("a channel of the site configuration ({})", names())))
+    known.ok_or_else(|| {
+        let error = Error::parameter("channel", name, &format!("a channel of the site configuration ({})", names()));
+        with_nearest(error, name, site.channels.list().iter().map(|channel| &*channel.name))
+    })
 }
 
 /// The indexes.
@@ -207,7 +210,8 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
     let database = call.database()?;
     let kind = call.query.text("type").unwrap_or_default();
     let lists = Lists::named(kind).ok_or_else(|| {
-        Error::parameter("type", kind, &format!("one of {}", Lists::names().collect::<Vec<_>>().join(", ")))
+        let names: Vec<&str> = Lists::names().collect();
+        with_nearest(Error::parameter("type", kind, &format!("one of {}", names.join(", "))), kind, names)
     })?;
     let file = call.query.text("file").unwrap_or_default();
     if file.is_empty() || file.contains('/') || file == ".." {

@@ -23,6 +23,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
 use crate::json::{Listed, Ready, With};
+use crate::nearest::with_nearest;
 use crate::records::{Cached, Display, FilterValues, ObjectRecord, Page, Sort, pick};
 use crate::sysconfig::{ColumnView, Lists, WidthUnit};
 
@@ -218,7 +219,8 @@ impl Asked {
         let unit = unit.unwrap_or("PIXEL");
         let named = WidthUnit::named(unit).ok_or_else(|| {
             let names: Vec<_> = WidthUnit::NAMES.iter().map(|(name, _)| *name).collect();
-            Error::parameter("widthUnit", unit, &format!("one of {}", names.join(", ")))
+            let error = Error::parameter("widthUnit", unit, &format!("one of {}", names.join(", ")));
+            with_nearest(error, unit, names)
         })?;
         let path = path.unwrap_or("/");
         if !path.starts_with('/') {

@@ -19,6 +19,7 @@ use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
+use crate::nearest::with_nearest;
 use crate::records::{Page, in_order, parse_sort};
 
 /// Bytes that the parts have together which are searched for in titles and texts: what makes looking for them long beforehand.
@@ -150,7 +151,10 @@ impl Filter {
         }
         let status = status.iter().map(|name| {
             let found = PostStatus::ALL.into_iter().find(|status| status.name().eq_ignore_ascii_case(name));
-            found.ok_or_else(|| Error::parameter("filters.status", name, "pending, approved, rejected or deleted"))
+            found.ok_or_else(|| {
+                let error = Error::parameter("filters.status", name, "pending, approved, rejected or deleted");
+                with_nearest(error, name, PostStatus::ALL.iter().map(|status| status.name()))
+            })
         });
         let mut status = status.collect::<Result<Vec<_>>>()?;
         status.sort_by_key(|status| *status as usize);

@@ -11,6 +11,7 @@ use crate::content::download::Found;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
+use crate::nearest::with_nearest;
 
 /// `GET /v3/object/{source}/content/{format}`: `binary`, or `lowres` for a picture scaled down.
 pub async fn content_as(call: Call) -> Result<Reply> {
@@ -18,7 +19,10 @@ pub async fn content_as(call: Call) -> Result<Reply> {
     match call.param("format") {
         "binary" => content_of(&call, &source).await,
         "lowres" => lowres_of(&call, &source).await,
-        other => Err(Error::parameter("format", other, "`binary` or `lowres`")),
+        other => {
+            let error = Error::parameter("format", other, "`binary` or `lowres`");
+            Err(with_nearest(error, other, ["binary", "lowres"]))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use stet_actors::object::{IssueDate, Text};
 
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
+use crate::nearest::with_nearest;
 use crate::sysconfig::{Destination, Site, Team, Wanted};
 
 /// The day that it is in a time zone.
@@ -34,9 +35,10 @@ pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> 
     if let Some(name) = named(call, "team") {
         let names = || site.teams.iter().take(20).map(|team| &*team.name).collect::<Vec<_>>().join(", ");
         let team = site.team(name);
-        return team
-            .map(Some)
-            .ok_or_else(|| Error::parameter("team", name, &format!("a team of the site configuration ({})", names())));
+        return team.map(Some).ok_or_else(|| {
+            let error = Error::parameter("team", name, &format!("a team of the site configuration ({})", names()));
+            with_nearest(error, name, site.teams.iter().map(|team| &*team.name))
+        });
     }
     let user = call.app.directory.user(call.caller()?.user())?;
     Ok(user.and_then(|user| site.team(user.team.as_deref()?)))

@@ -205,7 +205,9 @@ impl Query {
             return;
         }
         if self.unknown.len() < MOST {
-            let known = parameters(self.route).chain(EVERYWHERE).map(|parameter| parameter.name).chain([TOKEN]);
+            let filters = FILTERS.into_iter().filter(|_| self.route.filters);
+            let known = parameters(self.route).chain(filters).chain(EVERYWHERE);
+            let known = known.map(|parameter| parameter.name).chain([TOKEN]);
             let unknown = UnknownParameter { name: shown_name(name), nearest: nearest_name(name, known) };
             if !self.unknown.contains(&unknown) {
                 self.unknown.push(unknown);

@@ -12,8 +12,15 @@ fn a_body_that_can_not_be_read_is_refused_and_nothing_changes() {
         let entries = || corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone();
         let before = entries();
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
-        let broken =
-            ["{\"sources\":[]} x", "{\"sources\":[\u{1}]}", "\u{feff}[]", "{\"name\":\"x\",}", "nonsense", &deep];
+        let broken = [
+            "{\"sources\":[]} x",
+            "{\"sources\":[\u{1}]}",
+            "\u{feff}[",
+            "{\u{feff}}",
+            "{\"name\":\"x\",}",
+            "nonsense",
+            &deep,
+        ];
         for body in ["{\"a\":", "\"text\"", "7", "{} {}", "\u{0}"].into_iter().chain(broken) {
             let bare = Made { body: Body::None, ..made.clone() };
             let answer = bare.call(&corner.client, case.id).bytes("application/json", body).send();

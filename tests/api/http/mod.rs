@@ -10,6 +10,7 @@ mod numbers;
 mod openapi;
 pub mod raw;
 mod tokens;
+mod warnings;
 
 use serde_json::Value;
 

@@ -48,14 +48,16 @@ impl Earlier {
         if text.len() as u64 > MOST_BYTES {
             return Err(wrong(format!("is larger than {} MiB, and so no report of a load", MOST_BYTES >> 20)));
         }
+        // Editors put a byte order mark in front of files.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let no_report = |error: serde_json::Error| wrong(format!("is no report of a load: {error}"));
-        let head: Head = serde_json::from_slice(&text).map_err(no_report)?;
+        let head: Head = serde_json::from_slice(text).map_err(no_report)?;
         if head.format != format {
             return Err(wrong(format!("has format {}, and only format {format} can be compared with", head.format)));
         }
         if head.scenario != scenario {
             return Err(wrong(format!("is of the scenario `{}`, and this one is `{scenario}`", head.scenario)));
         }
-        serde_json::from_slice(&text).map_err(no_report)
+        serde_json::from_slice(text).map_err(no_report)
     }
 }

@@ -28,6 +28,7 @@ use crate::http::call::Call;
 use crate::http::client;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
+use crate::nearest::with_nearest;
 
 /// Posts in one reply at most: it is put together in memory.
 const MOST: u64 = 1000;
@@ -140,7 +141,10 @@ pub async fn feed(call: Call) -> Result<Reply> {
     call.container::<Liveblog>("source")?;
     let named = call.param("format");
     let format = Format::ALL.into_iter().find(|format| format.name() == named);
-    let format = format.ok_or_else(|| Error::parameter("format", named, "atom, json or jsonld"))?;
+    let format = format.ok_or_else(|| {
+        let error = Error::parameter("format", named, "atom, json or jsonld");
+        with_nearest(error, named, Format::ALL.iter().map(|format| format.name()))
+    })?;
     let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
     let scheme = if client::is_secure(&call.http, &call.app.proxies) { "https" } else { "http" };
     let origin = format!("{scheme}://{}", client::host(&call.http, &call.app.proxies));

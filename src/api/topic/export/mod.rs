@@ -28,6 +28,7 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{Steps, file};
+use crate::nearest::with_nearest;
 use crate::records::Display;
 use crate::sysconfig::Product;
 
@@ -49,7 +50,7 @@ impl Format {
         match call.param("format") {
             "ics" => components(call).map(Format::Calendar),
             "csv" => Ok(Format::Table),
-            other => Err(Error::parameter("format", other, "`ics` or `csv`")),
+            other => Err(with_nearest(Error::parameter("format", other, "`ics` or `csv`"), other, ["ics", "csv"])),
         }
     }
 
