@@ -25,7 +25,7 @@ impl Call {
             let body = keys_of(self.route);
             let in_body = |name: &str| body.as_ref().is_some_and(|keys| keys.knows(name));
             let found = self.query.unknown().iter().map(|unknown| of_parameter(unknown, in_body(&unknown.name)));
-            self.report(Code::InvalidParameter, found.collect())?;
+            self.report_unknown(Code::InvalidParameter, found.collect())?;
         }
         match self.route.body {
             Body::None | Body::Bytes | Body::Multipart { .. } => Ok(()),
@@ -46,10 +46,10 @@ impl Call {
             found.into_iter().map(|unknown| of_key(unknown, secret)).collect::<Vec<Finding>>()
         });
         let found = found.await?;
-        self.report(Code::InvalidBody, found)
+        self.report_unknown(Code::InvalidBody, found)
     }
 
-    fn report(&self, code: Code, found: Vec<Finding>) -> Result<()> {
+    fn report_unknown(&self, code: Code, found: Vec<Finding>) -> Result<()> {
         let Some(first) = found.first().filter(|_| prefers_strict(self.headers())) else {
             for Finding { message, name, nearest } in found {
                 let message = format!("{message}, and has no effect.");
