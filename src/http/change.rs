@@ -31,6 +31,7 @@ use stet_actors::runtime::{Done, Jointly, LargeChanges, Left as LeftObject, Publ
 use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
 use super::large::Large;
+use super::warnings::Warning;
 use crate::auth::Privilege;
 use crate::limits::set_changed;
 use crate::messages::{Mail, Message};
@@ -346,7 +347,7 @@ impl Call {
     /// Reports what attribute texts have that their metadata definitions only warn of.
     fn report(&self, held_to: &DefinedAttributes) {
         for finding in held_to.take_reported() {
-            tracing::debug!(path = finding.path, message = finding.message, "attributes do not fit their definition");
+            self.warn(Warning::new(finding.path, finding.message));
         }
     }
 

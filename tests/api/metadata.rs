@@ -272,8 +272,13 @@ fn imported_attributes_are_kept_whatever_the_definition_says() {
     let (_server, admin) = newsroom("Strict");
     let uuid = uuid::Uuid::now_v7().to_string();
     let options = json!({ "uuid": uuid, "type": "Story", "name": "i.xml", "folderPath": own_folder(), "attributes": "<m><x/></m>" });
-    let reply = admin.call("stet-object-import-post", &[]).form(&options, &[]).ok();
-    assert_eq!(reply["created"], true);
+    let answer = admin.call("stet-object-import-post", &[]).form(&options, &[]).send();
+    let mut paths = warned(&answer);
+    paths.sort_unstable();
+    assert_eq!(
+        (answer.ok()["created"].clone(), paths),
+        (json!(true), vec!["/m/headline".to_owned(), "/m/x".to_owned()])
+    );
     assert_eq!(stored(&admin, &uuid), json!({ "m": { "x": "" } }));
 }
 
@@ -295,4 +300,35 @@ fn large_attributes_are_checked_and_others_are_served_meanwhile() {
     let push = |word: &str| json!([{ "push": { "xpath": "/attributes/m/keyword", "content": word } }]);
     includes(&set_of(&admin, &story, push("8"))["errors"][0], &json!({ "code": "CMS.InvalidAttributes" }));
     assert_eq!(set_of(&admin, &story, push("new"))["errors"], json!([]));
+}
+
+/// The paths of the elements that a reply warns of.
+fn warned(answer: &Answer) -> Vec<String> {
+    let reply = answer.json();
+    let warnings = reply["warnings"].as_array().unwrap_or_else(|| panic!("there are no warnings: {reply}")).clone();
+    warnings.iter().map(|warning| warning["name"].as_str().expect("it has a name").to_owned()).collect()
+}
+
+#[test]
+fn warned_attributes_are_stored_and_reported_by_every_call_that_writes_them() {
+    let (_server, admin) = newsroom("Warn");
+    let writes = Writes::by(&admin);
+    let wrong = json!({ "m": { "slug": "x", "priority": "9", "free": "9" } });
+    for (id, call) in writes.all(&wrong) {
+        let answer = call.send();
+        assert!(answer.status < 300, "{id}: {}", String::from_utf8_lossy(&answer.body));
+        let mut paths = warned(&answer);
+        paths.sort_unstable();
+        assert_eq!(paths, ["/m/headline", "/m/priority"], "{id}");
+    }
+    assert_eq!(stored(&admin, &writes.story)["m"]["priority"], "9");
+    let set = json!([{ "set": { "xpath": "/attributes/m/headline", "content": "h" } }]);
+    let body = json!({ "updateFields": [{ "sourceIds": [writes.story], "operators": set }] });
+    let answer = admin.call("stet-object-metadata-change-fields-post", &[]).json(&body).send();
+    let message = answer.json()["warnings"][0]["message"].clone();
+    assert_eq!((warned(&answer), message), (vec!["/m/priority".to_owned()], json!("`9` is not one of `1`, `2`.")));
+    // A caller who wants unknown names refused is warned of attributes all the same.
+    let call = admin.call("topic-put", &[&writes.topic]).header("prefer", "handling=strict");
+    let answer = call.json(&json!({ "attributes": "<m/>" })).send();
+    assert_eq!((answer.status, warned(&answer)), (200, vec!["/m/headline".to_owned()]));
 }
