@@ -178,7 +178,7 @@ impl<'c> OneOfMany<'c> {
             Ok(Jointly { reply, left }) => {
                 let was_made = J::was_made(&reply);
                 set_changed(was_made);
-                call.report(&held_to);
+                call.warn_of_attributes(&held_to);
                 if let Some(left) = left.filter(|_| was_made) {
                     self.note_left(object, Expect::OneOf(HashSet::from([Tag::of(&left.object().record)])));
                 }
@@ -280,7 +280,7 @@ impl Call {
             // The caller was let to it by its name in the path, and this is what they have left.
             Ok(Done { reply, view }) => {
                 set_changed(true);
-                self.report(&held_to);
+                self.warn_of_attributes(&held_to);
                 Ok(Left { reply, view: SeenView(view) })
             }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
@@ -300,7 +300,7 @@ impl Call {
         match outcome {
             Ok(done) => {
                 set_changed(J::was_made(&done.reply));
-                self.report(&held_to);
+                self.warn_of_attributes(&held_to);
                 Ok(done)
             }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
@@ -345,7 +345,7 @@ impl Call {
     }
 
     /// Reports what attribute texts have that their metadata definitions only warn of.
-    fn report(&self, held_to: &DefinedAttributes) {
+    fn warn_of_attributes(&self, held_to: &DefinedAttributes) {
         for finding in held_to.take_reported() {
             self.warn(Warning::new(finding.path, finding.message));
         }
