@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
@@ -23,6 +23,7 @@ use stet_actors::trace::{Asked, RequestId, Trace};
 
 use super::app::{App, Stage, as_header};
 use super::authorise::{check_caller_again, check_objects, check_privilege};
+use super::boundary::check_form_type;
 use super::call::{Call, Sources};
 use super::compress::Compression;
 use super::connection::Connection;
@@ -239,7 +240,7 @@ async fn answer(
         }
         (incoming, _) => {
             if matches!(route.body, Body::Multipart { .. }) {
-                check_multipart(headers)?;
+                check_form_type(headers)?;
             }
             (Bytes::new(), incoming)
         }
@@ -401,16 +402,6 @@ fn check_params(route: &Route, params: &Params<'_>) -> Result<Sources> {
         }
     }
     Ok(sources)
-}
-
-fn check_multipart(headers: &HeaderMap) -> Result<()> {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let form = content_type.to_ascii_lowercase();
-    if form.starts_with("multipart/form-data") && form.contains("boundary=") {
-        return Ok(());
-    }
-    let message = format!("The body must be `multipart/form-data` with a boundary, but is `{content_type}`.");
-    Err(Error::new(Code::InvalidBody, message))
 }
 
 fn render(

@@ -229,7 +229,7 @@ async fn make(
 pub(crate) type Form = form::Form<CreateObject>;
 
 /// Its only file.
-const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0 }];
+const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: false }];
 
 /// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///

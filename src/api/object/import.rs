@@ -127,7 +127,7 @@ pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
 }
 
 /// Its only file.
-const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0 }];
+const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: true }];
 
 fn required<'o>(field: &str, given: Option<&'o str>) -> Result<&'o str> {
     given.filter(|given| !given.is_empty()).ok_or_else(|| Error::parameter(field, "", "given"))

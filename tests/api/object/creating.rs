@@ -79,21 +79,27 @@ fn an_empty_issue_date_is_none_wherever_something_is_made() {
 #[test]
 fn a_missing_type_follows_from_the_content_type_and_then_from_the_extension() {
     let desk = Desk::of("reporter");
-    for (name, content_type, kind) in [
-        ("a.dat", "text/xml", "Story"),
-        ("b.dat", "application/xml; charset=utf-8", "Story"),
-        ("c.dat", "image/jpeg", "Image"),
-        ("d.dat", "text/plain", "Text"),
-        ("e.xml", "application/octet-stream", "Story"),
-        ("f.JPG", "application/octet-stream", "Image"),
-        ("g.json", "application/x-unknown", "WireItem"),
-        ("h.unknown", "application/x-unknown", "Binary"),
-        ("i", "application/octet-stream", "Binary"),
+    let generic = "application/octet-stream";
+    for (name, sent, bytes, kind, kept) in [
+        ("a.dat", "text/xml", "x", "Story", "text/xml"),
+        ("b.dat", "application/xml; charset=utf-8", "x", "Story", "application/xml; charset=utf-8"),
+        ("c.dat", "image/jpeg", "x", "Image", "image/jpeg"),
+        ("d.dat", "text/plain", "x", "Text", "text/plain"),
+        ("g.json", "application/x-unknown", "x", "WireItem", "application/x-unknown"),
+        ("h.unknown", "application/x-unknown", "x", "Binary", "application/x-unknown"),
+        // The generic type counts as none: the extension, then the first bytes tell.
+        ("e.xml", generic, "x", "Story", "text/xml"),
+        ("f.JPG", generic, "x", "Image", "image/jpeg"),
+        ("i", generic, "\u{0}x", "Binary", generic),
+        ("j", "application/octet-stream; x=y", " <a/>", "Story", "text/xml"),
+        ("k", generic, "words", "Text", "text/plain"),
+        ("l", generic, "GIF89a\u{0}", "Image", "image/gif"),
+        ("m", generic, "", "Text", "text/plain"),
     ] {
-        let expected = json!({ "type": kind, "virtualAttributes": { "contentType": content_type } });
-        desk.create_of(name, (content_type, b"x"), json!({})).gives(&expected);
+        let expected = json!({ "type": kind, "virtualAttributes": { "contentType": kept } });
+        desk.create_of(name, (sent, bytes.as_bytes()), json!({})).gives(&expected);
     }
-    desk.create_empty("j.xml", json!({})).gives(&json!({ "type": "Story", "version": 0 }));
+    desk.create_empty("n.xml", json!({})).gives(&json!({ "type": "Story", "version": 0 }));
 }
 
 #[test]

@@ -29,8 +29,8 @@ use crate::json::Changed;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[
-    FileRule { name: "content", many: false, head: words::LOOKED_AT },
-    FileRule { name: "attachments", many: true, head: 0 },
+    FileRule { name: "content", many: false, head: words::LOOKED_AT, keeps_generic_type: false },
+    FileRule { name: "attachments", many: true, head: 0, keeps_generic_type: false },
 ];
 
 /// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.

@@ -1,6 +1,16 @@
 //! Multipart forms: a JSON part `options` and files, in any order (docs/api/README.md, "Multipart forms"). Files go to the
 //! content store as they come.
+//!
+//! The parts are split by `actix-multipart`. The heads of parts are read here ([`unfold`], [`disposition`], [`encoding`]), and so is the
+//! boundary ([`crate::http::boundary`]): the library loses `\` in names, does not know `filename*` over `filename`, and passes encoded bytes
+//! on as they are.
 
+mod disposition;
+mod encoding;
+mod file_name;
+mod unfold;
+
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -13,11 +23,15 @@ use serde::de::DeserializeOwned;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
+use self::disposition::{Disposition, disposition_of};
+use self::encoding::Decoder;
+use self::unfold::Unfolded;
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
 use crate::give_way;
 use crate::http::arriving::Arriving;
 use crate::http::body::{Incoming, Reading, too_large, without_mark};
+use crate::http::boundary::{boundary_of, reader_header};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
@@ -35,7 +49,15 @@ pub(crate) struct FileRule {
     pub many: bool,
     /// How many of its first bytes are kept in memory.
     pub head: usize,
+    /// Whether `application/octet-stream` is a type like others. Clients that send forms write it when they know none.
+    pub keeps_generic_type: bool,
 }
+
+/// The media type of bytes about which nothing is known.
+const GENERIC_TYPE: &str = "application/octet-stream";
+
+/// The first bytes of a file from which its type is guessed.
+const SNIFFED: usize = 512;
 
 /// A file that came with a form.
 pub(crate) struct FilePart {
@@ -64,9 +86,40 @@ impl FilePart {
     }
 }
 
-/// What bytes are of which nobody says it: text, as RFC 7578 has it (4.4), which is mark-up where it begins as that.
-fn guessed_type(first: Option<u8>) -> &'static str {
-    if first == Some(b'<') { "text/xml" } else { "text/plain" }
+/// The type of a file without one, from its first bytes: a picture or PDF by its signature, mark-up if it begins so,
+/// else text, as RFC 7578 has it (4.4). `generic` is whether the client calls the bytes generic; then
+/// other bytes than text stay so.
+fn guessed_type(first: &[u8], generic: bool) -> &'static str {
+    const SIGNATURES: [(&[u8], &str); 7] = [
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"II*\0", "image/tiff"),
+        (b"MM\0*", "image/tiff"),
+        (b"%PDF-", "application/pdf"),
+    ];
+    if let Some((_, known)) = SIGNATURES.iter().find(|(signature, _)| first.starts_with(signature)) {
+        return known;
+    }
+    if first.starts_with(b"RIFF") && first.get(8..12) == Some(b"WEBP") {
+        return "image/webp";
+    }
+    match first_shown(first) {
+        Some(b'<') => "text/xml",
+        _ if generic && !is_text(first) => GENERIC_TYPE,
+        _ => "text/plain",
+    }
+}
+
+/// Whether the first bytes of a file are text: UTF-8, which may be cut off within a character, without the control
+/// characters that text has not.
+fn is_text(first: &[u8]) -> bool {
+    let whole = match std::str::from_utf8(first) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && first.len() == SNIFFED,
+    };
+    whole && !first.iter().any(|byte| byte.is_ascii_control() && !b"\t\n\r\x0c\x1b".contains(byte))
 }
 
 /// The first byte that is no white space, nor of a byte order mark of UTF-8.
@@ -170,7 +223,8 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     rules: &[FileRule],
 ) -> Result<Form<T>> {
     let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
-    let mut parts = Multipart::new(headers, payload);
+    let boundary = boundary_of(headers)?;
+    let mut parts = Multipart::new(&reader_header(&boundary), Unfolded::new(payload, &boundary));
     let mut seen: HashSet<String> = HashSet::new();
     let mut form = Form::default();
     let mut count = 0;
@@ -181,7 +235,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limits.upload_parts));
         }
         let mut part = part.map_err(broken)?;
-        let name = part.name().unwrap_or_default().to_owned();
+        let Disposition { name, file_name } = disposition_of(part.headers())?;
         let rule = rules.iter().find(|rule| rule.name == name);
         let once = name == "options" || rule.is_some_and(|rule| !rule.many);
         if once && !seen.insert(name.clone()) {
@@ -205,7 +259,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 }
                 form.options_text = bytes;
             }
-            Some(rule) => form.files.extend(file_part(&mut part, rule, limits.upload_bytes, into).await?),
+            Some(rule) => form.files.extend(file_part(&mut part, file_name, rule, limits.upload_bytes, into).await?),
             // What nobody reads may be a file whose name the client has wrong: it must not be lost.
             None => return Err(unknown_part(&name, rules)),
         }
@@ -236,10 +290,51 @@ fn unknown_part(name: &str, rules: &[FileRule]) -> Error {
     Error::new(Code::InvalidBody, message).with_detail("part", name)
 }
 
+/// The bytes of a part as they are decoded.
+struct PartBytes<'p> {
+    part: &'p mut Field,
+    name: &'p str,
+    decoder: Decoder,
+    /// Encoded bytes that may still come.
+    left: u64,
+    /// Decoded bytes that the part may have.
+    limit: u64,
+}
+
+impl<'p> PartBytes<'p> {
+    fn of(part: &'p mut Field, name: &'p str, limit: u64) -> Result<PartBytes<'p>> {
+        let decoder = Decoder::of(part.headers()).map_err(|why| not_decoded(name, &why))?;
+        Ok(PartBytes { part, name, decoder, left: Decoder::most_encoded(limit), limit })
+    }
+
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// `InvalidBody`, also for bytes that are not of the part's transfer encoding; `TooLarge` for far more than needed.
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        let Some(chunk) = self.part.next().await else {
+            self.decoder.finish().map_err(|why| not_decoded(self.name, &why))?;
+            return Ok(None);
+        };
+        let chunk = chunk.map_err(broken)?;
+        let left = self.left.checked_sub(chunk.len() as u64);
+        self.left = left.ok_or_else(|| too_large(&format!("The part `{}`", self.name), self.limit))?;
+        match self.decoder.decode(&chunk) {
+            Ok(Cow::Borrowed(_)) => Ok(Some(chunk)),
+            Ok(Cow::Owned(decoded)) => Ok(Some(decoded.into())),
+            Err(why) => Err(not_decoded(self.name, &why)),
+        }
+    }
+}
+
+fn not_decoded(part: &str, why: &str) -> Error {
+    Error::new(Code::InvalidBody, format!("The part `{part}` {why}.")).with_detail("part", part)
+}
+
 async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<Bytes> {
     let mut bytes = Gathered::new(room);
-    while let Some(chunk) = part.next().await {
-        let chunk = chunk.map_err(broken)?;
+    let mut chunks = PartBytes::of(part, "options", limit as u64)?;
+    while let Some(chunk) = chunks.next().await? {
         if bytes.len() + chunk.len() > limit {
             return Err(too_large("The part `options`", limit as u64));
         }
@@ -248,27 +343,42 @@ async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<
     Ok(bytes.freeze())
 }
 
+/// The type that a part names: none if it can't be read, or if it is the generic one, which clients send in place of none.
+fn named_type(part: &Field, rule: &FileRule) -> Result<(Option<String>, bool)> {
+    let named = part.content_type();
+    let generic = named.is_some_and(|named| named.essence_str() == GENERIC_TYPE);
+    let named = named.filter(|_| !generic || rule.keeps_generic_type).map(ToString::to_string);
+    // Kept with the file; a part's head may be far longer.
+    match named.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
+        Some(long) => {
+            let message =
+                format!("The type of the part `{}` has {long} bytes; at most {MAX_NAME_BYTES} are allowed.", rule.name);
+            Err(Error::new(Code::InvalidBody, message).with_detail("part", rule.name))
+        }
+        None => Ok((named, generic)),
+    }
+}
+
 /// A file; `None` where the client's form has a place for one that nobody has chosen: that is sent as no bytes under an empty name.
-async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>) -> Result<Option<FilePart>> {
-    let media_type = part.content_type().map(ToString::to_string);
-    let file_name = part.content_disposition().and_then(|value| value.get_filename());
-    let nameless = file_name == Some("");
-    let file_name = file_name.filter(|_| !nameless).map(str::to_owned);
-    // Name and type are kept with the file; a part's head may be far longer.
+async fn file_part(
+    part: &mut Field,
+    file_name: Option<String>,
+    rule: &FileRule,
+    limit: u64,
+    into: Into<'_>,
+) -> Result<Option<FilePart>> {
+    let (media_type, generic) = named_type(part, rule)?;
+    let nameless = file_name.as_deref() == Some("");
+    let file_name = file_name.filter(|_| !nameless);
     if let Some(error) = file_name.as_deref().and_then(|name| check_name(name).err()) {
         return Err(error.rephrased(|message| format!("The file of the part `{}`: {message}", rule.name)));
     }
-    if let Some(long) = media_type.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
-        let message =
-            format!("The type of the part `{}` has {long} bytes; at most {MAX_NAME_BYTES} are allowed.", rule.name);
-        return Err(Error::new(Code::InvalidBody, message).with_detail("part", rule.name));
-    }
     let mut upload = into.contents.upload(into.room);
     let mut head = Gathered::new(into.room);
-    let mut first = None;
-    while let Some(chunk) = part.next().await {
-        let chunk = chunk.map_err(broken)?;
-        first = first.or_else(|| first_shown(&chunk));
+    let mut first = Vec::new();
+    let mut chunks = PartBytes::of(part, rule.name, limit)?;
+    while let Some(chunk) = chunks.next().await? {
+        first.extend(&chunk[..chunk.len().min(SNIFFED - first.len())]);
         head.extend(&chunk[..chunk.len().min(rule.head - head.len())], rule.head)?;
         upload.write(&chunk).await?;
         if upload.size() > limit {
@@ -279,6 +389,6 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>
         return Ok(None);
     }
     let told = media_type.or_else(|| Some(stet_transfer::media_type_of(file_name.as_deref()?)?.to_owned()));
-    let content = upload.finish(told.as_deref().unwrap_or_else(|| guessed_type(first))).await?;
+    let content = upload.finish(told.as_deref().unwrap_or_else(|| guessed_type(&first, generic))).await?;
     Ok(Some(FilePart { name: rule.name, file_name, content, head: head.freeze(), guessed: told.is_none() }))
 }

@@ -1,0 +1,272 @@
+//! The transfer encoding of a form's part (`Content-Transfer-Encoding`, RFC 2045), decoded while the part arrives.
+//!
+//! Browsers send none. Mail libraries send `base64` and `quoted-printable`, whose text must not be stored in place of the
+//! bytes that it stands for. A decoder holds back a few bytes at most, whatever the client sends.
+
+use std::borrow::Cow;
+
+use actix_web::http::header::HeaderMap;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::http::parameters::shortened;
+
+const HEADER: &str = "content-transfer-encoding";
+
+/// White space at the end of a line that is held back at most: a line of mail has at most as many bytes.
+const MAX_HELD: usize = 998;
+
+/// Decodes the bytes of a part, chunk by chunk.
+#[derive(Debug)]
+pub enum Decoder {
+    /// The bytes stand for themselves.
+    Identity,
+    /// Base64 with line breaks.
+    Base64(Base64Decoder),
+    /// Quoted-printable.
+    QuotedPrintable(QuotedPrintableDecoder),
+}
+
+impl Decoder {
+    /// The decoder for the part with these headers.
+    ///
+    /// # Errors
+    /// The encoding is unknown; the text is the end of a sentence that begins with the part.
+    pub fn of(headers: &HeaderMap) -> Result<Decoder, String> {
+        let values: Vec<_> = headers.get_all(HEADER).map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let named = values.join(", ").trim().to_ascii_lowercase();
+        match named.as_str() {
+            "" | "7bit" | "8bit" | "binary" => Ok(Decoder::Identity),
+            "base64" => Ok(Decoder::Base64(Base64Decoder::default())),
+            "quoted-printable" => Ok(Decoder::QuotedPrintable(QuotedPrintableDecoder::default())),
+            other => Err(format!(
+                "has the transfer encoding `{}`; `7bit`, `8bit`, `binary`, `base64` and `quoted-printable` are known",
+                shortened(other)
+            )),
+        }
+    }
+
+    /// The encoded bytes that a part of at most `limit` decoded bytes may have: none needs as many.
+    pub fn most_encoded(limit: u64) -> u64 {
+        limit.saturating_mul(4).saturating_add(4096)
+    }
+
+    /// Decodes the next bytes.
+    ///
+    /// # Errors
+    /// They are not of the encoding; the text is the end of a sentence that begins with the part.
+    pub fn decode<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, [u8]>, String> {
+        match self {
+            Decoder::Identity => Ok(Cow::Borrowed(chunk)),
+            Decoder::Base64(decoder) => decoder.decode(chunk).map(Cow::Owned),
+            Decoder::QuotedPrintable(decoder) => decoder.decode(chunk).map(Cow::Owned),
+        }
+    }
+
+    /// Checks that the bytes have ended where an encoding may end.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn finish(&self) -> Result<(), String> {
+        match self {
+            Decoder::Identity => Ok(()),
+            Decoder::Base64(decoder) => decoder.finish(),
+            Decoder::QuotedPrintable(decoder) => decoder.finish(),
+        }
+    }
+}
+
+/// State between chunks of base64.
+#[derive(Debug, Default)]
+pub struct Base64Decoder {
+    /// Characters of a group of four that is not complete.
+    group: Vec<u8>,
+    /// Whether the padding has come, behind which there is white space alone.
+    ended: bool,
+}
+
+impl Base64Decoder {
+    fn decode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, String> {
+        let mut text = std::mem::take(&mut self.group);
+        text.extend(chunk.iter().filter(|byte| !byte.is_ascii_whitespace()));
+        if text.is_empty() {
+            return Ok(text);
+        }
+        if self.ended {
+            return Err("is not base64: more follows its end".to_owned());
+        }
+        self.group = text.split_off(text.len() - text.len() % 4);
+        self.ended = text.ends_with(b"=");
+        STANDARD.decode(&text).map_err(|error| format!("is not base64: {}", described(&error)))
+    }
+
+    fn finish(&self) -> Result<(), String> {
+        match self.group.as_slice() {
+            [] => Ok(()),
+            _ => Err("is not base64: it ends within a group of four characters".to_owned()),
+        }
+    }
+}
+
+fn described(error: &base64::DecodeError) -> String {
+    match error {
+        base64::DecodeError::InvalidByte(_, byte) => format!("`{}` is not of its alphabet", byte.escape_ascii()),
+        _ => "its end or padding is wrong".to_owned(),
+    }
+}
+
+/// State between chunks of quoted-printable.
+#[derive(Debug, Default)]
+pub struct QuotedPrintableDecoder {
+    /// White space that is dropped if the line ends behind it.
+    spaces: Vec<u8>,
+    state: Quoted,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Quoted {
+    /// Within text.
+    #[default]
+    Text,
+    /// Behind `=`.
+    Escape,
+    /// Behind `=` and a digit.
+    Digit(u8),
+    /// Behind `=` and white space, which only the end of a line may follow.
+    SoftBreak,
+    /// Behind `=` and a carriage return.
+    SoftReturn,
+}
+
+impl QuotedPrintableDecoder {
+    fn decode(&mut self, chunk: &[u8]) -> Result<Vec<u8>, String> {
+        let mut decoded = Vec::with_capacity(chunk.len() + self.spaces.len());
+        for byte in chunk {
+            self.take(*byte, &mut decoded)?;
+        }
+        Ok(decoded)
+    }
+
+    fn take(&mut self, byte: u8, decoded: &mut Vec<u8>) -> Result<(), String> {
+        self.state = match (self.state, byte) {
+            (Quoted::Text, b' ' | b'\t') => {
+                if self.spaces.len() == MAX_HELD {
+                    return Err(format!("is not quoted-printable: more than {MAX_HELD} blanks in a row"));
+                }
+                self.spaces.push(byte);
+                Quoted::Text
+            }
+            (Quoted::Text, b'\r' | b'\n') => {
+                self.spaces.clear();
+                decoded.push(byte);
+                Quoted::Text
+            }
+            (Quoted::Text, byte) => {
+                decoded.append(&mut self.spaces);
+                match byte {
+                    b'=' => Quoted::Escape,
+                    byte => {
+                        decoded.push(byte);
+                        Quoted::Text
+                    }
+                }
+            }
+            (Quoted::Escape | Quoted::SoftBreak, b' ' | b'\t') => Quoted::SoftBreak,
+            (Quoted::Escape | Quoted::SoftBreak, b'\r') => Quoted::SoftReturn,
+            (Quoted::Escape | Quoted::SoftBreak | Quoted::SoftReturn, b'\n') => Quoted::Text,
+            (Quoted::Escape, digit) if digit.is_ascii_hexdigit() => Quoted::Digit(digit),
+            (Quoted::Digit(first), second) if second.is_ascii_hexdigit() => {
+                let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
+                decoded.push(value(first) << 4 | value(second));
+                Quoted::Text
+            }
+            (_, byte) => {
+                let shown = byte.escape_ascii();
+                return Err(format!("is not quoted-printable: `{shown}` behind a `=`, where a byte or a line ends"));
+            }
+        };
+        Ok(())
+    }
+
+    /// White space held back at the end is dropped; a `=` there is a line break that belongs to the boundary.
+    fn finish(&self) -> Result<(), String> {
+        match self.state {
+            Quoted::Digit(_) => Err("is not quoted-printable: it ends within a byte".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn decoder(encoding: &str) -> Result<Decoder, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HeaderName::from_static(HEADER), HeaderValue::from_str(encoding).unwrap());
+        Decoder::of(&headers)
+    }
+
+    /// The outcome in chunks of each size, which must be alike.
+    fn decoded(encoding: &str, text: &[u8]) -> Result<Vec<u8>, String> {
+        let in_chunks = |size: usize| -> Result<Vec<u8>, String> {
+            let mut decoder = decoder(encoding)?;
+            let mut whole = Vec::new();
+            for chunk in text.chunks(size) {
+                whole.extend_from_slice(&decoder.decode(chunk)?);
+            }
+            decoder.finish().map(|()| whole)
+        };
+        let whole = in_chunks(text.len().max(1));
+        for size in 1..text.len() {
+            let cut = in_chunks(size);
+            assert_eq!(cut.as_ref().ok(), whole.as_ref().ok(), "{size} bytes of {}", text.escape_ascii());
+        }
+        whole
+    }
+
+    #[test]
+    fn base64_is_decoded_wherever_it_is_cut() {
+        for (text, expected) in
+            [("", ""), ("PGEvPg==", "<a/>"), ("PGEv\r\nPg==\r\n", "<a/>"), (" P G\tEv Pg = =", "<a/>"), ("YWJj", "abc")]
+        {
+            assert_eq!(decoded("base64", text.as_bytes()), Ok(expected.as_bytes().to_vec()), "{text}");
+        }
+        for bad in ["PGEvPg", "PGEvPg=", "PGEvPg==PGEv", "PGE*", "PG-_", "=", "PGEvPh==", "<a/>"] {
+            assert!(decoded("base64", bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn quoted_printable_is_decoded_wherever_it_is_cut() {
+        for (text, expected) in [
+            ("", ""),
+            ("F=C3=A4hre =3D =c3=9f", "Fähre = ß"),
+            ("one =\r\nline", "one line"),
+            ("one=\nline= \t\r\n!", "oneline!"),
+            ("blanks \t\r\nhere  ", "blanks\r\nhere"),
+            ("kept =20\r\n", "kept  \r\n"),
+            ("end=", "end"),
+            ("Fähre", "Fähre"),
+        ] {
+            assert_eq!(decoded("Quoted-Printable", text.as_bytes()), Ok(expected.as_bytes().to_vec()), "{text}");
+        }
+        let blanks = " ".repeat(MAX_HELD + 1) + "x";
+        for bad in ["=x", "=4", "=4x", "= x", "=\rx", &blanks] {
+            assert!(decoded("quoted-printable", bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn other_encodings_are_refused_by_name() {
+        for known in ["7bit", " 8BIT ", "binary", ""] {
+            assert!(matches!(decoder(known), Ok(Decoder::Identity)), "{known}");
+        }
+        for unknown in ["x-uuencode", "base64, base64", "gzip"] {
+            let why = decoder(unknown).expect_err(unknown);
+            assert!(why.contains(unknown) && why.contains("quoted-printable"), "{why}");
+        }
+    }
+}

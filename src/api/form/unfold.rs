@@ -1,0 +1,178 @@
+//! Heads of parts that go over several lines, in one line each.
+//!
+//! Mail libraries fold a long header: its next line begins with a blank (RFC 5322, 2.2.3). The reader of the parts knows no
+//! folded lines, so the line ends in front of the blanks are taken out here, of heads alone. Bodies pass as they are, and uncopied.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use actix_web::error::PayloadError;
+use bytes::Bytes;
+use futures_util::Stream;
+
+/// A form on its way, with its heads unfolded.
+pub struct Unfolded<S> {
+    form: S,
+    unfolder: Unfolder,
+}
+
+impl<S> Unfolded<S> {
+    /// Unfolds the heads of the parts between lines of that boundary.
+    pub fn new(form: S, boundary: &str) -> Unfolded<S> {
+        Unfolded { form, unfolder: Unfolder::new(boundary) }
+    }
+}
+
+impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Unfolded<S> {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            match ready!(Pin::new(&mut self.form).poll_next(context)) {
+                Some(Ok(chunk)) => {
+                    let unfolded = self.unfolder.unfold(chunk);
+                    if !unfolded.is_empty() {
+                        return Poll::Ready(Some(Ok(unfolded)));
+                    }
+                }
+                None if !self.unfolder.held.is_empty() => {
+                    return Poll::Ready(Some(Ok(std::mem::take(&mut self.unfolder.held).into())));
+                }
+                ended => return Poll::Ready(ended),
+            }
+        }
+    }
+}
+
+struct Unfolder {
+    /// Two dashes and the boundary.
+    delimiter: Vec<u8>,
+    place: Place,
+    /// The end of a line of a head, of which it depends on the next byte whether it stays: of two bytes at most.
+    held: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In a line that is no delimiter; whether its last byte is a carriage return.
+    Body { returned: bool },
+    /// At the beginning of a line, of which so many bytes are those of the delimiter.
+    Delimiter(usize),
+    /// Behind a delimiter; whether there was a carriage return.
+    Delimited { returned: bool },
+    /// In a head; whether the line has no byte yet.
+    Head { empty: bool },
+    /// Behind the end of the form.
+    End,
+}
+
+impl Unfolder {
+    fn new(boundary: &str) -> Unfolder {
+        Unfolder { delimiter: format!("--{boundary}").into_bytes(), place: Place::Delimiter(0), held: Vec::new() }
+    }
+
+    fn unfold(&mut self, chunk: Bytes) -> Bytes {
+        let mut unfolded: Vec<u8> = Vec::new();
+        // From where on the chunk is not in `unfolded` yet, once anything is.
+        let (mut copied, mut at) = (0, 0);
+        while let Some(byte) = chunk.get(at) {
+            if let Place::Body { returned: false } = self.place {
+                let Some(found) = chunk[at..].iter().position(|byte| *byte == b'\r') else { break };
+                at += found + 1;
+                self.place = Place::Body { returned: true };
+                continue;
+            }
+            let Place::Head { empty } = self.place else {
+                self.place = self.next(*byte);
+                at += 1;
+                continue;
+            };
+            match (byte, self.held.len()) {
+                (b'\r', 0) | (b'\n', 1) => {
+                    unfolded.extend_from_slice(&chunk[copied..at]);
+                    copied = at + 1;
+                    self.held.push(*byte);
+                    if self.held.len() == 2 && empty {
+                        // The empty line behind the head. A delimiter has a line end of its own in front.
+                        unfolded.append(&mut self.held);
+                        self.place = Place::Body { returned: false };
+                    }
+                    at += 1;
+                }
+                (b' ' | b'\t', 2) => self.held.clear(),
+                (_, whole @ 1..) => {
+                    unfolded.append(&mut self.held);
+                    self.place = Place::Head { empty: whole == 2 };
+                }
+                _ => {
+                    self.place = Place::Head { empty: false };
+                    at += 1;
+                }
+            }
+        }
+        if copied == 0 && unfolded.is_empty() && self.held.is_empty() {
+            return chunk;
+        }
+        unfolded.extend_from_slice(&chunk[copied..]);
+        unfolded.into()
+    }
+
+    /// The place behind a byte that is in no head.
+    fn next(&self, byte: u8) -> Place {
+        match (self.place, byte) {
+            (Place::Body { returned: true }, b'\n') => Place::Delimiter(0),
+            (Place::Delimiter(known), byte) if self.delimiter.get(known) == Some(&byte) => match known + 1 {
+                whole if whole == self.delimiter.len() => Place::Delimited { returned: false },
+                more => Place::Delimiter(more),
+            },
+            (Place::Delimited { returned: false }, b'\r') => Place::Delimited { returned: true },
+            (Place::Delimited { returned: true }, b'\n') => Place::Head { empty: true },
+            (Place::Delimited { returned: false }, b'-') | (Place::End, _) => Place::End,
+            (_, byte) => Place::Body { returned: byte == b'\r' },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The outcome in chunks of each size, which must be alike.
+    fn unfolded(form: &str) -> String {
+        let in_chunks = |size: usize| {
+            let mut unfolder = Unfolder::new("b");
+            let chunks = form.as_bytes().chunks(size);
+            let mut whole: Vec<u8> = chunks.flat_map(|chunk| unfolder.unfold(Bytes::copy_from_slice(chunk))).collect();
+            whole.append(&mut unfolder.held);
+            String::from_utf8(whole).unwrap()
+        };
+        let whole = in_chunks(form.len());
+        for size in 1..form.len() {
+            assert_eq!(in_chunks(size), whole, "{size}");
+        }
+        whole
+    }
+
+    #[test]
+    fn folded_lines_of_heads_become_one_and_bodies_stay() {
+        for (form, expected) in [
+            (
+                "--b\r\nA: x;\r\n\ty;\r\n  z\r\nB: 1\r\n\r\nbody\r\n folded\r\n--b\r\nC:\r\n 2\r\n\r\n\r\n \r\n--b--\r\n",
+                "--b\r\nA: x;\ty;  z\r\nB: 1\r\n\r\nbody\r\n folded\r\n--b\r\nC: 2\r\n\r\n\r\n \r\n--b--\r\n",
+            ),
+            ("preamble\r\n x\r\n--b\r\nA: x\r\n y\r\n\r\n", "preamble\r\n x\r\n--b\r\nA: x y\r\n\r\n"),
+            // What only resembles a delimiter begins no head.
+            ("--bb\r\nA:\r\n x\r\n", "--bb\r\nA:\r\n x\r\n"),
+            ("--b\r\nA: 1\r\n\r\n\n--b\r\nA:\r\n x\r\n", "--b\r\nA: 1\r\n\r\n\n--b\r\nA:\r\n x\r\n"),
+            ("--b\r\nA: 1\r\n\r\nx--b\r\nA:\r\n x\r\n", "--b\r\nA: 1\r\n\r\nx--b\r\nA:\r\n x\r\n"),
+            ("--b\r\nA: 1\r\n\r\n--b\r\nA:\r\n x\r\n", "--b\r\nA: 1\r\n\r\n--b\r\nA:\r\n x\r\n"),
+            ("--b--\r\n--b\r\nA:\r\n x\r\n", "--b--\r\n--b\r\nA:\r\n x\r\n"),
+            // A carriage return alone ends no line.
+            ("--b\r\nA: x\r y\r\r\n z\r\n\r\n", "--b\r\nA: x\r y\r z\r\n\r\n"),
+            ("--b\r\n\r\n x\r\n y\r\n--b\r\n\r\n", "--b\r\n\r\n x\r\n y\r\n--b\r\n\r\n"),
+            ("--b\r\nA: x\r\n", "--b\r\nA: x\r\n"),
+        ] {
+            assert_eq!(unfolded(form), expected, "{form:?}");
+        }
+    }
+}
