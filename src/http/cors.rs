@@ -22,19 +22,11 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::app::App;
+use super::headers::{ALLOWED_OF_PAGES, EXPOSED_TO_PAGES};
 use super::origin::listed_origin;
 
 /// The methods that endpoints have.
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
-
-/// The request headers that calls are read for, beyond those that any page may send.
-const ASKED: &str =
-    "content-type, token, authorization, if-match, if-none-match, idempotency-key, prefer, range, last-event-id";
-
-/// The response headers that pages may read beyond those that any page may. Each by its name: with credentials, `*`
-/// is a name as well.
-const EXPOSED: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, \
-                    Idempotency-Replayed, Preference-Applied, Content-Disposition, Content-Range";
 
 /// Seconds that a browser may go by a preflight.
 const MAX_AGE: &str = "3600";
@@ -48,11 +40,11 @@ pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
     listed_origin(app, http)?;
     let mut response = HttpResponse::NoContent();
     for (name, value) in [
-        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, ASKED),
-        (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS)),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_OF_PAGES.clone()),
+        (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE)),
     ] {
-        response.insert_header((name, HeaderValue::from_static(value)));
+        response.insert_header((name, value));
     }
     Some(response.finish())
 }
@@ -62,6 +54,6 @@ pub fn admit(app: &App, http: &HttpRequest, headers: &mut HeaderMap) {
     let Some(origin) = listed_origin(app, http) else { return };
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_TO_PAGES.clone());
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }

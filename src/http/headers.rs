@@ -1,0 +1,202 @@
+//! The one list of headers that the server reads from requests and writes into replies, and what it says of each to the
+//! pages of other sites (`super::cors`).
+
+use std::sync::LazyLock;
+
+use actix_web::http::header::HeaderValue;
+
+/// Who writes a header into a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    /// The caller. A page of another site may, too.
+    Caller,
+    /// The browser or the HTTP library, for any page alike; no page can choose it.
+    Browser,
+    /// A proxy.
+    Proxy,
+}
+
+/// The request headers that are read, in lower case.
+const READ: &[(&str, Writer)] = &[
+    ("accept", Writer::Caller),
+    ("authorization", Writer::Caller),
+    ("baggage", Writer::Caller),
+    ("cache-control", Writer::Caller),
+    ("content-encoding", Writer::Caller),
+    ("content-range", Writer::Caller),
+    ("content-type", Writer::Caller),
+    ("idempotency-key", Writer::Caller),
+    ("if-match", Writer::Caller),
+    ("if-modified-since", Writer::Caller),
+    ("if-none-match", Writer::Caller),
+    ("if-range", Writer::Caller),
+    ("if-unmodified-since", Writer::Caller),
+    ("last-event-id", Writer::Caller),
+    ("pragma", Writer::Caller),
+    ("prefer", Writer::Caller),
+    ("range", Writer::Caller),
+    ("token", Writer::Caller),
+    ("traceparent", Writer::Caller),
+    ("tracestate", Writer::Caller),
+    // Libraries add these two to every request.
+    ("x-request-id", Writer::Caller),
+    ("x-requested-with", Writer::Caller),
+    ("accept-encoding", Writer::Browser),
+    ("access-control-request-method", Writer::Browser),
+    ("connection", Writer::Browser),
+    ("content-length", Writer::Browser),
+    ("cookie", Writer::Browser),
+    ("expect", Writer::Browser),
+    ("host", Writer::Browser),
+    ("origin", Writer::Browser),
+    ("sec-fetch-site", Writer::Browser),
+    ("transfer-encoding", Writer::Browser),
+    ("forwarded", Writer::Proxy),
+    ("x-forwarded-for", Writer::Proxy),
+    ("x-forwarded-host", Writer::Proxy),
+    ("x-forwarded-proto", Writer::Proxy),
+];
+
+/// The response headers that are for the program that called, and so for pages too.
+const EXPOSED: &[&str] = &[
+    "Accept-Ranges",
+    "Allow",
+    "Content-Disposition",
+    "Content-Encoding",
+    "Content-Length",
+    "Content-Range",
+    "Date",
+    "ETag",
+    "Idempotency-Replayed",
+    "Last-Modified",
+    "Link",
+    "Location",
+    "Preference-Applied",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+    "Retry-After",
+    "Vary",
+    "WWW-Authenticate",
+    "X-Request-Id",
+];
+
+/// The response headers that no page is told of: for browsers and proxies, or open to every page anyway.
+#[cfg(test)]
+const UNEXPOSED: &[&str] = &[
+    "access-control-allow-credentials",
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "access-control-max-age",
+    "cache-control",
+    "connection",
+    "content-security-policy",
+    "content-type",
+    "referrer-policy",
+    "set-cookie",
+    "strict-transport-security",
+    "x-accel-buffering",
+    "x-content-type-options",
+];
+
+/// The value of `Access-Control-Allow-Headers`.
+pub(super) static ALLOWED_OF_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let callers = READ.iter().filter(|(_, writer)| *writer == Writer::Caller);
+    list(callers.map(|(name, _)| *name))
+});
+
+/// The value of `Access-Control-Expose-Headers`. Each by its name: with credentials, `*` is a name as well.
+pub(super) static EXPOSED_TO_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| list(EXPOSED.iter().copied()));
+
+fn list<'n>(names: impl Iterator<Item = &'n str>) -> HeaderValue {
+    let names: Vec<_> = names.collect();
+    HeaderValue::try_from(names.join(", ")).expect("names of headers and commas are visible ASCII")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Texts that are found and name no header of a request or reply: headers of parts of forms, other constants.
+    const ELSEWHERE: [&str; 4] = ["content-transfer-encoding", "key", "none", "x-stet-any-case"];
+
+    /// The code of the server without its tests, file by file.
+    fn code() -> Vec<(String, String)> {
+        let mut files = Vec::new();
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.display().to_string();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if name.ends_with(".rs")
+                    && !["/tests", "/fuzzing/", "/testing.rs", "/http/headers.rs"].iter().any(|not| name.contains(not))
+                {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+                    files.push((name, text[..end].to_owned()));
+                }
+            }
+        }
+        files
+    }
+
+    /// What stands between each `before` and the next character that is not of a name.
+    fn names_behind<'t>(text: &'t str, before: &'t str) -> impl Iterator<Item = &'t str> {
+        text.split(before).skip(1).map(|rest| {
+            let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+            &rest[..rest.find(|c| !of_name(c)).unwrap_or(rest.len())]
+        })
+    }
+
+    /// The headers that a file names: as constants of the library, whether imported or not, or as texts.
+    fn named(file: &str, text: &str) -> BTreeSet<String> {
+        let mut constants: Vec<&str> = names_behind(text, "header::").collect();
+        for import in text.split("use actix_web::http::header::{").skip(1) {
+            constants.extend(import[..import.find("};").unwrap()].split([',', ' ', '\n', '{', '}']));
+        }
+        constants.retain(|name| name.len() > 2 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+        let mut befores = vec!["HeaderName::from_static(\""];
+        befores.extend(["headers.get(\"", "headers().get(\"", "headers.get_all(\"", "headers().get_all(\""]);
+        if file.contains("/http/") {
+            befores.push(": &str = \"");
+        }
+        if file.ends_with("/identify.rs") {
+            befores.push("text(\"");
+        }
+        let texts =
+            befores.iter().flat_map(|before| text.split(before).skip(1).filter_map(|rest| rest.split('"').next()));
+        let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        let texts = texts.filter(is_name).map(str::to_owned);
+        constants.iter().map(|name| name.to_ascii_lowercase().replace('_', "-")).chain(texts).collect()
+    }
+
+    #[test]
+    fn every_header_that_the_code_names_is_listed() {
+        let listed: BTreeSet<String> = READ
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(UNEXPOSED.iter().copied())
+            .chain(ELSEWHERE)
+            .map(str::to_owned)
+            .chain(EXPOSED.iter().map(|name| name.to_ascii_lowercase()))
+            .collect();
+        let mut all = BTreeSet::new();
+        for (file, text) in code() {
+            let named = named(&file, &text);
+            let missing: Vec<_> = named.difference(&listed).collect();
+            assert!(missing.is_empty(), "{file} names headers that no list has: {missing:?}");
+            all.extend(named);
+        }
+        for known in ["if-range", "if-modified-since", "content-encoding", "x-request-id", "token", "last-modified"] {
+            assert!(all.contains(known), "{known} is not found in the code any more: this test looks for it in vain");
+        }
+    }
+}
