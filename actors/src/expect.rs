@@ -37,24 +37,49 @@ impl Tag {
 pub enum Expect {
     /// Any, so long as there is an object.
     Any,
-    /// One of these. It costs the same for each object, however many there are.
-    OneOf(HashSet<Tag>),
+    /// One of these. The cost for each object does not depend on their number.
+    OneOf {
+        /// The states that match.
+        tags: HashSet<Tag>,
+        /// The states that the caller names by weak tags, which match nothing (RFC 9110, 13.1.1).
+        weak: HashSet<Tag>,
+    },
 }
 
+/// The part of a message that explains weak tags.
+const ABOUT_WEAK: &str = "weak tags (`W/\"…\"`) match nothing. A proxy that compresses replies weakens their tags: \
+                          switch its compression off for this server, or send the tag without `W/`.";
+
 impl Expect {
+    /// Expects one of these states.
+    pub fn one_of(tags: impl IntoIterator<Item = Tag>) -> Expect {
+        Expect::OneOf { tags: tags.into_iter().collect(), weak: HashSet::new() }
+    }
+
     /// Whether an object is in a state that is expected.
     ///
     /// # Errors
     /// `PreconditionFailed`.
     pub(crate) fn check(&self, record: &Record) -> Result<()> {
-        match self {
-            Expect::Any => return Ok(()),
-            Expect::OneOf(tags) if tags.contains(&Tag::of(record)) => return Ok(()),
-            Expect::OneOf(_) => {}
+        let Expect::OneOf { tags, weak } = self else { return Ok(()) };
+        let now = Tag::of(record);
+        if tags.contains(&now) {
+            return Ok(());
         }
         let Record { loid, revision, .. } = record;
-        let message = format!("No tag of `If-Match` is of `{loid}` as it is: it is at revision {revision} now.");
+        let mut message = format!("No tag of `If-Match` is of `{loid}` as it is: it is at revision {revision} now.");
+        if weak.contains(&now) {
+            message =
+                format!("The tag of `{loid}` in `If-Match` is of its present revision, {revision}, but {ABOUT_WEAK}");
+        } else if !weak.is_empty() {
+            message += &format!(" Besides, {ABOUT_WEAK}");
+        }
         Err(Error::new(Code::PreconditionFailed, message).with_source(loid))
+    }
+
+    /// Whether the caller names the present state of an object, and so has seen it.
+    pub(crate) fn names(&self, record: &Record) -> bool {
+        matches!(self, Expect::OneOf { tags, .. } if tags.contains(&Tag::of(record)))
     }
 
     /// The refusal of a command that meets no object.

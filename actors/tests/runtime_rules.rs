@@ -685,7 +685,7 @@ fn a_precondition_that_no_longer_holds_changes_nothing() {
         let revision = world.repository.view::<Drawer>(drawer).await.unwrap().revision();
         let expecting = |revisions: Vec<u64>| {
             let tags = revisions.into_iter().map(|revision| Tag { object: drawer, revision });
-            Request { expect: Some(Arc::new(Expect::OneOf(tags.collect()))), ..request() }
+            Request { expect: Some(Arc::new(Expect::one_of(tags))), ..request() }
         };
         let add = || Add { items: vec![Address::Object(story)] };
         let refused = world.repository.execute(drawer, add(), expecting(vec![revision + 7])).await.unwrap_err();
@@ -778,7 +778,7 @@ fn a_precondition_that_a_command_does_not_ask_about_refuses_it() {
         let drawer = world.drawer("d").await;
         let revision = async || world.repository.view::<Drawer>(drawer).await.unwrap().revision();
         let before = revision().await;
-        for expect in [Expect::Any, Expect::OneOf([Tag { object: drawer, revision: before }].into())] {
+        for expect in [Expect::Any, Expect::one_of([Tag { object: drawer, revision: before }])] {
             let expecting = Request { expect: Some(Arc::new(expect)), ..request() };
             let refused = world.repository.joint(Forgetful(drawer), expecting).await.unwrap_err();
             assert_eq!(refused.code, Code::PreconditionFailed);

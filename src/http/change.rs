@@ -10,7 +10,6 @@
 //! but this file makes.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -180,7 +179,7 @@ impl<'c> OneOfMany<'c> {
                 set_changed(was_made);
                 call.warn_of_attributes(&held_to);
                 if let Some(left) = left.filter(|_| was_made) {
-                    self.note_left(object, Expect::OneOf(HashSet::from([Tag::of(&left.object().record)])));
+                    self.note_left(object, Expect::one_of([Tag::of(&left.object().record)]));
                 }
                 Ok(reply)
             }

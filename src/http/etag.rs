@@ -104,13 +104,21 @@ fn named(tag: &str) -> Option<Tag> {
 
 /// What `If-Match` expects; `None` without it. It takes time in proportion to the header's size, which is bounded.
 ///
-/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old one.
+/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old one. Weak ones are kept for
+/// the message.
 pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
     let mut all = tags(headers, &header::IF_MATCH)?.peekable();
     if all.next_if_eq(&"*").is_some() && all.peek().is_none() {
         return Some(Expect::Any);
     }
-    Some(Expect::OneOf(all.filter_map(named).collect::<HashSet<Tag>>()))
+    let (mut tags, mut weak) = (HashSet::new(), HashSet::new());
+    for tag in all {
+        match tag.strip_prefix("W/") {
+            Some(weakened) => weak.extend(named(weakened)),
+            None => tags.extend(named(tag)),
+        }
+    }
+    Some(Expect::OneOf { tags, weak })
 }
 
 /// Refuses `If-None-Match` on a change of objects: it is a condition on the change (RFC 9110, 13.1.2), which no command knows, and
@@ -163,7 +171,7 @@ mod tests {
     #[test]
     fn if_match_takes_object_and_revision_of_any_representation() {
         let expect = |value: &str| expectation(&with(header::IF_MATCH, value));
-        let one_of = |tags: &[Tag]| Some(Expect::OneOf(tags.iter().copied().collect()));
+        let one_of = |tags: &[Tag]| Some(Expect::one_of(tags.iter().copied()));
         let [seven, nine] = [7, 9].map(|revision| text(&ETag::new(at(revision), "a")));
         assert_eq!(expect(&format!("{seven},, {nine} ,")), one_of(&[at(7), at(9)]));
         assert_eq!(expect("\"7-1$1.0.5-\""), one_of(&[at(7)]), "the rest is of no account");
@@ -189,18 +197,21 @@ mod tests {
             "\"x\", *",
             "*, *",
             &bytes,
-            &format!("W/{seven}"),
         ] {
             assert_eq!(expect(nothing), one_of(&[]), "{nothing}");
         }
+        let weak = Expect::OneOf { tags: [at(9)].into(), weak: [at(7)].into() };
+        assert_eq!(expect(&format!("W/{seven}, W/\"x\", {nine}")), Some(weak));
     }
 
     #[test]
     fn a_header_of_many_tags_is_read_once() {
         let many: String = (0..4000).map(|revision| text(&ETag::new(at(revision), "a")) + ",").collect();
-        let Some(Expect::OneOf(tags)) = expectation(&with(header::IF_MATCH, &many)) else { panic!("they are tags") };
+        let Some(Expect::OneOf { tags, .. }) = expectation(&with(header::IF_MATCH, &many)) else {
+            panic!("they are tags")
+        };
         assert_eq!(tags.len(), 4000);
         let open = "\"".to_owned() + &",".repeat(100_000);
-        assert_eq!(expectation(&with(header::IF_MATCH, &open)), Some(Expect::OneOf(HashSet::new())));
+        assert_eq!(expectation(&with(header::IF_MATCH, &open)), Some(Expect::one_of([])));
     }
 }

@@ -144,9 +144,11 @@ impl Kind {
                 let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
                     .map(|kind| format!("{kind}_temp_path {place}/{kind};"))
                     .join("\n");
+                // Debian's own file compresses, too, and an example that leaves it on weakens tags.
                 let whole = format!(
                     "user {};\npid {place}/pid;\ndaemon off;\nworker_processes 2;\nevents {{ worker_connections 4096; }}\n\
-                     http {{\naccess_log off;\n{temporary}\ninclude {example};\n}}\n",
+                     http {{\naccess_log off;\n\
+                     gzip on;\ngzip_types *;\ngzip_proxied any;\ngzip_min_length 1;\n{temporary}\ninclude {example};\n}}\n",
                     if rustix::process::geteuid().is_root() { "root" } else { "nobody" },
                 );
                 let file = directory.join("nginx.conf");

@@ -76,6 +76,27 @@ fn paths_come_through_as_they_were_sent() {
 }
 
 #[test]
+fn tags_stay_strong_for_clients_that_take_compressed_replies() {
+    let server = trusting();
+    let folder = own_folder();
+    for kind in Kind::ALL {
+        let proxy = kind.before(&server, &[]);
+        let client = proxy.login("editor");
+        let drawer = client.drawer(&folder, &format!("{kind:?}"), 100);
+        let read = client.call("drawer-get", &[&drawer]).header("accept-encoding", "gzip, br").send();
+        assert_eq!(
+            (read.status, read.header("content-encoding")),
+            (200, None),
+            "{kind:?}: it is too small for the server"
+        );
+        let tag = read.header("etag").expect("a drawer has a tag");
+        assert!(tag.starts_with('"'), "{kind:?}: {tag}");
+        let put = client.call("drawer-put", &[&drawer]).json(&json!({ "title": "changed" })).header("if-match", tag);
+        put.ok();
+    }
+}
+
+#[test]
 fn an_event_arrives_while_the_stream_is_open() {
     let server = trusting();
     for kind in Kind::ALL {

@@ -40,6 +40,31 @@ fn representations_have_tags_of_their_own_that_change_with_the_drawer() {
 }
 
 #[test]
+fn a_weak_tag_is_refused_with_the_reason_and_serves_for_reads() {
+    let desk = Desk::new(5, 2, 1);
+    let old = tag(&desk.call("drawer-get", &[]).send());
+    let put = |tags: &str| desk.update(json!({ "title": "changed" })).header("if-match", tags);
+    put(&old).ok();
+    let now = tag(&desk.call("drawer-get", &[]).send());
+    for (tags, stale) in [
+        (format!("W/{now}"), false),
+        (format!("\"x\", W/{now}"), false),
+        (format!("{old}, W/{now}"), false),
+        (format!("W/{old}"), true),
+    ] {
+        let error = put(&tags).fails(412, "PreconditionFailed");
+        says(&error, &["weak tags", "`W/\"…\"`", "proxy", "compression"]);
+        let message = error["message"].as_str().expect("it says why");
+        assert_eq!(message.contains("of its present revision"), !stale, "{message}");
+    }
+    let foreign = put("W/\"x\"").fails(412, "PreconditionFailed");
+    says(&foreign, &["No tag of `If-Match`"]);
+    put(&format!("W/{old}, {now}")).ok();
+    let now = tag(&desk.call("drawer-get", &[]).send());
+    assert_eq!(desk.call("drawer-get", &[]).header("if-none-match", format!("W/{now}")).send().status, 304);
+}
+
+#[test]
 fn every_change_is_one_revision_and_its_reply_has_the_tag() {
     for index in 0..9 {
         let desk = Desk::new(5, 3, 2);
