@@ -297,18 +297,21 @@ fn without_a_lock_a_write_takes_one_and_gives_it_back() {
         world.write("bob/2", "two", IN).await.unwrap();
         let record = world.record();
         assert_eq!((record.modified, &*record.last_modifier), (NOON_S + 5, "bob"));
-        assert_eq!((world.versions(), world.locker()), (vec!["two".to_owned()], None));
+        // The version of another user, which they have not seen, stays.
+        assert_eq!((world.versions(), world.locker()), (vec!["one".to_owned(), "two".to_owned()], None));
+        world.write("bob/2", "two, again", IN).await.unwrap();
+        assert_eq!(world.versions(), ["one", "two, again"]);
         world.write("bob/2", "three", Switches { new_version: true, ..IN }).await.unwrap();
-        assert_eq!(world.versions(), ["two", "three"]);
+        assert_eq!(world.versions(), ["one", "two, again", "three"]);
         world.write("bob/2", "four", SAVE).await.unwrap();
         assert_eq!((world.draft().as_deref(), world.locker()), (Some("four"), None));
-        assert_eq!(world.versions(), ["two", "three"]);
+        assert_eq!(world.versions(), ["one", "two, again", "three"]);
         for switches in [IN, SAVE, Switches { keep_checked_out: true, ..IN }] {
             assert_eq!(code(world.write("bob/2", "", switches).await), Code::ObjectNotCheckedOut);
         }
         world.write("bob/2", "five", Switches { keep_checked_out: true, ..IN }).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
-        assert_eq!(world.versions(), ["two", "five"]);
+        assert_eq!(world.versions(), ["one", "two, again", "five"]);
     });
 }
 
@@ -396,6 +399,8 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
             let version: Option<Version> = world.repository.row(key.table, &key.key).expect("it can be read");
             version.expect("it is there").author.to_string()
         };
+        // The latest version is theirs, which they may replace without a look.
+        world.write("bob/2", "zero", IN).await.unwrap();
         for text in ["adas", "a large text of adas"] {
             world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
             // Whoever writes in one step has not seen it.
@@ -476,33 +481,33 @@ fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
             (object.mode, object.content) = (mode, Some(content(text)));
             Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
         };
-        // Replaced in place by a creation; the draft was gone on with since.
+        // Followed by the version of a creation; the draft was gone on with since.
         world.write("ada/1", "two", Switches { unlock: true, ..out }).await.unwrap();
         world.run("bob/2", replace("bob's", CreateMode::Replace)).await.unwrap();
         world.write("ada/1", "three", out).await.unwrap();
         world.write("ada/1", "", IN).await.unwrap();
-        assert_eq!((world.versions(), world.draft()), (vec!["bob's".into(), "three".to_owned()], None));
+        assert_eq!((world.versions(), world.draft()), (["one", "bob's", "three"].map(String::from).to_vec(), None));
         // By a version beside it, by an old version again, by a plain write.
         world.write("ada/1", "four", Switches { unlock: true, ..out }).await.unwrap();
         world.run("bob/2", replace("five", CreateMode::NewVersion)).await.unwrap();
         world.write("ada/1", "", both).await.unwrap();
-        assert_eq!(world.versions()[2..], ["five", "four"]);
+        assert_eq!(world.versions()[3..], ["five", "four"]);
         world.write("ada/1", "six", Switches { unlock: true, ..out }).await.unwrap();
-        world.run("bob/2", RestoreVersion { object, version: 4 }).await.unwrap();
+        world.run("bob/2", RestoreVersion { object, version: 5 }).await.unwrap();
         world.write("ada/1", "", both).await.unwrap();
-        assert_eq!(world.versions()[4..], ["four", "six"]);
+        assert_eq!(world.versions()[5..], ["four", "six"]);
         world.write("ada/1", "seven", Switches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "eight", IN).await.unwrap();
         world.write("bob/2", "", both).await.unwrap();
-        assert_eq!(world.versions()[5..], ["eight", "seven"]);
-        // One that begins anew comes from what is there then, and so does one after a check-in.
+        assert_eq!(world.versions()[7..], ["eight", "seven"]);
+        // One that begins anew without a look comes from nothing that is known, and one after a check-in from what was checked in.
         world.write("ada/1", "nine", Switches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "ten", IN).await.unwrap();
         world.write("ada/1", "eleven", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
         world.write("ada/1", "", Switches { keep_checked_out: true, ..IN }).await.unwrap();
         world.write("ada/1", "twelve", SAVE).await.unwrap();
         world.write("ada/1", "", IN).await.unwrap();
-        assert_eq!(world.versions()[5..], ["eight", "twelve"]);
+        assert_eq!(world.versions()[7..], ["eight", "ten", "twelve"]);
     });
 }
 

@@ -22,6 +22,12 @@
 //! A draft knows which content it comes from ([`Draft::base`](crate::object::Draft::base)). If that was replaced since, or has a
 //! version after it, the draft is checked in as a new version, never over what others have written.
 
+//!
+//! # The latest version
+//!
+//! A check-in without `newVersion` replaces the latest version. It replaces that of another user only if the caller is known to
+//! have seen it: by the lock, which they held before the call, or by `If-Match`.
+
 mod follow;
 mod lock;
 mod rewrite;
@@ -36,7 +42,7 @@ pub(crate) use self::lock::{check_lock, lock_of};
 pub use self::rewrite::Rewrite;
 pub use self::versions::RestoreVersion;
 pub use self::write::{Switches, WriteContent};
-pub(crate) use self::write::{drop_draft, set_draft_aside};
+pub(crate) use self::write::{drop_draft, latest_is_unseen, set_draft_aside};
 use crate::command::{Context, Fault};
 use crate::error::Error;
 use crate::id::Loid;

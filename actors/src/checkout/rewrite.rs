@@ -46,7 +46,7 @@ impl Joint for Rewrite {
             switches: super::Switches { keep_checked_out: held, ..self.write.switches },
             ..self.write.clone()
         };
-        write.apply(turns, context)?;
+        write.write(true, turns, context)?;
         Ok(true)
     }
 }

@@ -35,7 +35,9 @@ pub struct Switches {
 /// would read it in place of what they wrote, puts it before theirs as a version of its own.
 ///
 /// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not
-/// written by a caller who knew what it would replace.
+/// written by a caller who knew what it would replace. For the same reason the latest version stays if it is another
+/// user's, and the caller neither held the lock before the call nor names the present state by `If-Match`: a client whose lock has
+/// expired saves as if it still had it.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.
@@ -61,6 +63,13 @@ impl Joint for WriteContent {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.write(false, turns, context)
+    }
+}
+
+impl WriteContent {
+    /// Carries the write out. `has_seen` is whether the bytes were made of the present content.
+    pub(super) fn write(&self, has_seen: bool, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = live(self.object, turns)?;
         context.expects(&record);
         if !turns.has_content(self.object)? {
@@ -77,13 +86,19 @@ impl Joint for WriteContent {
         }
         let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
         let unseen = leftover.as_ref().filter(|draft| !to.check_out_clean && is_unseen(draft, held.is_some(), context));
+        let overtaken = !has_seen && latest_is_unseen(&record, held.is_some(), context)?;
         let mut after = Record::clone(&record);
         let mut written = None;
         let mut saved = false;
         if to.check_in {
             let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
             let new = match (&self.body, draft) {
-                (Some(body), _) => Some((body.clone(), to.new_version)),
+                (Some(body), draft) => {
+                    // Who goes on from a draft has seen the content that the draft comes from, and no other.
+                    let own = draft.filter(|_| checked_out && unseen.is_none());
+                    let overtaken = overtaken || own.is_some_and(|draft| draft.base != Base::of(&record));
+                    Some((body.clone(), to.new_version || overtaken))
+                }
                 (None, Some(draft)) => {
                     let bytes = again(&draft.content, Draft::body_loid(self.object), context)?;
                     Some((bytes, to.new_version || draft.base != Base::of(&record)))
@@ -115,6 +130,7 @@ impl Joint for WriteContent {
             }
             let base = match &leftover {
                 Some(draft) if !to.check_out_clean => draft.base.clone(),
+                _ if overtaken => None,
                 _ => Base::of(&record),
             };
             save(leftover.as_ref(), self.object, body, base, context);
@@ -152,6 +168,16 @@ pub(super) fn put(
     record.content = Some(new.content.clone());
     context.put_version(replaced.as_ref(), record.loid.at_version(record.version), new, context.now_s());
     Ok(())
+}
+
+/// Whether the latest version is another user's, and the caller can't be known to have seen it: they did not hold the lock before
+/// the call, which `held` says, and do not name the present state of the object.
+pub(crate) fn latest_is_unseen(record: &Record, held: bool, context: &Context<'_>) -> Result<bool, StoreError> {
+    if held || record.version == 0 || context.names_present(record) {
+        return Ok(false);
+    }
+    let latest: Option<Version> = context.look_up(&Version::key(record.loid.at_version(record.version)))?;
+    Ok(latest.is_some_and(|latest| latest.author != context.who.user))
 }
 
 /// Whether a draft is another user's, and the caller, who held the lock before the call or did not, can't have read it: only who holds

@@ -235,6 +235,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether the caller names the present state of an object in `If-Match`, and so knows what a change replaces.
+    pub fn names_present(&self, record: &Record) -> bool {
+        self.expect.is_some_and(|expect| expect.names(record))
+    }
+
     /// Whether what the caller expects holds of what the command is about.
     ///
     /// # Errors

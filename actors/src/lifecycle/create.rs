@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::NewParts;
 use super::imported::{Imported, TURN, find_live};
 use crate::amend::{Amended, Amending, check_work_folder};
-use crate::checkout::{check_lock, lock_of, set_draft_aside, spread};
+use crate::checkout::{check_lock, latest_is_unseen, lock_of, set_draft_aside, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
 use crate::error::{Code, Error, Result};
@@ -461,10 +461,11 @@ impl NewObject {
         given(&self.issue_date.as_ref().map(|date| date.text().clone()), &mut record.issue_date);
         given(&self.status, &mut record.status);
         given(&self.suid, &mut record.suid);
+        let was_held = record.lock_at(context.now_s()).is_some();
+        let stays = latest_is_unseen(record, was_held, context)?;
         let mut draft_is_latest = false;
         if let Some(lasts_s) = self.checked_out_s {
             let held = record.lock_at(context.now_s());
-            let was_held = held.is_some();
             record.lock = Some(lock_of(held, lasts_s, context));
             if content.is_some() {
                 // Who has it checked out goes on from what was given here, and from no draft of before.
@@ -473,7 +474,7 @@ impl NewObject {
         }
         if let Some(new) = content {
             let replaced = match mode {
-                CreateMode::Replace if record.version > 0 && !draft_is_latest => {
+                CreateMode::Replace if record.version > 0 && !draft_is_latest && !stays => {
                     let key = Version::key(loid.at_version(record.version));
                     context.look_up::<Version>(&key)?
                 }

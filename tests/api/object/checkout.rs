@@ -130,17 +130,17 @@ fn what_others_write_takes_no_draft_away_and_is_not_written_over_by_it() {
     let (writer, _, other, loid) = desk();
     write(&writer, &loid, "checkOut&checkIn=false&unlock", b"draft").ok();
     write(&other, &loid, "", b"two").ok();
-    assert_eq!(state(&other, &loid), is(1, "two", None));
+    assert_eq!(state(&other, &loid), is(2, "two", None), "the version of the writer, which they have not seen, stays");
     write(&other, &loid, "checkOut&checkIn", b"two").ok();
     for query in ["checkIn=false", "checkOut&checkIn=false"] {
         let error = write(&other, &loid, query, b"three").fails(403, "ObjectNotCheckedOut");
         includes(&error, &json!({ "source": loid, "details": { "draftOf": "editor" } }));
     }
     write(&writer, &loid, "checkOut&checkIn=false", b"").ok();
-    assert_eq!(state(&writer, &loid), is(1, "draft", Some("editor")), "it is there to be gone on with");
-    assert_eq!(write(&writer, &loid, "", b"").ok()["version"], 2, "and becomes a version of its own");
-    assert_eq!(state(&other, &loid), is(2, "draft", None));
-    assert_eq!(bytes_of_version(&other, &loid, 1), b"two");
+    assert_eq!(state(&writer, &loid), is(2, "draft", Some("editor")), "it is there to be gone on with");
+    assert_eq!(write(&writer, &loid, "", b"").ok()["version"], 3, "and becomes a version of its own");
+    assert_eq!(state(&other, &loid), is(3, "draft", None));
+    assert_eq!(bytes_of_version(&other, &loid, 2), b"two");
 }
 
 #[test]

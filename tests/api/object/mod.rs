@@ -14,6 +14,7 @@ mod locks;
 mod met;
 mod moving;
 mod names;
+mod overtaken;
 mod pictures;
 mod ranges;
 mod reading;
