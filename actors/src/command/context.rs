@@ -1,6 +1,6 @@
 //! What a command may know beside the state, and what it notes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -71,6 +71,8 @@ pub struct Context<'a> {
     expected: Option<Result<()>>,
     changes: Vec<Change>,
     keeps_stamp: bool,
+    /// The objects that keep theirs whatever else the command changes.
+    keeping_stamp: BTreeSet<Loid>,
     told: Told,
 }
 
@@ -141,6 +143,7 @@ impl<'a> Context<'a> {
             changes: Vec::new(),
             told: Told::default(),
             keeps_stamp: false,
+            keeping_stamp: BTreeSet::new(),
         }
     }
 
@@ -386,6 +389,11 @@ impl<'a> Context<'a> {
         self.keeps_stamp = true;
     }
 
+    /// As [`Context::keep_stamp`], for one of the objects that the command changes.
+    pub fn keep_stamp_of(&mut self, object: Loid) {
+        self.keeping_stamp.insert(object);
+    }
+
     fn index_change_new<R: Row>(&mut self, new: &R) {
         let mut entries = Vec::new();
         new.index(&mut entries);
@@ -538,7 +546,10 @@ impl<'a> Context<'a> {
         }
         let record = Arc::make_mut(&mut after.record);
         record.revision = before.record.revision + 1;
-        if !self.keeps_stamp {
+        // The recycle bin notes when and by whom an object came there. Back from it, an object is what it was.
+        let by_bin = record.bin.is_some() || before.record.bin.is_some();
+        let keeps_stamp = self.keeps_stamp || by_bin || self.keeping_stamp.contains(&record.loid);
+        if !keeps_stamp {
             record.modified = self.now_s();
             record.last_modifier = self.who.user.clone();
         }

@@ -170,7 +170,15 @@ impl Joint for BringBack {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
-        self.0.of_members(false, turns, context, bring_back)
+        self.0.of_members(false, turns, context, |part, turns, context| {
+            // Folders that came back before what lies in them come back as they were, too.
+            for object in &part.objects {
+                if let Some(folder) = turns.any(*object)?.record.folder() {
+                    context.keep_stamp_of(folder);
+                }
+            }
+            bring_back(part, turns, context)
+        })
     }
 }
 

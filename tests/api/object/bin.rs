@@ -52,6 +52,58 @@ fn the_recycle_bin_lists_what_was_discarded_with_where_it_was() {
 }
 
 #[test]
+fn what_is_restored_was_changed_by_nobody_since() {
+    let server = Server::with(&[("RUNTIME__OBJECTS_PER_STEP", "4")]);
+    let admin = server.user("admin");
+    let folder = "/Bin/kept";
+    let import = |number: u64| {
+        let options = json!({ "uuid": uuid::Uuid::now_v7(), "name": format!("{number:02}.xml"), "type": "Story",
+            "folderPath": folder, "modified": 1_000_000_000 + (number * 7) % 30, "lastModifier": "ada" });
+        let file = ("content", "a.xml", "text/xml", &b"<a/>"[..]);
+        id(&admin.call("stet-object-import-post", &[]).form(&options, &[file]).ok()["info"])
+    };
+    let objects: Vec<String> = (0..30).map(import).collect();
+    let order = || {
+        let listing = admin.call("folder-get", &[&folder]).query("sortBy", "-modified").query("limit", 100).ok();
+        entries(&listing).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let records = || objects.iter().map(|object| read(&admin, object)).collect::<Vec<_>>();
+    let (before, order_before) = (records(), order());
+    assert_eq!(order_before.len(), 30);
+    let same = |what: &str| {
+        for (before, after) in before.iter().zip(records()) {
+            for field in ["modified", "lastModifier", "created", "creator", "version"] {
+                assert_eq!(before[field], after[field], "{field} after {what}");
+            }
+            assert!(after["revision"].as_u64() > before["revision"].as_u64(), "{after}");
+        }
+        assert_eq!(order(), order_before, "{what}");
+    };
+    let folder_before = read(&admin, folder);
+    discard(&admin, folder).ok();
+    restore(&admin, &id(&folder_before), json!({})).ok();
+    same("the folder's restore");
+    let folder_after = read(&admin, folder);
+    for field in ["modified", "lastModifier"] {
+        assert_eq!(folder_before[field], folder_after[field]);
+    }
+    for object in &objects {
+        discard(&admin, object).ok();
+    }
+    let discarded = bin(&admin).query("limit", 1).ok()["items"][0].clone();
+    shows(&discarded, json!({ "lastModifier": "ada", "discardedBy": "admin" }));
+    for object in &objects {
+        restore(&admin, object, json!({})).ok();
+    }
+    same("their own restore");
+    for action in ["object.discard", "object.restore"] {
+        let trail = admin.call("stet-audit-get", &[]).query("object", &objects[3]).ok();
+        let by_admin = |entry: &Value| entry["action"] == action && entry["user"] == "admin";
+        assert!(trail["items"].as_array().is_some_and(|entries| entries.iter().any(by_admin)), "{action}: {trail}");
+    }
+}
+
+#[test]
 fn who_may_not_read_it_does_not_see_it_in_the_bin() {
     let server = Server::start();
     let admin = server.user("admin");
