@@ -179,7 +179,8 @@ impl User {
         let done = [
             ("user.disable", self.disabled && !old.disabled),
             ("user.enable", !self.disabled && old.disabled),
-            ("user.password", self.password != old.password),
+            // The same password, hashed anew, is no change of it, and ends no session.
+            ("user.password", self.password != old.password && self.generation != old.generation),
             ("user.change", rest != *old),
         ];
         done.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()

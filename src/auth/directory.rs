@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use foldhash::HashMap;
 use parking_lot::RwLock;
+use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text};
@@ -25,7 +26,7 @@ use stet_actors::store::{Key, Range, Row, Table, View};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::name::{Name, Older};
-use super::password::Passwords;
+use super::password::{Passwords, Verdict};
 use super::rights::Rights;
 use super::rows::{Grant, Group, User};
 
@@ -172,10 +173,11 @@ impl Directory {
     pub async fn check_password(&self, name: &str, password: &str) -> Result<Arc<User>> {
         let user = self.user(name)?;
         let hash = user.as_ref().filter(|user| !user.disabled).and_then(|user| user.password.as_ref());
-        let right = self.passwords.verify(hash, password).await?;
-        match user {
-            Some(user) if right => Ok(user),
-            known => {
+        let verdict = self.passwords.verify(hash, password).await?;
+        match (user, verdict) {
+            (Some(user), Verdict::Right) => Ok(user),
+            (Some(user), Verdict::RightAsTyped) => Ok(self.by(Who::system()).renew_hash(user, password).await),
+            (known, _) => {
                 // A name that nobody has is not logged: it may be a password in the wrong field. The line has the client all the same.
                 tracing::warn!(user = known.as_ref().map(|user| &*user.name), "login refused");
                 Err(Error::new(Code::InvalidLogin, "The user name or the password is wrong, or the user is disabled."))

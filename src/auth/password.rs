@@ -1,5 +1,6 @@
 //! Passwords: Argon2id, away from the threads that serve requests (docs/api/groups-and-users.md, "Passwords").
 
+use std::borrow::Cow;
 use std::fmt;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
@@ -8,6 +9,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::normal_form;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::name::Name;
@@ -55,7 +57,7 @@ impl PasswordRules {
     ///
     /// # Errors
     /// `InvalidParameter` for one that is too short, too long, or the user's name in whatever case; `details` has the `reason`.
-    /// Nothing of the password is in it.
+    /// Nothing of the password is in it. It is taken in the form that [`normalised`] gives.
     pub fn accept(self, user: &str, password: &str) -> Result<NewPassword> {
         let refused =
             |reason: &str, message: String| Error::new(Code::InvalidParameter, message).with_detail("reason", reason);
@@ -65,6 +67,11 @@ impl PasswordRules {
                 format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most, but has {}.", password.len());
             return Err(refused("passwordTooLong", message));
         }
+        let password = normalised(password);
+        if password.len() > MAX_PASSWORD_BYTES {
+            let message = format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most in the form NFC.");
+            return Err(refused("passwordTooLong", message));
+        }
         let least = self.min_length.max(1);
         let length = password.graphemes(true).count();
         if length < least {
@@ -72,12 +79,38 @@ impl PasswordRules {
                 format!("The new password is too short: it must have at least {least} characters, and has {length}.");
             return Err(refused("passwordTooShort", message).with_detail("minLength", least));
         }
-        if whatever_case(password) == whatever_case(user) {
+        if whatever_case(&password) == whatever_case(user) {
             let message = format!("The new password must not be the name of its user, `{user}`, in whatever case.");
             return Err(refused("passwordIsName", message));
         }
-        Ok(NewPassword(password.to_owned()))
+        Ok(NewPassword(password.into_owned()))
     }
+}
+
+/// A password in the one form in which it is hashed, for keyboards and systems write the same password in several: NFC, with
+/// every space as U+0020 (RFC 8265, 4.2.2, `OpaqueString`).
+fn normalised(password: &str) -> Cow<'_, str> {
+    let is_other_space =
+        |c: char| matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');
+    if password.is_ascii() {
+        return Cow::Borrowed(password);
+    }
+    let spaced = password.replace(is_other_space, " ");
+    match normal_form(&spaced).as_ref() {
+        same if same == password => Cow::Borrowed(password),
+        other => Cow::Owned(other.to_owned()),
+    }
+}
+
+/// How a password was found to be right or wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Not the password of the hash.
+    Wrong,
+    /// The password, in the form in which passwords are hashed.
+    Right,
+    /// The password as it was typed. The hash is from before passwords were normalised, and should be made anew.
+    RightAsTyped,
 }
 
 /// A text in the form of names, the same for all that differ in case alone.
@@ -146,18 +179,48 @@ impl Passwords {
     ///
     /// # Errors
     /// `Overloaded`.
-    pub async fn hash(&self, NewPassword(password): NewPassword) -> Result<PasswordHash> {
+    pub async fn hash(&self, password: NewPassword) -> Result<PasswordHash> {
+        self.hash_of(password.0).await
+    }
+
+    /// The hash of a password that is a user's already, in its normal form.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub(super) async fn hash_again(&self, password: &str) -> Result<PasswordHash> {
+        self.hash_of(normalised(password).into_owned()).await
+    }
+
+    /// The hash of a password just as it is.
+    pub(super) async fn hash_of(&self, password: String) -> Result<PasswordHash> {
         let params = self.params.clone();
         let made = self.work(move || argon2(params).hash_password(password.as_bytes()).map(|hash| hash.to_string()));
         made.await?.map(PasswordHash).map_err(|error| failed(&error))
     }
 
-    /// Whether it is the password of that hash. Without a hash it never is, and finding that out takes as long.
+    /// Whether it is the password of that hash. Without a hash it never is, and finding that out takes as long: what is done
+    /// depends on the given password alone. One that is not in its normal form is tried as it is, too: hashes from before know no
+    /// other.
     ///
     /// # Errors
     /// `Overloaded`; `RepositoryError` when the hash can't be understood.
-    pub async fn verify(&self, hash: Option<&PasswordHash>, password: &str) -> Result<bool> {
-        // Too long is wrong, but not any faster: the same work is done with the beginning.
+    pub async fn verify(&self, hash: Option<&PasswordHash>, password: &str) -> Result<Verdict> {
+        if password.len() <= MAX_PASSWORD_BYTES
+            && let Cow::Owned(normal) = normalised(password)
+        {
+            let as_typed = self.matches(hash, password).await?;
+            return match (self.matches(hash, &normal).await?, as_typed) {
+                (true, _) => Ok(Verdict::Right),
+                (false, true) => Ok(Verdict::RightAsTyped),
+                (false, false) => Ok(Verdict::Wrong),
+            };
+        }
+        Ok(if self.matches(hash, password).await? { Verdict::Right } else { Verdict::Wrong })
+    }
+
+    /// Whether it is, byte for byte, the password of that hash. The cost is the same without a hash, and for a password that is too
+    /// long.
+    async fn matches(&self, hash: Option<&PasswordHash>, password: &str) -> Result<bool> {
         let known = hash.filter(|_| password.len() <= MAX_PASSWORD_BYTES);
         let possible = known.is_some();
         let hash = known.unwrap_or(&self.nobody).clone();

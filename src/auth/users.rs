@@ -1,6 +1,7 @@
 //! Administration of users: listing them, making one, changing one along with the password.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::runtime::store_failure;
@@ -117,6 +118,34 @@ impl Changing<'_> {
             Err(Error::new(Code::PermissionDenied, message))
         };
         self.replace_password(known, password, is_good).await
+    }
+
+    /// Replaces the hash of a password that has just been found to be right, by one of the same password in its normal form. Nothing
+    /// else of the user changes, and no session ends. A failure leaves the hash as it is, which is good as well.
+    pub(super) async fn renew_hash(&self, user: Arc<User>, password: &str) -> Arc<User> {
+        let renew = async || {
+            // What the rules ask for by now is no matter: the password is not a new one.
+            let hash = self.directory.passwords.hash_again(password).await?;
+            self.write(user.place(), |old: Option<User>, _| {
+                let mut now = old.ok_or_else(|| unknown("user", &user.name))?;
+                if now.password == user.password {
+                    now.password = Some(hash);
+                }
+                Ok(now)
+            })
+            .await?;
+            self.directory.user(&user.name)
+        };
+        match renew().await {
+            Ok(renewed) => {
+                tracing::info!(user = &*user.name, "password hash renewed");
+                renewed.unwrap_or(user)
+            }
+            Err(error) => {
+                tracing::warn!(user = &*user.name, %error, "a password hash could not be renewed");
+                user
+            }
+        }
     }
 
     async fn replace_password(

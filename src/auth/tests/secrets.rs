@@ -1,5 +1,7 @@
 //! Passwords and tokens: what is told of a wrong one, and where they never are.
 
+use stet_actors::store::Row;
+
 use super::*;
 
 #[test]
@@ -53,6 +55,58 @@ fn every_wrong_login_costs_one_check_of_the_same_cost() {
             server.refused(user, password).await;
             assert_eq!(checked(), [format!("m=64,t=2,p=1: {bytes} bytes")], "{user} {password}");
         }
+        // In another form than that of hashes it is tried as it is, too, whoever is named.
+        for user in ["ada", "nobody", "new", "gone"] {
+            server.refused(user, "wro\u{308}ng").await;
+            assert_eq!(checked(), [7, 6].map(|bytes| format!("m=64,t=2,p=1: {bytes} bytes")), "{user}");
+        }
+    });
+}
+
+/// A password as keyboards and systems write it, in several forms.
+const FORMS: [&str; 4] =
+    ["F\u{e4}hre im Hafen", "Fa\u{308}hre im Hafen", "F\u{e4}hre\u{a0}im\u{3000}Hafen", "Fa\u{308}hre\u{2009}im Hafen"];
+
+#[test]
+fn a_password_is_the_same_in_every_form_of_unicode() {
+    run(async {
+        let server = Server::new().await;
+        for set in FORMS {
+            server.directory.by(Who::operator()).set_password("ada", set).await.unwrap();
+            for typed in FORMS {
+                server.sessions.log_in("web", "swing", "ada", typed, "").await.unwrap();
+            }
+            server.refused("ada", "Fahre im Hafen").await;
+            server.refused("ada", "F\u{e4}hre imHafen").await;
+        }
+        // It is measured in the form in which it is kept.
+        let error = server.directory.by(Who::operator()).set_password("ada", &"a\u{308}".repeat(7)).await.unwrap_err();
+        assert!(error.message.ends_with("and has 7."), "{error}");
+    });
+}
+
+#[test]
+fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
+    run(async {
+        let server = Server::new().await;
+        let changing = server.directory.by(Who::operator());
+        for typed in &FORMS[1..] {
+            let hash = server.directory.passwords.hash_of((*typed).to_owned()).await.unwrap();
+            let before = server.directory.user("ada").unwrap().unwrap();
+            let older = |old: Option<User>, _| Ok(User { password: Some(hash), ..old.unwrap() });
+            changing.write(before.place(), older).await.unwrap();
+            server.refused("ada", FORMS[0]).await;
+            let session = server.sessions.log_in("web", "swing", "ada", typed, "").await.unwrap();
+            // From now on every form will do, and the session goes on.
+            for form in FORMS {
+                server.directory.check_password("ada", form).await.unwrap();
+            }
+            assert!(server.is_good(&session), "a renewed hash ends no session");
+            let after = server.directory.user("ada").unwrap().unwrap();
+            assert_eq!(after.password_changed_ms(), before.password_changed_ms());
+        }
+        let known = server.directory.check_password("ada", FORMS[1]).await.unwrap();
+        changing.change_password(&known, PASSWORD).await.unwrap();
     });
 }
 
