@@ -2,9 +2,11 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use lettre::Address;
 use lettre::address::Envelope;
-use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Mailbox, MessageBuilder};
 
 use super::address_of;
@@ -13,6 +15,16 @@ use crate::messages::rows::{Message, Priority};
 
 /// Addresses that a mail names at most: with more, it names none.
 const NAMED: usize = 20;
+
+/// The value of `To` for receivers who are not named: a group without members (RFC 5322, 3.4).
+const UNDISCLOSED: &str = "undisclosed-recipients:;";
+
+/// Characters without white space that stand in a header in plain text. More of them in a row could not be folded, and no line
+/// may have more than 998 (RFC 5322, 2.1.1).
+const UNFOLDED: usize = 200;
+
+/// Bytes of text in one encoded word.
+const ENCODED: usize = 45;
 
 /// The mail, of lines that end in CR LF, in ASCII. Whoever sends it again writes the same `Message-ID`.
 pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, to: &[String]) -> Vec<u8> {
@@ -24,13 +36,14 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
         .from(Mailbox::new(Some(name.replace(char::is_control, " ")), from.clone()))
         .message_id(Some(id))
         .date(UNIX_EPOCH + Duration::from_millis(message.sent_ms))
-        .subject(message.subject.clone())
+        .header(MIME_VERSION_1_0)
         .header(ContentType::TEXT_PLAIN);
     if let Some(address) = sender.and_then(address_of) {
         mail = mail.reply_to(Mailbox::new(None, address));
     }
     let addresses: Vec<Address> = to.iter().filter_map(|address| address.parse().ok()).collect();
-    if addresses.len() <= NAMED {
+    let unnamed = addresses.is_empty() || addresses.len() > NAMED;
+    if !unnamed {
         for address in &addresses {
             mail = mail.to(Mailbox::new(None, address.clone()));
         }
@@ -47,9 +60,42 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
     let made = mail.body(text(message));
     // Nothing else is missing than who it is from, and that is there; if it were, the relay would refuse an empty mail.
     let Ok(mut made) = made else { return Vec::new() };
-    let priority = HeaderName::new_from_ascii_str("X-Priority");
-    made.headers_mut().insert_raw(HeaderValue::new(priority, urgency.to_owned()));
+    let headers = made.headers_mut();
+    headers.insert_raw(subject(&message.subject));
+    headers.insert_raw(plain_header("X-Priority", urgency));
+    // No program shall answer that somebody is away (RFC 3834, 5).
+    headers.insert_raw(plain_header("Auto-Submitted", "auto-generated"));
+    if unnamed {
+        headers.insert_raw(plain_header("To", UNDISCLOSED));
+    }
     made.formatted()
+}
+
+/// A header whose value stands for itself: ASCII, and a line long at most.
+fn plain_header(name: &'static str, value: &str) -> HeaderValue {
+    HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.to_owned(), value.to_owned())
+}
+
+/// The header `Subject`: as encoded words (RFC 2047) where it is not ASCII or could not be folded. Control characters, line ends
+/// above all, become blanks.
+fn subject(text: &str) -> HeaderValue {
+    let name = HeaderName::new_from_ascii_str("Subject");
+    let text = text.replace(char::is_control, " ");
+    let foldable = text.split(' ').all(|word| word.len() <= UNFOLDED);
+    if foldable {
+        return HeaderValue::new(name, text);
+    }
+    // An encoded word has at most 75 characters, which are 45 bytes in base64; a line of the header one word.
+    let (mut words, mut word) = (Vec::new(), String::new());
+    for c in text.chars() {
+        if word.len() + c.len_utf8() > ENCODED {
+            words.push(std::mem::take(&mut word));
+        }
+        word.push(c);
+    }
+    words.push(word);
+    let encoded: Vec<_> = words.iter().map(|word| format!("=?utf-8?b?{}?=", STANDARD.encode(word))).collect();
+    HeaderValue::dangerous_new_pre_encoded(name, text, encoded.join("\r\n "))
 }
 
 /// What it says: the text, and which objects go with it. They stay where they are, for rights hold there alone.
@@ -98,6 +144,10 @@ mod tests {
             "Reply-To: ada@example.org\r\n",
             "Message-ID: <stet-7-1700000000000@example.org>\r\n",
             "X-Priority: 1\r\n",
+            "MIME-Version: 1.0\r\n",
+            "Auto-Submitted: auto-generated\r\n",
+            "Date: Tue, 14 Nov 2023 22:13:20 +0000\r\n",
+            "Content-Type: text/plain; charset=utf-8\r\n",
             "Attached: 1$1.0.9",
         ] {
             assert!(mail.contains(wanted), "{wanted} in {mail}");
@@ -123,6 +173,70 @@ mod tests {
         let many: Vec<String> = (0..=NAMED).map(|number| format!("user{number}@example.net")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let mail = lines(&message(), &User::new("ada"), &many);
-        assert!(!mail.contains("user0@") && !mail.contains("\nTo:"), "{mail}");
+        assert!(!mail.contains("user0@") && mail.contains("\r\nTo: undisclosed-recipients:;\r\n"), "{mail}");
+        assert_eq!(mail.matches("\r\nTo:").count(), 1);
+        let mail = lines(&message(), &User::new("ada"), &many[1..]);
+        assert!(mail.contains("user1@example.net") && !mail.contains("undisclosed"), "{mail}");
+    }
+
+    /// The text of a subject as a mail program shows it.
+    fn shown_subject(mail: &str) -> String {
+        let head = mail.split("\r\n\r\n").next().unwrap().replace("\r\n ", " ");
+        let line = head.lines().find_map(|line| line.strip_prefix("Subject: ")).expect("there is a subject");
+        let mut shown = String::new();
+        let mut after_encoded = false;
+        for word in line.split(' ') {
+            let encoded = word.strip_prefix("=?utf-8?b?").and_then(|rest| rest.strip_suffix("?="));
+            assert!(encoded.is_none() || word.len() <= 75, "{word}");
+            // Blanks between encoded words are none.
+            if !(shown.is_empty() || after_encoded && encoded.is_some()) {
+                shown.push(' ');
+            }
+            after_encoded = encoded.is_some();
+            match encoded {
+                Some(encoded) => shown += &String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap(),
+                None => shown += word,
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn any_subject_comes_through_in_lines_that_a_mail_may_have() {
+        for subject in [
+            "Ferry".to_owned(),
+            "Fähre um zehn".to_owned(),
+            "Die Fähre fährt öfter. ".repeat(30).trim().to_owned(),
+            "word ".repeat(300).trim().to_owned(),
+            "x".repeat(5000),
+            "ß".repeat(5000),
+            "\u{1f6a2}".repeat(100),
+        ] {
+            let mail =
+                lines(&Message { subject: subject.clone(), ..message() }, &User::new("ada"), &["bob@example.net"]);
+            assert!(mail.is_ascii() && mail.lines().all(|line| line.len() <= 300), "{mail}");
+            assert_eq!(shown_subject(&mail), subject);
+        }
+    }
+
+    #[test]
+    fn no_subject_and_no_name_adds_a_header() {
+        for line_end in ["\r\n", "\n", "\r", "\r\n ", "\u{0}\n"] {
+            let smuggled = format!("Ferry{line_end}Bcc: eve@example.org{line_end}{line_end}body");
+            for long in ["", &"x".repeat(300)] {
+                let mut sender = User::new("ada");
+                sender.full_name = format!("{smuggled}{long}");
+                let subject = format!("{smuggled}{long}");
+                let mail = lines(&Message { subject, ..message() }, &sender, &["bob@example.net"]);
+                let head = mail.split("\r\n\r\n").next().unwrap();
+                let names: Vec<_> = head
+                    .split("\r\n")
+                    .filter(|line| !line.starts_with(' '))
+                    .map(|line| line.split(':').next().unwrap())
+                    .collect();
+                assert!(!names.contains(&"Bcc") && names.contains(&"Subject") && names.len() >= 8, "{head}");
+                assert!(!head.replace("\r\n", "").contains(['\r', '\n', '\0']), "{head:?}");
+            }
+        }
     }
 }
