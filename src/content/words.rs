@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
+use std::sync::LazyLock;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
@@ -25,28 +26,106 @@ const INLINE: &[&str] = &[
 /// Elements whose text is nothing that is read.
 const UNREAD: &[&str] = &["script", "style"];
 
-/// A text as searches compare it: without regard to case, and to the form in which its characters are written. What is looked for
-/// has to be one, and so has what it is looked for in.
+/// A text as searches compare it: without regard to case, to the form in which its characters are written, to the kind and number of
+/// its spaces, and to characters that nobody sees. Both the text and what is looked for in it are folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded<'t>(Cow<'t, str>);
 
 impl Folded<'_> {
     /// Any text.
     pub fn of(text: &str) -> Folded<'static> {
-        let lower = text.to_lowercase();
-        // In this order: there are letters with marks that are one character in lower case alone.
-        let composed = match normal_form(&lower) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(composed) => Some(composed),
-        };
-        Folded(composed.unwrap_or(lower).into())
+        let mut folded = String::with_capacity(text.len());
+        for c in text.chars().filter(|c| !is_invisible(*c)) {
+            match is_space(c) {
+                true if folded.ends_with(' ') => {}
+                true => folded.push(' '),
+                false => push_folded(c, &mut folded),
+            }
+        }
+        Folded(in_normal_form(folded).into())
     }
 }
 
 impl<'t> Folded<'t> {
-    /// A text that [`text_of`] has made: costs next to nothing, but for those from when it kept the form in which they came.
+    /// A text that [`text_of`] has made: costs next to nothing, but for those from when it folded less.
     pub fn of_words(words: &'t str) -> Folded<'t> {
-        Folded(normal_form(words))
+        if words.chars().all(is_folded) { Folded(normal_form(words)) } else { Folded::of(words) }
+    }
+}
+
+/// A text as filters by whole names compare it: in NFC, with every kind of space as one and without what nobody sees, but with its
+/// capitals.
+pub fn visible_form(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.into();
+    }
+    let seen = text.chars().filter(|c| !is_invisible(*c));
+    let visible = seen.map(|c| if is_space(c) { ' ' } else { c }).collect();
+    in_normal_form(visible).into()
+}
+
+fn in_normal_form(text: String) -> String {
+    match normal_form(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(composed) => composed,
+    }
+}
+
+/// Whether a character is a space for searches.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || c == '\0'
+}
+
+/// Whether a character is not seen and no part of a word: hyphens for the end of a line, characters without width, marks of
+/// direction, and variants of pictures.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+/// The one way of folding case: `ß`, `SS` and `ẞ` are one, and so are the forms of sigma, and `I` with or without a dot. There and back,
+/// because some letters have no lower or upper case of one character.
+fn folded(c: char) -> impl Iterator<Item = char> {
+    c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+}
+
+/// The dot above, which an `i` has anyway: `İ` in lower case is an `i` with a second one.
+const DOT_ABOVE: char = '\u{307}';
+
+fn push_folded(c: char, text: &mut String) {
+    if c.is_ascii() {
+        return text.push(c.to_ascii_lowercase());
+    }
+    for c in folded(c) {
+        if c != DOT_ABOVE || !text.ends_with('i') {
+            text.push(c);
+        }
+    }
+}
+
+/// Characters of the first plane of Unicode by which folding shows: a bit for each.
+static UNFOLDED: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let mut bits = vec![0; 0x1_0000 / 64];
+    for c in ('\0'..='\u{ffff}').filter(|c| changes(*c)) {
+        bits[c as usize / 64] |= 1 << (c as usize % 64);
+    }
+    bits
+});
+
+fn changes(c: char) -> bool {
+    let is_other_space = is_space(c) && c != ' ';
+    is_invisible(c) || is_other_space || c == DOT_ABOVE || !folded(c).eq([c])
+}
+
+/// Whether a character stands in a folded text.
+fn is_folded(c: char) -> bool {
+    match c as usize {
+        ascii @ 0..0x80 => !(ascii as u8).is_ascii_uppercase() && ascii >= usize::from(b' '),
+        first_plane @ ..0x1_0000 => UNFOLDED[first_plane / 64] >> (first_plane % 64) & 1 == 0,
+        _ => !changes(c),
     }
 }
 
@@ -64,7 +143,7 @@ pub fn is_text(content_type: &str) -> bool {
     kind.starts_with("text/") || is_markup(&kind) || is_json(&kind)
 }
 
-/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case and NFC, white
+/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; folded as [`Folded`] is, white
 /// space as one space, cut off where it is long. Bytes that are not text have none. The text may be longer than [`LOOKED_AT`]
 /// bytes, of which alone it is taken.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
@@ -77,7 +156,7 @@ pub fn text_of(content_type: &str, head: &[u8]) -> String {
         Err(error) if !is_whole && error.error_len().is_none() => &head[..error.valid_up_to()],
         _ => head,
     };
-    let words = Words { lower: true, most: MOST, whole: is_whole, ..Words::default() };
+    let words = Words { folded: true, most: MOST, whole: is_whole, ..Words::default() };
     let mut text = words_of(content_type, &decoded(content_type, head), words);
     if let Cow::Owned(composed) = normal_form(&text) {
         text = composed;
@@ -123,8 +202,8 @@ pub fn is_json(kind: &str) -> bool {
 #[derive(Default)]
 struct Words {
     text: String,
-    /// Whether it is put into lower case.
-    lower: bool,
+    /// Whether it is folded.
+    folded: bool,
     /// Bytes at most.
     most: usize,
     /// Whether they are of a whole content, not of its beginning.
@@ -137,16 +216,19 @@ struct Words {
 impl Words {
     fn add(&mut self, piece: &str) {
         for c in piece.chars() {
-            if c.is_whitespace() || c == '\0' {
+            if is_space(c) {
                 self.gap = true;
+                continue;
+            }
+            if self.folded && is_invisible(c) {
                 continue;
             }
             let before = self.text.len();
             if std::mem::take(&mut self.gap) && !self.text.is_empty() {
                 self.text.push(' ');
             }
-            if self.lower {
-                self.text.extend(c.to_lowercase());
+            if self.folded {
+                push_folded(c, &mut self.text);
             } else {
                 self.text.push(c);
             }
@@ -274,7 +356,7 @@ mod tests {
     #[test]
     fn html_need_not_be_well_formed_and_has_names_for_characters() {
         let text = |html: &str| text_of("text/HTML; charset=utf-8", html.as_bytes());
-        assert_eq!(text("<p>Gr&uuml;&szlig;e&nbsp;aus<br>K&Ouml;LN<p>Bye"), "grüße aus köln bye");
+        assert_eq!(text("<p>Gr&uuml;&szlig;e&nbsp;aus<br>K&Ouml;LN<p>Bye"), "grüsse aus köln bye");
         assert_eq!(text("<style>p { color: red }</style><SCRIPT>var a;</SCRIPT><p>Seen</div></p>"), "seen");
         assert_eq!(text("<p>fish&chips;& co &#xD800; &#x41;"), "fish & co a", "what is no character ends a word");
     }
@@ -332,12 +414,20 @@ mod tests {
     fn a_text_is_the_same_in_whatever_form_and_case_its_characters_are_written() {
         use unicode_normalization::UnicodeNormalization;
 
-        for c in '\0'..=char::MAX {
+        // All planes with letters.
+        for c in ('\0'..='\u{1ffff}').chain('\u{e0000}'..='\u{e01ff}') {
             let (text, apart) = (format!("a{c}b"), format!("a{c}b").nfd().collect::<String>());
+            let folded = Folded::of(&text);
             if text != apart {
-                assert_eq!(Folded::of(&text), Folded::of(&apart), "{c:?}");
-                assert_eq!(*Folded::of(&text), *Folded::of_words(&Folded::of(&text)), "{c:?}");
+                assert_eq!(folded, Folded::of(&apart), "{c:?}");
             }
+            assert_eq!(Folded::of(&folded), folded, "{c:?}");
+            assert_eq!(Folded::of_words(&folded), folded, "{c:?}");
+            for case in [text.to_lowercase(), text.to_uppercase()] {
+                assert_eq!(Folded::of(&case), folded, "{c:?}");
+            }
+            // What is kept of a content is folded likewise.
+            assert_eq!(text_of("text/plain", text.as_bytes()), &*folded, "{c:?}");
         }
         // In lower case alone it is one character.
         assert_eq!(Folded::of("J\u{30c}"), Folded::of("\u{1f0}"));
@@ -346,6 +436,32 @@ mod tests {
         }
         // Posts from before have theirs as it came.
         assert_eq!(Folded::of_words("cafe\u{301}"), Folded::of("Caf\u{e9}"));
+    }
+
+    #[test]
+    fn what_nobody_sees_and_how_letters_and_spaces_are_written_is_of_no_account() {
+        for alike in [
+            &["Ladehafen", "Lade\u{ad}hafen", "LADE\u{200b}HAFEN", "\u{feff}lade\u{2060}ha\u{200d}fen"][..],
+            &["10 000", "10\u{a0}000", "10\u{202f}000", "10\u{2009} 000", "10\n000", "10\u{3000}000"],
+            &["Straße", "STRASSE", "STRA\u{1e9e}E", "stra\u{17f}se"],
+            &["İstanbul", "istanbul", "ISTANBUL", "I\u{307}stanbul", "ıstanbul"],
+            &["ΟΔΟΣ", "οδος", "οδοσ"],
+            &["Cafe\u{301}", "CAF\u{c9}", "caf\u{e9}"],
+            &["\u{fb01}x", "FIX"],
+        ] {
+            for text in alike {
+                assert_eq!(Folded::of(text), Folded::of(alike[0]), "{text:?}");
+                assert_eq!(
+                    text_of("text/xml", format!("<p>{text}</p>").as_bytes()),
+                    &*Folded::of(alike[0]),
+                    "{text:?}"
+                );
+            }
+        }
+        // Texts from when less was folded.
+        assert_eq!(*Folded::of_words("lade\u{ad}hafen straße"), *"ladehafen strasse");
+        assert_eq!(visible_form("Lade\u{ad}hafen\u{a0}Nord  e\u{301}"), "Ladehafen Nord  \u{e9}");
+        assert_eq!(read_of("text/plain", "Lade\u{ad}hafen"), "Lade\u{ad}hafen", "readers get it as it is");
     }
 
     #[test]

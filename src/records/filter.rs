@@ -7,10 +7,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use stet_actors::error::{Error, Result};
-use stet_actors::object::{Record, Text, normal_form};
+use stet_actors::object::{Record, Text};
 use wildmatch::WildMatch;
 
 use crate::auth::Name;
+use crate::content::words::visible_form;
 use crate::sysconfig::ObjectTypes;
 
 /// The largest number of values that one filter may have.
@@ -119,7 +120,7 @@ impl RecordFilter {
 pub struct NamePatterns(Vec<WildMatch>);
 
 impl NamePatterns {
-    /// Reads the patterns of a parameter. Case counts, and both sides are compared in NFC.
+    /// Reads the patterns of a parameter. Case counts, and both sides are compared in their [`visible_form`].
     ///
     /// # Errors
     /// `InvalidParameter` for too many patterns, or too long ones.
@@ -131,12 +132,12 @@ impl NamePatterns {
             return Err(Error::parameter(parameter, format!("patterns of {bytes} bytes"), &wanted));
         }
         let patterns: HashSet<&String> = patterns.iter().collect();
-        Ok(NamePatterns(patterns.into_iter().map(|pattern| WildMatch::new(&normal_form(pattern))).collect()))
+        Ok(NamePatterns(patterns.into_iter().map(|pattern| WildMatch::new(&visible_form(pattern))).collect()))
     }
 
     /// Whether a name matches. Without patterns every name does.
     pub fn matches(&self, name: &str) -> bool {
-        let name = normal_form(name);
+        let name = visible_form(name);
         self.0.is_empty() || self.0.iter().any(|pattern| pattern.matches(&name))
     }
 }
@@ -176,6 +177,22 @@ mod tests {
     const TYPES: [(&str, FamilyKind); 3] =
         [("Folder", FamilyKind::Folder), ("Drawer", FamilyKind::Drawer), ("Binary", FamilyKind::Document)];
 
+    #[test]
+    fn what_nobody_sees_in_a_name_does_not_count() {
+        let named = |pattern: &str| NamePatterns::of("name", &[pattern.to_owned()]).expect("it is a pattern");
+        for (pattern, name) in [
+            ("Ladehafen*", "Lade\u{ad}hafen.xml"),
+            ("Lade\u{200b}hafen.xml", "Ladehafen.xml"),
+            ("10 000", "10\u{a0}000"),
+            ("10\u{202f}0?0", "10 000"),
+            ("cafe\u{301}", "caf\u{e9}"),
+        ] {
+            assert!(named(pattern).matches(name), "{pattern:?} {name:?}");
+        }
+        assert!(!named("ladehafen*").matches("Ladehafen"), "case counts");
+        assert!(named("a??b").matches("a  b") && !named("a b").matches("a  b"), "each space is one");
+    }
+
     /// A stream of numbers that look random, the same in each run.
     struct Numbers(u64);
 
@@ -195,7 +212,7 @@ mod tests {
 
         fn record(&mut self, number: u64) -> Record {
             let (type_name, family) = TYPES[self.below(TYPES.len())];
-            let name = self.one_of(&["a.xml", "ab.xml", "b.txt", "a*b", "", "é"]);
+            let name = self.one_of(&["a.xml", "ab.xml", "b.txt", "a*b", "", "é", "a\u{ad}.xml", "10\u{a0}a"]);
             let creator = self.one_of(&["ada", "mia"]).into();
             let mut record = Record::new(Loid::new(DatabaseId::MAIN, number), name, type_name, family, &creator, 0);
             record.modified = self.below(6) as u64;
@@ -209,7 +226,7 @@ mod tests {
                 types: self.some_of(&["Folder", "EOM::Folder", "drawer", "Binary", "Unheard"]),
                 statuses: self.some_of(&["Story/Draft", "Story/Ready", "Story/Gone"]),
                 families: self.some_of(&["folder", "DRAWER", "document", "nothing"]),
-                names: self.some_of(&["a*", "?.*", "*", "*b*", "a.xml", "e\u{301}", "zz*"]),
+                names: self.some_of(&["a*", "?.*", "*", "*b*", "a.xml", "e\u{301}", "zz*", "10 a", "a\u{200b}b*"]),
                 creators: self.some_of(&["ada", " mia ", "nobody"]),
                 modified_after: time(self),
                 modified_before: time(self),
@@ -239,7 +256,7 @@ mod tests {
             && one(&values.families, &|value| value.eq_ignore_ascii_case(record.family.name()))
             && one(&values.creators, &|value| value.trim() == &*record.creator)
             && one(&values.names, &|value| {
-                let chars = |text: &str| normal_form(text).chars().collect::<Vec<_>>();
+                let chars = |text: &str| visible_form(text).chars().collect::<Vec<_>>();
                 matches(&chars(value), &chars(&record.name))
             })
             && values.modified_after.is_none_or(|after| modified > after)

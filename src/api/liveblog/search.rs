@@ -13,7 +13,7 @@ use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
 use crate::auth::Name;
-use crate::content::words::Folded;
+use crate::content::words::{Folded, visible_form};
 use crate::give_way::{self, GiveWay};
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -176,7 +176,7 @@ impl Filter {
             title,
             text,
             source: (!addresses.is_empty()).then_some(addresses),
-            tag: set(tag.iter().cloned()).await,
+            tag: set(tag.iter().map(|tag| visible_form(tag).into_owned())).await,
             from: request.from,
             to: request.to,
         })
@@ -200,7 +200,7 @@ impl Filter {
             && (self.status.is_empty() || self.status.contains(&post.status))
             && has(&self.author, post.author())
             && has(&self.kind, &post.kind)
-            && (self.tag.is_empty() || post.tags.iter().any(|tag| self.tag.contains(&**tag)))
+            && (self.tag.is_empty() || post.tags.iter().any(|tag| self.tag.contains(&*visible_form(tag))))
             && self.title.as_ref().is_none_or(|parts| parts.are_in(&Folded::of(&post.title)))
             && self.text.as_ref().is_none_or(|parts| parts.are_in(&Folded::of_words(&post.text)))
     }
