@@ -56,7 +56,13 @@ impl SimpleDateFormat {
                             "`{rest}` has not {letters} digits, or there is something behind the date"
                         ));
                     }
-                    rest = found.take(*field, *letters, abuts, rest, this_year)?;
+                    let next = match self.0.get(place + 1) {
+                        Some(Piece::Text(next)) => Next::Text(next),
+                        Some(Piece::Field(..)) => Next::Field,
+                        None => Next::End,
+                    };
+                    let in_pattern = InPattern { field: *field, letters: *letters, abuts, next };
+                    rest = found.take(in_pattern, rest, this_year)?;
                 }
             }
         }
@@ -108,28 +114,63 @@ fn number<'t, N: TryFrom<i64>>(
     fits.map(|number| (number, len, &text[len..])).ok_or_else(|| format!("its {what} is {number}"))
 }
 
-/// Which of some names a text begins with, whole or shortened and in any case, and what is behind it.
-fn one_of<'t>(text: &'t str, names: &[&str], what: &str) -> Result<(usize, &'t str), String> {
-    let begins = |name: &str| text.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
-    for len in [usize::MAX, SHORT] {
-        let found = names.iter().position(|name| begins(&name[..len.min(name.len())]));
-        if let Some(place) = found {
-            return Ok((place, &text[len.min(names[place].len())..]));
-        }
+/// Abbreviations beside those of three letters, each with the name that it stands for.
+const ABBREVIATIONS: [(&str, &str); 5] =
+    [("Sept", "September"), ("Tues", "Tuesday"), ("Weds", "Wednesday"), ("Thurs", "Thursday"), ("Thur", "Thursday")];
+
+/// Which of some names a text begins with, whole or abbreviated and in any case, and what is behind it. An abbreviation may end with a
+/// full stop, unless the pattern has one there, which `next` says: the text that follows in it.
+fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Result<(usize, &'t str), String> {
+    let behind = |form: &str| {
+        let (begin, behind) = text.split_at_checked(form.len())?;
+        begin.eq_ignore_ascii_case(form).then_some(behind)
+    };
+    let of_three = |name: &str| behind(name.get(..SHORT)?);
+    let of_more = |name: &str| {
+        let mut forms = ABBREVIATIONS.iter().filter(|(_, whole)| *whole == name);
+        forms.find_map(|(form, _)| behind(form))
+    };
+    let find = |behind: &dyn Fn(&str) -> Option<&'t str>| {
+        names.iter().enumerate().find_map(|(place, name)| Some((place, behind(name)?)))
+    };
+    let whole = find(&|name| behind(name));
+    // The longest form first: the others begin it.
+    let found = whole.or_else(|| find(&of_more)).or_else(|| find(&of_three));
+    let none = || Err(format!("its {what} is none of {}", names.join(", ")));
+    let Some((place, mut rest)) = found else { return none() };
+    let is_abbreviated = whole.is_none() || names[place].len() == SHORT;
+    if is_abbreviated && !matches!(next, Next::Text(next) if next.starts_with('.')) {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
     }
-    Err(format!("its {what} is none of {}", names.join(", ")))
+    let goes_on = match next {
+        Next::Text(next) => !rest.starts_with(next),
+        Next::Field => false,
+        Next::End => true,
+    };
+    if goes_on && rest.starts_with(char::is_alphabetic) { none() } else { Ok((place, rest)) }
+}
+
+/// A field with what of its pattern bears on how it is read.
+struct InPattern<'p> {
+    field: Field,
+    letters: usize,
+    /// Whether a number follows at once.
+    abuts: bool,
+    next: Next<'p>,
+}
+
+/// What follows a field in a pattern.
+#[derive(Debug, Clone, Copy)]
+enum Next<'p> {
+    Text(&'p str),
+    Field,
+    End,
 }
 
 impl Found {
     /// Takes a field from the beginning of a text; gives what is behind it.
-    fn take<'t>(
-        &mut self,
-        field: Field,
-        letters: usize,
-        abuts: bool,
-        text: &'t str,
-        this_year: i16,
-    ) -> Result<&'t str, String> {
+    fn take<'t>(&mut self, place: InPattern<'_>, text: &'t str, this_year: i16) -> Result<&'t str, String> {
+        let InPattern { field, letters, abuts, next } = place;
         let digits = abuts.then_some(letters);
         macro_rules! take {
             ($place:expr, $range:expr, $what:literal) => {{
@@ -145,7 +186,7 @@ impl Found {
         }
         Ok(match field {
             Field::Era => {
-                let (place, rest) = one_of(text, &["AD", "BC"], "era")?;
+                let (place, rest) = one_of(text, &["AD", "BC"], next, "era")?;
                 self.before_era = place == 1;
                 rest
             }
@@ -156,7 +197,7 @@ impl Found {
                 rest
             }
             Field::Month if letters >= SHORT => {
-                let (place, rest) = one_of(text, &MONTHS, "month")?;
+                let (place, rest) = one_of(text, &MONTHS, next, "month")?;
                 self.month = Some(place as i8 + 1);
                 rest
             }
@@ -165,7 +206,7 @@ impl Found {
             Field::Day => take!(some self.day, (1, 31), "day"),
             Field::DayOfYear => take!(some self.day_of_year, (1, 366), "day of the year"),
             Field::DayName => {
-                let (place, rest) = one_of(text, &DAYS, "day of the week")?;
+                let (place, rest) = one_of(text, &DAYS, next, "day of the week")?;
                 self.weekday = Weekday::from_monday_zero_offset(place as i8).ok();
                 rest
             }
@@ -176,7 +217,7 @@ impl Found {
             }
             Field::WeekOfMonth | Field::WeekdayOfMonth => return Err("days are not read by `W` and `F`".to_owned()),
             Field::HalfOfDay => {
-                let (place, rest) = one_of(text, &["AM", "PM"], "half of the day")?;
+                let (place, rest) = one_of(text, &["AM", "PM"], next, "half of the day")?;
                 self.afternoon = place == 1;
                 rest
             }

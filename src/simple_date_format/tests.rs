@@ -88,6 +88,52 @@ fn patterns_that_can_not_be_are_refused_by_what_is_wrong() {
 }
 
 #[test]
+fn months_and_weekdays_are_read_in_every_form_in_use() {
+    for (place, name) in MONTHS.iter().enumerate() {
+        let wanted = Ok(date(2026, place as i8 + 1, 5));
+        let short = &name[..3];
+        let upper = name.to_uppercase();
+        let mut forms = vec![short.to_owned(), format!("{short}."), (*name).to_owned(), upper, short.to_lowercase()];
+        if *name == "September" {
+            forms.extend(["Sept".to_owned(), "Sept.".to_owned(), "SEPT".to_owned()]);
+        }
+        for form in forms {
+            assert_eq!(read("d-MMM-yyyy", &format!("5-{form}-2026")), wanted, "{form}");
+            assert_eq!(read("d MMMM yyyy", &format!("5 {form} 2026")), wanted, "{form}");
+            assert_eq!(read("yyyy d MMM", &format!("2026 5 {form}")), wanted, "{form}");
+            if !form.ends_with('.') {
+                // The full stop of the pattern is not that of an abbreviation.
+                assert_eq!(read("d.MMM.yyyy", &format!("5.{form}.2026")), wanted, "{form}");
+                assert_eq!(read("dMMMyyyy", &format!("5{form}2026")), wanted, "{form}");
+            }
+        }
+    }
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Tues", "Weds", "Thur", "Thurs"];
+    for form in days {
+        let place = DAYS.iter().position(|day| day[..3] == form[..3]).expect("it is one");
+        let day = 7 + place as i8;
+        for form in [form.to_owned(), format!("{form}."), DAYS[place].to_owned(), form.to_uppercase()] {
+            assert_eq!(read("EEE, d MMM yyyy", &format!("{form}, {day} Sept. 2026")), Ok(date(2026, 9, day)), "{form}");
+        }
+    }
+    assert_eq!(read("EEEMMM d yyyy", "MonSept 7 2026"), Ok(date(2026, 9, 7)));
+    assert_eq!(read("MMM'x' d yyyy", "Septx 7 2026"), Ok(date(2026, 9, 7)));
+    for (pattern, text) in [
+        ("d-MMM-yyyy", "5-Septem-2026"),
+        ("d-MMM-yyyy", "5-Septembers-2026"),
+        ("d-MMM-yyyy", "5-Juli-2026"),
+        ("d-MMM-yyyy", "5-Mai-2026"),
+        ("d-MMM-yyyy", "5-Se-2026"),
+        ("yyyy d MMM", "2026 5 Sepp"),
+        ("EEE d-MMM-yyyy", "Thurd 5-Sep-2026"),
+    ] {
+        let why = read(pattern, text).expect_err(text);
+        assert!(why.contains("is none of"), "{text}: {why}");
+    }
+    assert!(read("d-MMM-yyyy", "5-September.-2026").is_err(), "a whole name has no full stop");
+}
+
+#[test]
 fn dates_are_read_as_the_pattern_says() {
     let day = |year, month, day| Ok(date(year, month, day));
     for (pattern, text, wanted) in [
