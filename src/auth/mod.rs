@@ -20,9 +20,9 @@ mod token;
 mod users;
 
 pub use self::attempts::{Attempt, AttemptOptions, Attempts};
-pub use self::cas::Cas;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::cas::is_answer;
+pub use self::cas::{Cas, LoginAddress};
 pub use self::change::{Changing, leaves_no_administrator};
 pub use self::directory::Directory;
 pub use self::groups::{GroupChange, GroupView};

@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct CasConfig {
     /// Address of the CAS server, above its `/p3/serviceValidate`; empty: no single sign-on.
     pub server_url: String,
-    /// The service that tickets must have been issued for.
+    /// The service that tickets must have been issued for, unless the request came to one of [`CasConfig::services`].
     pub service_url: String,
+    /// Addresses of the login, without a query, whose own requests are the service: a ticket that comes to one of them must have
+    /// been issued for just that address with the query of the request, without `ticket`.
+    pub services: Vec<String>,
     /// Seconds that connecting to the CAS server may take.
     pub connect_seconds: u64,
     /// Seconds that one validation may take in all.
@@ -54,6 +57,7 @@ impl Default for CasConfig {
         CasConfig {
             server_url: String::new(),
             service_url: String::new(),
+            services: Vec::new(),
             connect_seconds: 3,
             total_seconds: 10,
             answer_bytes: 64 << 10,

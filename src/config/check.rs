@@ -212,8 +212,13 @@ impl Config {
         let wanted = "empty, or a URL like `https://login.example.org/cas` without a query, and `https` unless the \
                       server is on this machine";
         faults.unless(off || is_cas_server(&cas.server_url), "auth.cas.server_url", wanted, &cas.server_url);
-        let wanted = "an `http` or `https` URL when `auth.cas.server_url` is set";
-        faults.unless(off || is_url(&cas.service_url), "auth.cas.service_url", wanted, &cas.service_url);
+        let wanted = "an `http` or `https` URL when `auth.cas.server_url` is set and `auth.cas.services` is empty";
+        let has_service = is_url(&cas.service_url) || cas.service_url.is_empty() && !cas.services.is_empty();
+        faults.unless(off || has_service, "auth.cas.service_url", wanted, &cas.service_url);
+        for service in &cas.services {
+            let well = is_url(service) && !service.contains(['?', '#', '*']);
+            faults.unless(well, "auth.cas.services", "`http` or `https` URLs without a query", service);
+        }
         faults.within("auth.cas.total_seconds", cas.total_seconds, 1, 300);
         faults.within("auth.cas.connect_seconds", cas.connect_seconds, 1, cas.total_seconds);
         faults.within("auth.cas.answer_bytes", cas.answer_bytes, 1024, 1 << 20);

@@ -12,10 +12,11 @@ pub use self::types::{
 };
 use super::configuration;
 use crate::access::Access;
-use crate::auth::{Attempt, Name, NewSession, Session, User};
+use crate::auth::{Attempt, LoginAddress, Name, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::http::client;
 use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
 use crate::records::Display;
@@ -174,10 +175,19 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     connection_named(app, connection, application)?;
     // Of the tickets that may be asked about at a time, who makes tickets up must not take all.
     let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
-    let user = settled(attempt, cas.user_of(&app.directory, ticket, &call.address().to_string()).await)?;
+    let came_to = address_of(&call);
+    let user = cas.user_of(&app.directory, ticket, &came_to, &call.address().to_string()).await;
+    let user = settled(attempt, user)?;
     let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
     login_reply(&call, &new, &shown).await
+}
+
+/// The address that the client has asked, from which a proxy may have taken TLS.
+fn address_of(call: &Call) -> LoginAddress {
+    let (http, proxies) = (&call.http, &call.app.proxies);
+    let scheme = if client::is_secure(http, proxies) { "https" } else { "http" };
+    LoginAddress::new(scheme, client::host(http, proxies), http.uri().path(), http.query_string())
 }
 
 fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Option<ShownConfiguration> {

@@ -27,7 +27,6 @@ struct Asking {
     agent: ureq::Agent,
     /// The address of the validation, without the query.
     address: String,
-    service: String,
     answer_bytes: usize,
 }
 
@@ -49,26 +48,25 @@ impl Client {
             .build()
             .new_agent();
         let address = format!("{}/p3/serviceValidate", config.server_url.trim_end_matches('/'));
-        let service = config.service_url.clone();
-        let asking = Asking { agent, address, service, answer_bytes: config.answer_bytes };
+        let asking = Asking { agent, address, answer_bytes: config.answer_bytes };
         Client { asking, free: Arc::new(Semaphore::new(config.at_once)) }
     }
 
-    /// What the CAS server says about a ticket.
+    /// What the CAS server says about a ticket that was issued for a service.
     ///
     /// # Errors
     /// `Overloaded` when it does not answer in time or as it should, or when too many are being asked about.
-    pub(super) async fn ask(&self, ticket: &str) -> Result<Answer> {
+    pub(super) async fn ask(&self, ticket: &str, service: &str) -> Result<Answer> {
         let permit = self.free.clone().try_acquire_owned().map_err(|_| {
             let message = "Too many tickets are being validated at the moment: try again.";
             Error::new(Code::Overloaded, message)
         })?;
-        let (asking, ticket) = (self.asking.clone(), ticket.to_owned());
+        let (asking, ticket, service) = (self.asking.clone(), ticket.to_owned(), service.to_owned());
         let (sender, asked) = oneshot::channel();
         // Away from the threads that serve requests, and from those that read disks and hash passwords: none of that may wait for
         // a server elsewhere. The permit goes along: a caller who leaves does not end the asking.
         let thread = std::thread::Builder::new().name("cas".to_owned()).spawn(move || {
-            let answer = asking.ask(&ticket);
+            let answer = asking.ask(&ticket, &service);
             drop(permit);
             // Who has left needs none.
             let _ = sender.send(answer);
@@ -90,9 +88,9 @@ impl Client {
 
 impl Asking {
     /// The answer, or why there is none: for the log, so without anything that the CAS server sent, and without the ticket.
-    fn ask(&self, ticket: &str) -> Result<Answer, String> {
+    fn ask(&self, ticket: &str, service: &str) -> Result<Answer, String> {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("service", &self.service).append_pair("ticket", ticket);
+        query.append_pair("service", service).append_pair("ticket", ticket);
         let address = format!("{}?{}", self.address, query.finish());
         let mut response = self.agent.get(address).call().map_err(|error| reason(&error))?;
         let status = response.status().as_u16();

@@ -9,6 +9,7 @@
 mod answer;
 mod client;
 mod people;
+mod service;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,8 @@ use stet_actors::error::{Code, Error, Result};
 use self::answer::{Answer, Refusal};
 use self::client::{Client, unavailable};
 use self::people::Rules;
+pub use self::service::LoginAddress;
+use self::service::Services;
 use super::{Directory, User};
 use crate::config::CasConfig;
 
@@ -28,29 +31,48 @@ const MAX_TICKET: usize = 4096;
 /// See the module's head.
 pub struct Cas {
     client: Client,
+    services: Services,
     rules: Rules,
 }
 
 impl Cas {
     /// Single sign-on, if a server is configured.
     pub fn configured(config: &CasConfig) -> Option<Cas> {
-        config.is_configured().then(|| Cas { client: Client::new(config), rules: Rules::of(config) })
+        let configured =
+            || Cas { client: Client::new(config), services: Services::of(config), rules: Rules::of(config) };
+        config.is_configured().then(configured)
     }
 
-    /// The user that a ticket stands for, made or brought up to date as the configuration says. `address` is the client's.
+    /// The user that a ticket stands for, made or brought up to date as the configuration says. `came_to` is the address that the ticket came
+    /// to, `address` is the client's.
     ///
     /// # Errors
     /// `InvalidParameter` for what can't be a ticket. `InvalidLogin` when the CAS server refuses it, or names someone who may not
     /// come in. `Overloaded` when the CAS server does not answer in time or as it should; what the store says.
-    pub async fn user_of(&self, directory: &Directory, ticket: &str, address: &str) -> Result<Arc<User>> {
+    pub async fn user_of(
+        &self,
+        directory: &Directory,
+        ticket: &str,
+        came_to: &LoginAddress,
+        address: &str,
+    ) -> Result<Arc<User>> {
         if ticket.is_empty() || ticket.len() > MAX_TICKET || !ticket.bytes().all(|byte| byte.is_ascii_graphic()) {
             // Without the value: it may be a ticket all but one character.
             let message = format!("`ticket` must be 1 to {MAX_TICKET} visible ASCII characters.");
             return Err(Error::new(Code::InvalidParameter, message));
         }
-        match self.client.ask(ticket).await? {
+        let service = self.services.service_of(came_to).ok_or_else(|| {
+            let (came_to, listed) = (came_to.for_log(), self.services.listed());
+            tracing::warn!(
+                came_to,
+                listed,
+                "login refused: the ticket came to an address that `auth.cas.services` does not list"
+            );
+            refused("Tickets are not taken at this address: it is none of `auth.cas.services`.")
+        })?;
+        match self.client.ask(ticket, &service).await? {
             Answer::Known(person) => self.rules.admit(directory, &person, address).await,
-            Answer::Refused(refusal) => Err(refused_by_server(refusal)),
+            Answer::Refused(refusal) => Err(refused_by_server(refusal, &LoginAddress::of_url(&service), came_to)),
         }
     }
 }
@@ -61,11 +83,12 @@ pub(crate) fn is_answer(text: &str) -> bool {
     answer::read(text, CasConfig::default().answer_bytes).is_ok()
 }
 
-fn refused_by_server(refusal: Refusal) -> Error {
+fn refused_by_server(refusal: Refusal, service: &LoginAddress, came_to: &LoginAddress) -> Error {
+    let (service, came_to) = (service.for_log(), came_to.for_log());
     match refusal {
         Refusal::Internal => tracing::warn!("the CAS server failed over a ticket"),
         // These may be mistakes of the configuration, here or there.
-        _ => tracing::warn!(?refusal, "login refused by the CAS server"),
+        _ => tracing::warn!(?refusal, service, came_to, "login refused by the CAS server"),
     }
     let message = match refusal {
         Refusal::Internal => return unavailable(),

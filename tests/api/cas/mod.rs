@@ -149,3 +149,55 @@ fn both_logins_show_the_same_under_the_same_options() {
         assert_eq!(by_ticket.get("configuration").is_some(), options["loadConfig"] != json!(false));
     }
 }
+
+#[test]
+fn a_ticket_at_a_listed_address_is_for_that_address_with_the_query_of_the_request() {
+    const LISTED: &str = "https://news.example.org/v3/auth/login";
+    let cas = CasServer::start();
+    let proxy = ("SERVER__TRUSTED_PROXIES", "127.0.0.1");
+    let url = cas.url();
+    let with = |fixed: &str| {
+        let services = ("AUTH__CAS__SERVICES", LISTED);
+        let cas = [("AUTH__CAS__SERVER_URL", url.as_str()), ("AUTH__CAS__SERVICE_URL", fixed), services];
+        Server::with(&[&cas[..], &[proxy, ("LOG__FILTER", "trace")]].concat())
+    };
+    // As a browser comes that the CAS server has sent here: it adds the ticket to the address that it was given.
+    let query = "connectionId=Editorial&applicationId=desk&showUserInfo=true&next=%2FNews+%C3%BC";
+    let come = |server: &Server, host: &str, ticket: &str| {
+        let path = format!("/v3/auth/login?{query}&ticket={ticket}");
+        let headers = [("x-forwarded-host", host), ("x-forwarded-proto", "https")];
+        server.client().send("GET", &path, &headers, b"")
+    };
+    let mut server = with(SERVICE);
+    for (number, (host, service)) in [
+        ("news.example.org", format!("{LISTED}?{query}")),
+        ("NEWS.example.org:443", format!("{LISTED}?{query}")),
+        ("evil.example.org", SERVICE.to_owned()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ticket = format!("ST-secret-{number}");
+        cas.issue(&ticket, success(EDITOR));
+        assert_eq!(come(&server, host, &ticket).ok()["username"], "editor");
+        let asked = cas.asked();
+        assert_eq!((&asked[number].service, &asked[number].ticket), (&service, &ticket), "{host}");
+    }
+    cas.issue("ST-secret-3", server::failure("INVALID_SERVICE", "another service"));
+    come(&server, "evil.example.org", "ST-secret-3").fails(401, "InvalidLogin");
+    server.terminate();
+    let log = server.log();
+    let came_to = format!("https://evil.example.org/v3/auth/login?{query}");
+    assert!(log.contains(&came_to) && log.contains(SERVICE) && !log.contains("ST-secret"), "{log}");
+
+    // Without a fixed service no other address takes tickets, and none is used up.
+    let mut server = with("");
+    let asked = cas.asked().len();
+    says(&come(&server, "evil.example.org", "ST-secret-4").fails(401, "InvalidLogin"), "auth.cas.services");
+    assert_eq!(cas.asked().len(), asked);
+    cas.issue("ST-secret-5", success(EDITOR));
+    come(&server, "news.example.org", "ST-secret-5").ok();
+    server.terminate();
+    let log = server.log();
+    assert!(log.contains(&came_to) && log.contains(LISTED) && !log.contains("ST-secret"), "{log}");
+}
