@@ -211,6 +211,8 @@ mod tests {
         let file = folder.path().join("a.record.json");
         std::fs::write(&file, record.written()).expect("it can be written");
         assert_eq!(Record::read(&file), Ok(record.clone()));
+        std::fs::write(&file, format!("\u{feff}{}", record.written())).expect("it can be written");
+        assert_eq!(Record::read(&file), Ok(record.clone()), "editors put a byte order mark in front");
         let options = record.options("/News");
         assert_eq!(
             (&options["folderPath"], &options["content"], &options["format"]),
