@@ -23,15 +23,13 @@ enum Transport {
     Cookie,
 }
 
-/// The token of a request, and how it came.
-fn token_and_transport<'r>(
-    headers: &'r HeaderMap,
-    pairs: &'r Pairs<'_>,
-    key_in_address: bool,
-) -> Option<(Transport, &'r str)> {
-    if let Some(key) = pairs.last("key").filter(|key| key_in_address && !key.is_empty()) {
-        return Some((Transport::Address, key));
-    }
+/// Returns the key in the address of an endpoint that takes one there ([`Route::key_in_address`]).
+pub fn key_in_address<'r>(route: &Route, pairs: &'r Pairs<'_>) -> Option<&'r str> {
+    pairs.last("key").filter(|key| route.key_in_address && !key.is_empty())
+}
+
+/// Returns the token of a request and how it came, a key in the address aside.
+fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Option<(Transport, &'r str)> {
     if let Some(token) = pairs.last(TOKEN).filter(|token| !token.is_empty()) {
         return Some((Transport::Query, token));
     }
@@ -53,7 +51,7 @@ fn token_and_transport<'r>(
 
 /// The token of a request, however it came; not a key in the address, which is for reads alone.
 pub fn token_of(http: &HttpRequest) -> Option<String> {
-    token_and_transport(http.headers(), &Pairs::of(http.query_string()), false).map(|(_, token)| token.to_owned())
+    token_and_transport(http.headers(), &Pairs::of(http.query_string())).map(|(_, token)| token.to_owned())
 }
 
 /// What may stand in an address that is made to be passed on, kept by other programs and fetched again and again: whoever comes by it
@@ -91,7 +89,8 @@ pub(super) fn identify(
         }
         return Ok(None);
     }
-    let Some((transport, token)) = token_and_transport(http.headers(), pairs, route.key_in_address) else {
+    let key = key_in_address(route, pairs).map(|key| (Transport::Address, key));
+    let Some((transport, token)) = key.or_else(|| token_and_transport(http.headers(), pairs)) else {
         return match route.token {
             Token::Required => Err(Error::new(Code::InvalidToken, "A token is needed: log in first.")),
             _ => Ok(None),
@@ -114,7 +113,7 @@ pub(super) fn identify(
 /// `OriginRefused`.
 pub(super) fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
     let pairs = Pairs::of(http.query_string());
-    match token_and_transport(http.headers(), &pairs, false) {
+    match token_and_transport(http.headers(), &pairs) {
         Some((Transport::Cookie, _)) => origin::check(app, http),
         _ => Ok(()),
     }

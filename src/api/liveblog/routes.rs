@@ -101,6 +101,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-liveblog-feed-get",
+        key_in_address: true,
         source: "docs/api/liveblogs.md",
         path: "/v3/container/liveblog/{source}/feed/{format}",
         summary: "The approved posts of a liveblog as a feed.",

@@ -304,3 +304,49 @@ fn an_unchanged_feed_is_known_by_its_etag_and_one_without_posts_is_a_feed() {
         blog.remove(&post).ok();
     }
 }
+
+#[test]
+fn a_key_in_the_address_of_a_feed_is_carried_into_its_own_links() {
+    let blog = Blog::new();
+    for number in 0..3 {
+        let options = json!({ "title": format!("post {number}"), "timestamp": 1_763_733_000_000_u64 + number });
+        blog.new_post(&options, &[("content", "p.html", "text/html", b"<p>x</p>")]).ok();
+    }
+    let admin = Server::shared().user("admin");
+    let body =
+        json!({ "name": format!("feed {}", blog.loid), "user": "reporter", "privileges": [{ "privilege": "read" }] });
+    let made = admin.call("stet-key-create-post", &[]).json(&body).ok();
+    let key = made["token"].as_str().expect("it has a token");
+    let nobody = Server::shared().client();
+    for format in ["atom", "json"] {
+        let path = format!("/v3/container/liveblog/{}/feed/{format}?limit=2", blog.loid);
+        nobody.get(&path).fails(401, "InvalidToken");
+        let mut address = format!("{path}&key={key}");
+        let mut read = Vec::new();
+        // A reader has nothing but the address, and follows the links of the feed.
+        for _ in 0..2 {
+            let accept = [("accept-encoding", "gzip")];
+            let answer = nobody.send("GET", &address, &accept, b"");
+            assert_eq!((answer.status, answer.header("content-encoding")), (200, None), "{answer:?}");
+            assert_eq!(answer.header("cache-control"), Some("private, no-cache"));
+            let feed = parsed(&answer);
+            read.extend(feed.entries.iter().filter_map(|entry| Some(entry.title.as_ref()?.content.clone())));
+            let carried = format!("&key={key}");
+            let own = feed.links.iter().find(|link| link.rel.as_deref() != Some("next")).expect("it has its own");
+            assert!(own.href.ends_with(&carried), "{own:?}");
+            let next = match format {
+                "json" => answer.json()["next_url"].as_str().map(str::to_owned),
+                _ => feed.links.into_iter().find(|link| link.rel.as_deref() == Some("next")).map(|link| link.href),
+            };
+            let Some(next) = next else { break };
+            assert!(next.ends_with(&carried), "{next}");
+            address = next.strip_prefix(&nobody.base).expect("it is of this server").to_owned();
+        }
+        assert_eq!(read, ["post 2", "post 1", "post 0"], "{format}");
+    }
+    // A token in a header stays out of the links, and what the key may not read is not there for it.
+    let answer = served(&blog.feed("atom"));
+    assert!(!String::from_utf8_lossy(&answer.body).contains("key="));
+    let ld = nobody.get(&format!("/v3/container/liveblog/{}/feed/jsonld?key={key}", blog.loid));
+    assert!(ld.json()["url"].as_str().is_some_and(|url| url.ends_with(&format!("&key={key}"))), "{ld:?}");
+}

@@ -1,12 +1,17 @@
-//! Keys in the address of an export, for programs that know nothing of tokens (docs/api/keys.md, "In an address").
+//! Keys in the address of an export or a feed, for programs that know nothing of tokens (docs/api/keys.md, "In an address").
 
 use super::*;
 
-/// A topic, a plan, and the paths of their exports.
-fn exports(admin: &Client) -> [String; 2] {
+/// A topic, a plan and a liveblog, and the paths of their exports and feed.
+fn exports(admin: &Client) -> [String; 3] {
     let made = |call: &str| id(&admin.call(call, &[]).json(&json!({ "name": call, "folder": "/Plans" })).ok());
     let (topic, plan) = (made("topic-post"), made("topicplan-post"));
-    [format!("/v3/container/topic/{topic}/export/ics"), format!("/v3/container/topicplan/{plan}/export/csv")]
+    let liveblog = admin.liveblog("/Plans", "night");
+    [
+        format!("/v3/container/topic/{topic}/export/ics"),
+        format!("/v3/container/topicplan/{plan}/export/csv"),
+        format!("/v3/container/liveblog/{liveblog}/feed/atom"),
+    ]
 }
 
 /// The token of a new key with these privileges, below `/Plans` where that is wanted.
@@ -21,7 +26,7 @@ fn key(admin: &Client, name: &str, privileges: &[(&str, bool)]) -> String {
 }
 
 #[test]
-fn a_key_that_only_reads_may_stand_in_the_address_of_an_export_and_nowhere_else() {
+fn a_key_that_only_reads_may_stand_in_the_address_of_exports_and_feeds_alone() {
     let server = Server::start();
     let (admin, nobody) = (server.user("admin"), server.client());
     let exports = exports(&admin);
@@ -79,7 +84,7 @@ fn a_key_that_may_do_more_than_read_is_refused_in_the_address_of_an_export() {
 fn a_key_in_an_address_is_written_down_nowhere() {
     let server = Server::with(&[("LOG__FILTER", "trace")]);
     let (admin, nobody) = (server.user("admin"), server.client());
-    let [path, _] = exports(&admin);
+    let [path, ..] = exports(&admin);
     let tokens =
         [key(&admin, "reads", &[("read", false)]), key(&admin, "writes", &[("read", false), ("write", false)])];
     assert_eq!(nobody.get(&format!("{path}?key={}", tokens[0])).status, 200);

@@ -1,7 +1,8 @@
 //! A liveblog for readers of feeds (ours): its approved posts, in its order, for whoever may read it.
 //!
 //! A post's text is in the feed if it is short enough to be stored in the tables; for longer texts, pictures and the like there
-//! is the address. Addresses start with the one that the caller has used; they require a token, as everything does.
+//! is the address. Addresses start with the one that the caller has used; they require a token, as everything does. A key in
+//! the address of a feed is carried on into the addresses of the feed itself, so that a reader can follow them.
 
 mod atom;
 mod json;
@@ -12,6 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
+use stet_actors::id::Loid;
 use stet_actors::liveblog::{Liveblog, Post};
 use stet_actors::object::{Stored, Text};
 
@@ -148,15 +150,17 @@ pub async fn feed(call: Call) -> Result<Reply> {
     let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
     let scheme = if client::is_secure(&call.http, &call.app.proxies) { "https" } else { "http" };
     let origin = format!("{scheme}://{}", client::host(&call.http, &call.app.proxies));
+    let key = call.key_in_address();
     settled(&call, open(&call).await?, async |open| {
         // Addresses have these in them.
-        let place = (&origin, &call.app.config.server.base_path);
+        let place = (&origin, &call.app.config.server.base_path, &key);
         let named = Named::of(&call.app, open, limit, offset).await?;
         let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place, &named));
         if tag.is_known(call.headers()) {
             return Ok(Reply::not_modified(tag));
         }
-        let feed = feed_of(&call.app, open, &named, format, &origin, limit, offset).await?.ok_or(Unsettled::Changed)?;
+        let part = Part { format, origin: &origin, key: key.as_deref(), limit, offset };
+        let feed = feed_of(&call.app, open, &named, part).await?.ok_or(Unsettled::Changed)?;
         let text = match format {
             Format::Atom => atom::text(&feed),
             Format::Json => json::text(&feed)?,
@@ -220,16 +224,36 @@ fn updated(post: &Post) -> u64 {
     post.timestamp.max(post.record.modified * 1000).max(decided)
 }
 
-/// `None` if a post is no longer as it is in the view.
-async fn feed_of(
-    app: &App,
-    open: &Open,
-    named: &Named,
+/// The part of a feed that a call asks for.
+#[derive(Clone, Copy)]
+struct Part<'c> {
     format: Format,
-    origin: &str,
+    /// Scheme, host and port of its addresses.
+    origin: &'c str,
+    /// The key in the address, which the addresses of other parts carry on.
+    key: Option<&'c str>,
     limit: u64,
     offset: u64,
-) -> Result<Option<Feed>> {
+}
+
+impl Part<'_> {
+    /// Returns the address of the part of a liveblog's feed from an offset on.
+    fn address(&self, base: &str, liveblog: Loid, offset: u64) -> String {
+        let Part { format, origin, key, limit, .. } = self;
+        let format = format.name();
+        let mut address =
+            format!("{origin}{base}/v3/container/liveblog/{liveblog}/feed/{format}?limit={limit}&offset={offset}");
+        if let Some(key) = key {
+            address.push_str("&key=");
+            address.extend(form_urlencoded::byte_serialize(key.as_bytes()));
+        }
+        address
+    }
+}
+
+/// `None` if a post is no longer as it is in the view.
+async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Result<Option<Feed>> {
+    let Part { origin, limit, offset, .. } = part;
     let (state, record) = (&open.view.state, &open.view.state.object().record);
     let posts = state.sequence();
     let (mut entries, mut bytes) = (Vec::new(), 0);
@@ -258,10 +282,7 @@ async fn feed_of(
     let created = record.created * 1000;
     let begin = pinned.into_iter().chain(oldest).min().unwrap_or(created);
     let end = state.last_timestamp().unwrap_or(created).max(begin);
-    let (base, format) = (&app.config.server.base_path, format.name());
-    let address = |offset: u64| {
-        format!("{origin}{base}/v3/container/liveblog/{}/feed/{format}?limit={limit}&offset={offset}", record.loid)
-    };
+    let address = |offset| part.address(&app.config.server.base_path, record.loid, offset);
     let more = last > 0 && skip + last < posts.visible_len();
     Ok(Some(Feed {
         id: record.uuid.0.urn().to_string(),
