@@ -13,6 +13,7 @@ pub mod checkout;
 pub mod clock;
 pub mod command;
 pub mod correlate;
+pub mod count;
 pub mod document;
 pub mod drawer;
 pub mod ends;

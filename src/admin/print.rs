@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use stet_actors::count::counted;
+
 use super::operations::{AdminReply, AdminRequest, Done};
 use super::views::{KeyView, SessionView, UserView};
 use crate::auth::{Grant, GroupView};
@@ -135,8 +137,7 @@ fn ended(session: &SessionView) -> String {
 fn count(number: usize, what: &str) -> String {
     match number {
         0 => format!("no {what}"),
-        1 => format!("1 {what}"),
-        more => format!("{more} {what}s"),
+        more => counted(more, what),
     }
 }
 

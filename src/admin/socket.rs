@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -193,9 +194,9 @@ fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Re
     asked.map_err(|error| match error.kind() {
         // Which of them it is depends on the system.
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            let patience = patience.as_secs();
+            let patience = counted(patience.as_secs(), "second");
             let message = format!(
-                "the server has not answered for {patience} seconds; whether it was done, or will be, is not known: look before you try again"
+                "the server has not answered for {patience}; whether it was done, or will be, is not known: look before you try again"
             );
             io::Error::new(ErrorKind::TimedOut, message)
         }

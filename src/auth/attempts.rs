@@ -24,6 +24,7 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashSet};
 use parking_lot::Mutex;
 use stet_actors::clock::Clock;
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use tokio::sync::Notify;
 
@@ -270,7 +271,7 @@ impl Attempts {
 fn refusal(standing: Standing, address: IpAddr, whose: &str) -> Error {
     tracing::warn!(%address, "login refused: too many have failed {whose}");
     let seconds = standing.retry_seconds;
-    let message = format!("Too many logins have failed {whose}; try again in {seconds} seconds.");
+    let message = format!("Too many logins have failed {whose}; try again in {}.", counted(seconds, "second"));
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", seconds)
 }
 

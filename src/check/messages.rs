@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
+use stet_actors::count::counted;
 use stet_actors::store::{Range, Row, StoreError, Table, View, decode_value};
 use stet_store::RedbStore;
 
@@ -99,14 +100,15 @@ impl Lot {
     }
 
     fn report(&self, report: &mut Report) {
-        for Had { number, entries, counted } in &self.messages {
+        for Had { number, entries, counted: noted } in &self.messages {
             let place = format!("{} {}", Table::Messages.name(), id_of(*number));
             if *entries == 0 {
                 report.fault(format!("{place}: nobody has it"));
             }
-            if *counted != Some(*entries) {
-                let said = counted.map_or("nothing".to_owned(), |counted| counted.to_string());
-                report.fault(format!("{place}: it is in {entries} boxes, and {} says {said}", Table::Copies.name()));
+            if *noted != Some(*entries) {
+                let said = noted.map_or("nothing".to_owned(), |noted| noted.to_string());
+                let boxes = counted(*entries, "box");
+                report.fault(format!("{place}: it is in {boxes}, and {} says {said}", Table::Copies.name()));
             }
         }
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use stet_actors::count::counted;
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
 use stet_actors::object::{NameCounts, referrers};
@@ -88,11 +89,8 @@ fn check_counts(store: &RedbStore, report: &mut Report) -> Result<u64, StoreErro
         folders += 1;
         if store.get(View::Committed, Table::NameCounts, &folder)?.is_none_or(|there| there != count[..]) {
             let folder = Loid::from_key(&folder).map_or_else(|| "something".to_owned(), |folder| folder.to_string());
-            let names = u64::from_be_bytes(count);
-            report.fault(format!(
-                "{folder} has {names} names, and the index {} says otherwise",
-                Table::NameCounts.name()
-            ));
+            let names = counted(u64::from_be_bytes(count), "name");
+            report.fault(format!("{folder} has {names}, and the index {} says otherwise", Table::NameCounts.name()));
         }
     }
     Ok(folders)
@@ -135,7 +133,11 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
         report.rows.insert(table.name(), count);
         let wanted = expected.get(table).copied().unwrap_or_default();
         if count != wanted {
-            report.fault(format!("the index {} has {count} entries, where the rows give {wanted}", table.name()));
+            report.fault(format!(
+                "the index {} has {}, where the rows give {wanted}",
+                table.name(),
+                counted(count, "entry")
+            ));
         }
     }
     let mut unused = (0, 0);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
+use stet_actors::count::counted;
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
 use stet_actors::object::{Content, Draft, Link, Record, Remainder, SmallBody, Stored, Task, Version};
@@ -170,7 +171,7 @@ impl Check<'_> {
             (Stored::File, _) if self.content.is_there(content) => None,
             (Stored::File, _) => {
                 let (path, size) = (self.content.path(&content.sha256), content.size);
-                Some(format!("its bytes are not there: {} is no file of {size} bytes", path.display()))
+                Some(format!("its bytes are not there: {} is no file of {}", path.display(), counted(size, "byte")))
             }
             (Stored::Row, Some(bytes)) if bytes.len() as u64 == content.size => {
                 let same = content.sha256 == <[u8; 32]>::from(Sha256::digest(bytes));

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
+use stet_actors::count::counted;
 use stet_actors::store::Table;
 use stet_store::{AtRest, OpenError, RedbStore, StoreFile};
 
@@ -265,7 +266,7 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
                 let more = salvage.kept - salvage.folded;
                 Finding::ok(
                     "journal",
-                    format!("{sizes}; {more} changes wait to be folded into the tables, and none is missing"),
+                    format!("{sizes}; {} to be folded into the tables, and none is missing", counted(more, "change")),
                 )
             }
             Some(loss) => Finding::fail("journal", loss.to_string(), recover),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{StatVfs, StatVfsMountFlags};
+use stet_actors::count::counted;
 
 use super::{Finding, bytes};
 use crate::config::Config;
@@ -73,7 +74,7 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
     }
     // Some systems count no names at all.
     if disk.f_files > 0 && disk.f_favail < 1000 {
-        let found = format!("{} more files can be made on it", disk.f_favail);
+        let found = format!("it has room for {} more", counted(disk.f_favail, "file"));
         findings.push(Finding::fail(check, found, "make room for names (`df -i`), or take a file system with more"));
     }
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);

@@ -10,6 +10,7 @@ mod machine;
 use std::path::Path;
 
 use serde::Serialize;
+use stet_actors::count::counted;
 
 use crate::config::{Config, ConfigError, Overrides};
 use crate::exit::{self, Exit, Failure};
@@ -141,8 +142,7 @@ fn bytes(bytes: u64) -> String {
         unit += 1;
     }
     match (bytes, unit) {
-        (1, _) => "1 byte".to_owned(),
-        (_, 0) => format!("{bytes} bytes"),
+        (_, 0) => counted(bytes, "byte"),
         _ => format!("{shown:.1} {}", UNITS[unit]),
     }
 }

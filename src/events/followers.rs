@@ -8,6 +8,7 @@ use std::time::Duration;
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
 use parking_lot::{Mutex, RwLock};
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Text;
@@ -148,11 +149,11 @@ impl Followers {
         let mut list = self.list.write();
         let places = list.places(waits);
         if places.all >= self.options.followers {
-            return Err(too_many(format!("There are {} followers already", places.all)));
+            return Err(too_many(format!("The limit of {} is reached", counted(places.all, "follower"))));
         }
         let own = places.by_user.get(user).map_or(0, |own| own.places);
         if own >= self.options.followers_per_user {
-            return Err(too_many(format!("`{user}` follows {own} times already")));
+            return Err(too_many(format!("`{user}` has {} already", counted(own, "follower"))));
         }
         places.all += 1;
         let one = || Arc::new(Semaphore::new(1));
@@ -176,7 +177,7 @@ impl Followers {
         }
         let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
         if here >= self.options.followers_per_container {
-            return Err(too_many(format!("`{container}` has {here} followers already")));
+            return Err(too_many(format!("`{container}` has {} already", counted(here, "follower"))));
         }
         let followed = list.followed.entry(container).or_insert_with(|| {
             let (sender, _) = channel(self.options.queue_events.min(RING));

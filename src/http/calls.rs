@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 
 use crate::auth::LiveSession;
@@ -49,7 +50,11 @@ impl CallLimit {
 
 fn refusal(standing: &Standing) -> Error {
     let Standing { limit, retry_seconds, .. } = standing;
-    let message = format!("More than {limit} calls in a minute; try again in {retry_seconds} seconds.");
+    let message = format!(
+        "More than {} in a minute; try again in {}.",
+        counted(*limit, "call"),
+        counted(*retry_seconds, "second")
+    );
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", *retry_seconds)
 }
 

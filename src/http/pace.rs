@@ -12,6 +12,7 @@ use actix_web::error::PayloadError;
 use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::Stream;
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use tokio::time::{Instant, Sleep};
 
@@ -70,7 +71,7 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
         Poll::Ready(outcome) => Poll::Ready(outcome),
         Poll::Pending => {
             patience.get_or_insert_with(|| Patience::new(Duration::from_secs(seconds))).poll(cx).map(|()| {
-                let message = format!("The body was not there within the {seconds} seconds allowed.");
+                let message = format!("The body was not there within the {} allowed.", counted(seconds, "second"));
                 Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
             })
         }
@@ -118,7 +119,8 @@ impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Paced<S> 
             // Only who is waited for can be too slow: not when it was the disk that took the time.
             Poll::Pending => patience.poll(cx).map(|()| {
                 let (least, seconds) = (this.least, this.stretch.as_secs());
-                let message = format!("fewer than {least} bytes came within {seconds} seconds");
+                let message =
+                    format!("fewer than {} came within {}", counted(least, "byte"), counted(seconds, "second"));
                 Some(Err(PayloadError::Io(io::Error::new(io::ErrorKind::TimedOut, message))))
             }),
         }

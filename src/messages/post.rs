@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 
 use serde::{Deserialize, Serialize};
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_actors::repository::Note;
@@ -132,7 +133,8 @@ impl Messages {
             Error::new(Code::InvalidBody, message).with_detail("path", format!("$.{field}"))
         };
         let large = |field: &str, most: usize| {
-            Error::new(Code::TooLarge, format!("`{field}` may have {most} bytes.")).with_detail("limit", most)
+            Error::new(Code::TooLarge, format!("`{field}` may have {}.", counted(most, "byte")))
+                .with_detail("limit", most)
         };
         if mail.recipients.is_empty() {
             return Err(wrong("recipients", "names of users or groups are wanted"));
@@ -154,7 +156,7 @@ impl Messages {
         }
         if mail.attachments.len() > self.bounds.attachments {
             let most = self.bounds.attachments;
-            let message = format!("A message may have {most} attachments.");
+            let message = format!("A message may have {}.", counted(most, "attachment"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
         }
         Ok(())
@@ -163,8 +165,10 @@ impl Messages {
     /// The names as the directory has them, and all users who receive what goes to them.
     async fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
         let most = self.bounds.recipients;
-        let too_many =
-            || Error::new(Code::TooLarge, format!("A message may go to {most} users.")).with_detail("limit", most);
+        let too_many = || {
+            let message = format!("A message may go to {}.", counted(most, "user"));
+            Error::new(Code::TooLarge, message).with_detail("limit", most)
+        };
         if names.len() > most {
             return Err(too_many());
         }

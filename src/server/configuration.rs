@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use stet_actors::count::counted;
 use stet_transfer::{Findings, ReadFile};
 
 use super::{Ground, Prepared, existing};
@@ -39,7 +40,8 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
     let found: String = lines(&checked).iter().map(|line| format!("{line}\n")).collect();
     exit::print(&found)?;
     let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
-    exit::print(&format!("{files} files, {faults} faults, {unknown} parts that are not known\n"))?;
+    let (files, faults, unknown) = (counted(files, "file"), counted(faults, "fault"), counted(unknown, "unknown part"));
+    exit::print(&format!("{files}, {faults}, {unknown}\n"))?;
     if checked.faults.is_empty() {
         return Ok(());
     }

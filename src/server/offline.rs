@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use stet_actors::count::counted;
 use stet_actors::store::StoreError;
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
@@ -82,7 +83,10 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     let mut found = format!("state.redb has every change up to {folded}\n");
     found += &match kept - folded {
         0 => "journal.wal adds none to them\n".to_owned(),
-        more => format!("journal.wal adds {more} to them, in {records} records: every change up to {kept} is there\n"),
+        more => format!(
+            "journal.wal adds {more} to them, in {}: every change up to {kept} is there\n",
+            counted(records, "record")
+        ),
     };
     let Some(loss) = loss else {
         return exit::print(&(found + "nothing is missing\n"));
@@ -199,12 +203,14 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     }
     if report.unused_files > 0 {
         let (files, bytes) = (report.unused_files, report.unused_bytes);
-        found += &format!("{files} content files of {bytes} bytes are referred to by no row, and go in time\n");
+        let (files, bytes) = (counted(files, "content file"), counted(bytes, "byte"));
+        found += &format!("{files} of {bytes}, referred to by no row: removed in time\n");
     }
-    found += &format!("{} faults\n", report.fault_count);
+    let faults = counted(report.fault_count, "fault");
+    found += &format!("{faults}\n");
     let printed = exit::print(&found);
     if report.fault_count == 0 {
         return printed;
     }
-    Err(Failure::new(Exit::Faults, format!("{} has {} faults", data.display(), report.fault_count)))
+    Err(Failure::new(Exit::Faults, format!("{} has {faults}", data.display())))
 }

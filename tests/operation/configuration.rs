@@ -34,7 +34,7 @@ fn files_are_checked_in_their_folder_or_the_one_that_holds_it() {
     for folder in [ground.path().to_owned(), ground.path().join("SysConfig")] {
         let checked = run(stet(&["config", "check", path(&folder)]));
         assert_eq!(checked.code, Some(0), "{}{}", checked.out, checked.err);
-        assert!(checked.out.ends_with(" files, 0 faults, 0 parts that are not known\n"), "{}", checked.out);
+        assert!(checked.out.ends_with(" files, 0 faults, 0 unknown parts\n"), "{}", checked.out);
         assert!(!checked.out.starts_with("0 files"), "{}", checked.out);
     }
 }
@@ -60,6 +60,17 @@ fn every_fault_is_told_with_its_place() {
     ] {
         assert!(checked.out.contains(&wanted), "{wanted}\n{}", checked.out);
     }
+}
+
+#[test]
+fn one_of_a_kind_is_counted_in_the_singular() {
+    let ground = TempDir::new().expect("a temporary directory can be made");
+    let folder = ground.path().join("SysConfig");
+    copied(&folder, |text| text);
+    std::fs::write(folder.join("Commands/commands.xml"), "<commands><shrubbery/></commands>")
+        .expect("a file can be written");
+    let checked = run(stet(&["config", "check", path(ground.path())]));
+    assert!(checked.out.ends_with(" files, 0 faults, 1 unknown part\n"), "{}", checked.out);
 }
 
 #[test]

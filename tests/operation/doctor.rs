@@ -87,7 +87,7 @@ fn a_sound_directory_is_well_and_nothing_of_it_is_changed() {
         ("permissions", "owns"),
         ("disk", "are free"),
         ("sync", "a sync takes"),
-        ("journal", "0 changes wait to be folded into the tables, and none is missing"),
+        ("journal", "0 changes to be folded into the tables, and none is missing"),
         ("contents", "they are those of this directory"),
         ("databases", "none with objects is missing"),
         ("listening", "at 127.0.0.1:0, which this machine alone reaches"),

@@ -10,6 +10,7 @@ use super::make::{check_capacity, check_head};
 use super::rows::{DrawerHead, Item};
 use super::state::{Address, DrawerState};
 use crate::command::{Command, Context, Fault};
+use crate::count::counted;
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
@@ -21,7 +22,7 @@ pub type Placed = Vec<(usize, Item)>;
 
 pub(super) fn full(drawer: &DrawerState) -> Error {
     let (loid, capacity) = (drawer.object().record.loid, drawer.capacity());
-    Error::new(Code::DrawerFull, format!("The drawer `{loid}` is full: it holds {capacity} items."))
+    Error::new(Code::DrawerFull, format!("The drawer `{loid}` is full: it holds {}.", counted(capacity, "item")))
         .with_source(loid)
         .with_detail("capacity", capacity)
 }

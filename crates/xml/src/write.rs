@@ -238,6 +238,7 @@ fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), Xml
 fn shown(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("an array of length {}", items.len()),
+        Value::Object(members) if members.len() == 1 => "an object with 1 key".to_owned(),
         Value::Object(members) => format!("an object with {} keys", members.len()),
         Value::String(text) => quoted(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),

@@ -20,6 +20,7 @@ use actix_web::http::header::HeaderMap;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::de::DeserializeOwned;
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
@@ -231,7 +232,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     while let Some(part) = parts.next().await {
         count += 1;
         if count > limits.upload_parts {
-            let message = format!("The form has more than the {} parts allowed.", limits.upload_parts);
+            let message = format!("The form has more than the {} allowed.", counted(limits.upload_parts, "part"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limits.upload_parts));
         }
         let mut part = part.map_err(broken)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::metadata::ChangeFields;
@@ -131,7 +132,7 @@ pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> 
         sources.extend(given);
         let limit = call.app.config.limits.list_sources;
         if sources.len() > limit {
-            let message = format!("All `sourceIds` together have more than the {limit} entries allowed.");
+            let message = format!("All `sourceIds` together have more than the {} allowed.", counted(limit, "entry"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
         }
     }

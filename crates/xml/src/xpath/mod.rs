@@ -202,7 +202,8 @@ impl XPath {
         let found = found?;
         let before = shown(&nodes, &found, budget)?;
         let Some(which) = found.get(index) else {
-            let message = format!("`{}` finds {} nodes, and none at {index}.", self.text, found.len());
+            let nodes = if found.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", found.len()) };
+            let message = format!("`{}` finds {nodes}, and none at {index}.", self.text);
             return Err(XPathError::Node(message));
         };
         let Some(place) = nodes.place_of(*which) else {
