@@ -2,21 +2,41 @@
 //! segment does not end it (docs/api/README.md, "Sources"); each captured segment is decoded afterwards.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use percent_encoding::percent_decode_str;
 use smallvec::SmallVec;
 use stet_actors::error::Error;
+use stet_actors::id::Source;
 
-use super::route::{Route, Verb};
+use super::route::{Kind, PathParam, Route, Verb};
 
 /// The endpoints by their paths: one tree per method. So a fixed path wins over a parameter wherever the method has
 /// both, and does not hide the parameter's where it has not.
 pub struct Router {
     trees: [matchit::Router<&'static Route>; Verb::ALL.len()],
+    routes: Vec<&'static Route>,
+    /// The fixed words of all paths.
+    words: HashSet<&'static str>,
 }
 
-/// Segments of a path of which some are tried as one: some hundred tries at most, for whoever asks.
-const MOST_JOINED: usize = 16;
+/// The largest number of segments of a path for which a hint is looked for. It bounds the cost for any caller.
+const MOST_SEGMENTS: usize = 16;
+
+/// The shortest fixed word that may be misspelt: shorter ones have too many neighbours.
+const SHORTEST_MISSPELT: usize = 4;
+
+/// The longest segment, in bytes, that is compared with fixed words.
+const LONGEST_COMPARED: usize = 64;
+
+/// What a path that leads to no endpoint most likely stands for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// The path with `%2F` in place of slashes within the path of an object.
+    Slashes(String),
+    /// The path with one fixed word put right.
+    Misspelt(String),
+}
 
 /// What a path and a method lead to.
 #[derive(Debug)]
@@ -60,12 +80,15 @@ impl Router {
     /// When two endpoints have the same method and path, or a path can't be understood: faults of the table.
     pub fn new(routes: impl Iterator<Item = &'static Route>) -> Router {
         let mut trees: [matchit::Router<&'static Route>; Verb::ALL.len()] = Default::default();
-        for route in routes {
+        let routes: Vec<_> = routes.collect();
+        for route in routes.iter().copied() {
             if let Err(fault) = trees[route.method as usize].insert(route.path, route) {
                 panic!("the table of endpoints is at fault at {} ({}): {fault}", route.id, route.path);
             }
         }
-        Router { trees }
+        let words = routes.iter().flat_map(|route| route.path.split('/'));
+        let words = words.filter(|word| !word.is_empty() && !is_parameter(word)).collect();
+        Router { trees, routes, words }
     }
 
     /// The endpoint for a path below the base path, without its query.
@@ -83,23 +106,80 @@ impl Router {
         Found::Route(route, params)
     }
 
-    /// The path of an endpoint that is had of one that leads to none by taking neighbouring segments as the path of an object: its
-    /// slashes should have been `%2F`.
-    pub fn joined(&self, raw_path: &str, verb: Verb) -> Option<String> {
-        let segments: Vec<&str> = raw_path.strip_prefix('/')?.split('/').take(MOST_JOINED + 1).collect();
-        if segments.len() > MOST_JOINED {
+    /// Returns what a path that leads to no endpoint most likely stands for.
+    ///
+    /// Two mistakes are recognised, one at a time: slashes within the path of an object that should have been `%2F`, and one
+    /// fixed word that is a single edit away. A fixed word of some endpoint counts as meant, wherever it stands. So a hint
+    /// never leads to an endpoint of another meaning.
+    pub fn hint(&self, raw_path: &str, verb: Verb) -> Option<Hint> {
+        let segments: Vec<&str> = raw_path.strip_prefix('/')?.split('/').take(MOST_SEGMENTS + 1).collect();
+        if segments.len() > MOST_SEGMENTS {
             return None;
         }
-        let tree = &self.trees[verb as usize];
+        let misspelt = self.misspelt(&segments, verb).map(Hint::Misspelt);
+        misspelt.or_else(|| self.joined(&segments, verb).map(Hint::Slashes))
+    }
+
+    /// Returns the path of the one endpoint that differs by a single edit in a single fixed word.
+    fn misspelt(&self, segments: &[&str], verb: Verb) -> Option<String> {
+        let mut found: Option<String> = None;
+        for route in self.routes.iter().filter(|route| route.method == verb) {
+            let Some(mended) = self.mended(route, segments) else { continue };
+            match &found {
+                Some(other) if *other != mended => return None,
+                _ => found = Some(mended),
+            }
+        }
+        found
+    }
+
+    /// Returns the path with the one fixed word put right in which it differs from the endpoint's.
+    fn mended(&self, route: &Route, segments: &[&str]) -> Option<String> {
+        let pattern: Vec<&str> = route.path.strip_prefix('/')?.split('/').collect();
+        if pattern.len() != segments.len() {
+            return None;
+        }
+        let differs = |place: &usize| {
+            let (word, segment) = (pattern[*place], segments[*place]);
+            if is_parameter(word) { segment.is_empty() } else { word != segment }
+        };
+        let mut wrong = (0..pattern.len()).filter(differs);
+        let (Some(place), None) = (wrong.next(), wrong.next()) else { return None };
+        if is_parameter(pattern[place])
+            || self.words.contains(segments[place])
+            || !is_near(segments[place], pattern[place])
+        {
+            return None;
+        }
+        let mended =
+            segments.iter().enumerate().map(|(at, segment)| if at == place { pattern[place] } else { *segment });
+        Some(mended.flat_map(|segment| ["/", segment]).collect())
+    }
+
+    /// Returns the path with neighbouring segments joined into the path of an object, if that leads to an endpoint.
+    fn joined(&self, segments: &[&str], verb: Verb) -> Option<String> {
         let runs = (0..segments.len()).flat_map(|from| (from + 2..=segments.len()).map(move |to| (from, to)));
-        runs.filter(|(_, to)| !segments[to - 1].is_empty()).find_map(|(from, to)| {
+        runs.filter(|(from, to)| self.may_be_a_path(&segments[*from..*to])).find_map(|(from, to)| {
             let (before, path, after) = (&segments[..from], segments[from..to].join("%2F"), &segments[to..]);
             // A path is absolute.
             let slash = if path.starts_with("%2F") || path.starts_with("%2f") { "" } else { "%2F" };
             let whole = [before, &[&format!("{slash}{path}")], after].concat().join("/");
             let whole = format!("/{whole}");
-            tree.at(&whole).is_ok().then_some(whole)
+            let route = self.trees[verb as usize].at(&whole).ok()?.value;
+            let name = route.path.split('/').nth(from + 1)?;
+            let is_source = |param: &PathParam| param.kind == Kind::Source && name == format!("{{{}}}", param.name);
+            route.path_params.iter().any(is_source).then_some(whole)
         })
+    }
+
+    /// Whether segments may be names on the path of an object. Fixed words of endpoints, near misses of them, loids and uuids
+    /// are taken for what they are.
+    fn may_be_a_path(&self, segments: &[&str]) -> bool {
+        let is_name = |segment: &&str| {
+            !self.words.iter().any(|word| is_near(segment, word))
+                && !matches!(segment.parse(), Ok(Source::Loid(_) | Source::Uuid(_)))
+        };
+        segments.last().is_some_and(|last| !last.is_empty()) && segments.iter().all(|segment| is_name(segment))
     }
 
     /// The answer to a path that no endpoint of the method has.
@@ -120,6 +200,20 @@ impl Router {
     }
 }
 
+/// Whether a segment of an endpoint's path is a parameter.
+fn is_parameter(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
+/// Whether a segment is a fixed word, or a single edit away from it, without regard to case.
+fn is_near(segment: &str, word: &str) -> bool {
+    if segment.eq_ignore_ascii_case(word) {
+        return true;
+    }
+    let long_enough = word.len() >= SHORTEST_MISSPELT && segment.len() <= LONGEST_COMPARED;
+    long_enough && strsim::osa_distance(&segment.to_lowercase(), &word.to_lowercase()) <= 1
+}
+
 #[cfg(test)]
 mod tests {
     use stet_actors::error::Code;
@@ -133,26 +227,129 @@ mod tests {
 
     #[test]
     fn slashes_that_should_have_been_encoded_are_told() {
-        let joined = |path: &str| router().joined(path, Verb::Get);
-        let told = |path: &str| joined(path).unwrap_or_default();
-        assert_eq!(told("/v3/folder/News/City"), "/v3/folder/%2FNews%2FCity");
-        assert_eq!(told("/v3/folder//News/City"), "/v3/folder/%2FNews%2FCity");
-        assert_eq!(told("/v3/folder/%2FNews/City"), "/v3/folder/%2FNews%2FCity");
-        assert_eq!(told("/v3/object/News/storm.xml/versions"), "/v3/object/%2FNews%2Fstorm.xml/versions");
-        for none in [
-            "",
-            "/",
-            "/v3/folder/home/",
-            "/nothing",
-            "/nothing/at/all",
-            "v3/folder/News/City",
-            &"/a".repeat(MOST_JOINED + 1),
+        let router = router();
+        let joined = |path: &str| match router.hint(path, Verb::Get) {
+            Some(Hint::Slashes(joined)) => joined,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(joined("/v3/folder/News/City"), "/v3/folder/%2FNews%2FCity");
+        assert_eq!(joined("/v3/folder//News/City"), "/v3/folder/%2FNews%2FCity");
+        assert_eq!(joined("/v3/folder/%2FNews/City"), "/v3/folder/%2FNews%2FCity");
+        assert_eq!(joined("/v3/object/News/storm.xml/versions"), "/v3/object/%2FNews%2Fstorm.xml/versions");
+        let deep = |levels| router.hint(&format!("/v3/folder{}", "/a".repeat(levels)), Verb::Get);
+        assert!(deep(MOST_SEGMENTS - 2).is_some() && deep(MOST_SEGMENTS - 1).is_none());
+        assert_eq!(router.hint(&"/".repeat(60_000), Verb::Get), None);
+    }
+
+    #[test]
+    fn one_misspelt_word_is_put_right() {
+        let router = router();
+        for (verb, path, mended) in [
+            (Verb::Delete, "/v3/object/1$1.0.5/discrad", "/v3/object/1$1.0.5/discard"),
+            (Verb::Delete, "/v3/object/1$1.0.5/Discard", "/v3/object/1$1.0.5/discard"),
+            (Verb::Delete, "/v3/object/1$1.0.5/destory", "/v3/object/1$1.0.5/destroy"),
+            (Verb::Get, "/v3/foldr/home/view", "/v3/folder/home/view"),
+            (Verb::Get, "/v3/objects/%2FNews%2Fa.xml", "/v3/object/%2FNews%2Fa.xml"),
         ] {
-            assert_eq!(joined(none), None, "{none}");
+            assert_eq!(router.hint(path, verb), Some(Hint::Misspelt(mended.to_owned())), "{path}");
         }
-        let deep = |levels| format!("/v3/folder{}", "/a".repeat(levels));
-        assert!(joined(&deep(MOST_JOINED - 2)).is_some() && joined(&deep(MOST_JOINED - 1)).is_none());
-        assert_eq!(joined(&"/".repeat(60_000)), None);
+    }
+
+    #[test]
+    fn whatever_could_mean_something_else_has_no_hint() {
+        let router = router();
+        for (verb, path) in [
+            (Verb::Get, ""),
+            (Verb::Get, "/"),
+            (Verb::Get, "/v3/folder/home/"),
+            (Verb::Get, "/nothing"),
+            (Verb::Get, "/nothing/at/all"),
+            (Verb::Get, "v3/folder/News/City"),
+            // Two edits are as good as another word.
+            (Verb::Delete, "/v3/object/1$1.0.5/disscrad"),
+            (Verb::Delete, "/v3/object/1$1.0.5/delete"),
+            (Verb::Delete, "/v3/object/1$1.0.5/remove"),
+            (Verb::Post, "/v3/object/1$1.0.5/relock"),
+            (Verb::Get, "/v3/objcet/1$1.0.5/versoins"),
+            // Words of endpoints and their near misses, loids and uuids are no names of folders.
+            (Verb::Delete, "/v3/container/liveblog/1$1.0.5/post/1$1.0.9/attachment"),
+            (Verb::Delete, "/v3/container/liveblog/Blogs/night/psot"),
+            (Verb::Delete, "/v3/container/drawer/1$1.0.5/1$1.0.9"),
+            (Verb::Get, "/v3/object/1$1.0.5/0190f3a1-7c1e-7000-8000-0123456789ab"),
+            (Verb::Get, "/v3/object/News/a.xml/verisons"),
+        ] {
+            assert_eq!(router.hint(path, verb), None, "{} {path}", verb.name());
+        }
+    }
+
+    /// Words that are a single edit away from a word.
+    fn single_edits(word: &str) -> Vec<String> {
+        let letters: Vec<char> = word.chars().collect();
+        let mut edits = Vec::new();
+        for place in 0..letters.len() {
+            let mut shorter = letters.clone();
+            shorter.remove(place);
+            let mut longer = letters.clone();
+            longer.insert(place, 'x');
+            let mut other = letters.clone();
+            other[place] = 'x';
+            edits.extend([shorter, longer, other]);
+            if place > 0 {
+                let mut swapped = letters.clone();
+                swapped.swap(place - 1, place);
+                edits.push(swapped);
+            }
+        }
+        edits.into_iter().map(String::from_iter).collect()
+    }
+
+    #[test]
+    fn a_hint_for_a_near_miss_of_any_endpoint_is_that_endpoint() {
+        let router = router();
+        let (mut mended, mut silent) = (0, 0);
+        for route in routes::all() {
+            let right = example(route, route.path.to_owned());
+            for (place, word) in
+                route.path.split('/').enumerate().filter(|(_, word)| !word.is_empty() && !is_parameter(word))
+            {
+                for edit in single_edits(word) {
+                    let mut segments: Vec<&str> = right.split('/').collect();
+                    segments[place] = &edit;
+                    let wrong = segments.join("/");
+                    match router.hint(&wrong, route.method) {
+                        // It may be an endpoint that takes the misspelt word for a value.
+                        _ if !matches!(router.find(&wrong, route.method), Found::NoEndpoint) => {}
+                        Some(hint) => {
+                            assert_eq!(hint, Hint::Misspelt(right.clone()), "{wrong}");
+                            mended += 1;
+                        }
+                        None => silent += 1,
+                    }
+                }
+            }
+        }
+        assert!(mended > 3 * silent, "{mended} {silent}");
+    }
+
+    #[test]
+    fn a_word_of_one_endpoint_is_not_put_right_into_that_of_another() {
+        let router = router();
+        let words: Vec<&str> = router.words.iter().copied().collect();
+        for route in routes::all() {
+            let right = example(route, route.path.to_owned());
+            for (place, word) in
+                route.path.split('/').enumerate().filter(|(_, word)| !word.is_empty() && !is_parameter(word))
+            {
+                for other in words.iter().filter(|other| **other != word) {
+                    let mut segments: Vec<&str> = right.split('/').collect();
+                    segments[place] = other;
+                    let wrong = segments.join("/");
+                    if matches!(router.find(&wrong, route.method), Found::NoEndpoint) {
+                        assert_eq!(router.hint(&wrong, route.method), None, "{wrong}");
+                    }
+                }
+            }
+        }
     }
 
     /// The endpoint's id with the values in its path, or, without an endpoint, what stands for it.
@@ -249,20 +446,16 @@ mod tests {
         }
     }
 
-    fn is_param(segment: &str) -> bool {
-        segment.starts_with('{')
-    }
-
     /// The endpoint by the rule alone: of those that fit, the one that is fixed where another has a parameter, the
     /// leftmost such segment deciding.
     fn by_rule(verb: Verb, path: &str) -> Option<&'static str> {
         let fits = |pattern: &str| {
-            let same = |(pattern, segment)| is_param(pattern) || pattern == segment;
+            let same = |(pattern, segment)| is_parameter(pattern) || pattern == segment;
             pattern.split('/').count() == path.split('/').count() && pattern.split('/').zip(path.split('/')).all(same)
         };
         routes::all()
             .filter(|route| route.method == verb && fits(route.path))
-            .min_by_key(|route| route.path.split('/').map(is_param).collect::<Vec<_>>())
+            .min_by_key(|route| route.path.split('/').map(is_parameter).collect::<Vec<_>>())
             .map(|route| route.id)
     }
 
@@ -270,10 +463,10 @@ mod tests {
     fn whatever_fixed_word_stands_for_a_parameter_the_rule_decides() {
         let router = router();
         for route in routes::all() {
-            for (place, segment) in route.path.split('/').enumerate().filter(|(_, segment)| is_param(segment)) {
+            for (place, segment) in route.path.split('/').enumerate().filter(|(_, segment)| is_parameter(segment)) {
                 // The words that some path has in that place.
                 let mut words: Vec<_> = routes::all().filter_map(|route| route.path.split('/').nth(place)).collect();
-                words.retain(|word| !is_param(word));
+                words.retain(|word| !is_parameter(word));
                 words.sort_unstable();
                 words.dedup();
                 for word in words {
