@@ -15,6 +15,7 @@ use crate::content::ContentStore;
 use crate::content::scaling::Scaler;
 use crate::events::Followers;
 use crate::messages::Messages;
+use crate::nearest::suggestion;
 use crate::receipts::{Bounds, Receipts};
 use crate::records::{Cached, RecordCache};
 use crate::sysconfig::SysConfig;
@@ -107,7 +108,8 @@ impl Newsroom {
         let number = wanted.parse::<u16>().ok();
         let found = self.config.databases.iter().find(|known| Some(known.id) == number || known.name == wanted);
         found.map(|known| DatabaseId(known.id)).ok_or_else(|| {
-            let message = format!("There is no database `{wanted}`.");
+            let help = suggestion(wanted, self.config.databases.iter().map(|known| &*known.name));
+            let message = format!("There is no database `{wanted}`.{help}");
             Error::new(Code::DatabaseNotFound, message).with_source(wanted)
         })
     }

@@ -182,7 +182,7 @@ impl<'a> Access<'a> {
     pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         match self.may(privilege, record)? {
             true => Ok(()),
-            false if self.sees(record)? => Err(self.denied(privilege)),
+            false if self.sees(record)? => Err(self.denied_for(privilege, source)),
             false => Err(Error::not_found(source)),
         }
     }
@@ -199,18 +199,21 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects they may change. The refusal
-    /// is the same whichever folder it is, so that the answer for a path does not reveal how much of it exists.
+    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects they may change.
+    ///
+    /// `source` is the place that the caller named. The refusal has that alone, whichever folder on the way it is about, so that
+    /// the answer for a path does not reveal how much of it exists.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.
-    pub fn check_place(&self, folder: Loid) -> Result<Reach> {
+    pub fn check_place(&self, folder: Loid, source: &impl Display) -> Result<Reach> {
         if self.has_everywhere(Privilege::Create) && self.has_everywhere(Privilege::Write) {
             return Ok(Reach::All);
         }
-        let record = self.rows.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
+        let denied = || self.denied_for(Privilege::Create, source);
+        let record = self.rows.record(folder)?.ok_or_else(denied)?;
         if !self.may(Privilege::Create, &record)? {
-            return Err(self.denied(Privilege::Create));
+            return Err(denied());
         }
         // Whose the place is, where that is a bundle, says nothing of what others have made in it.
         Ok(match self.reach_in(Privilege::Write, &record)? {
@@ -248,16 +251,21 @@ impl<'a> Access<'a> {
 
     /// Refuses a caller who holds the privilege nowhere: then no object is looked up, and nothing can be learnt of any.
     ///
+    /// `source` is the object that the call is about, as the caller named it.
+    ///
     /// # Errors
     /// `PermissionDenied`.
-    pub fn check_anywhere(&self, privilege: Privilege) -> Result<()> {
+    pub fn check_anywhere(&self, privilege: Privilege, source: Option<&str>) -> Result<()> {
         let Some(caller) = self.caller else { return Ok(()) };
         let anywhere = caller.rights.anywhere();
         let may_own = caller.person && matches!(privilege, Privilege::Write | Privilege::Delete);
         if anywhere.contains(privilege) || (may_own && anywhere.contains(Privilege::Create)) {
             return Ok(());
         }
-        Err(self.denied(privilege))
+        Err(match source {
+            Some(source) => self.denied_for(privilege, &source),
+            None => self.denied(privilege, "any object"),
+        })
     }
 
     /// Refuses a caller who does not hold the privilege for the server as a whole.
@@ -265,7 +273,7 @@ impl<'a> Access<'a> {
     /// # Errors
     /// `PermissionDenied`.
     pub fn check_everywhere(&self, privilege: Privilege) -> Result<()> {
-        if self.has_everywhere(privilege) { Ok(()) } else { Err(self.denied(privilege)) }
+        if self.has_everywhere(privilege) { Ok(()) } else { Err(self.denied(privilege, "the server")) }
     }
 
     /// Whether the privilege holds for all objects.
@@ -306,11 +314,18 @@ impl<'a> Access<'a> {
             .filter(|caller| caller.person && needed.iter().all(|needed| caller.rights.anywhere().contains(*needed)))
     }
 
-    fn denied(&self, needed: Privilege) -> Error {
-        let user = self.caller.map_or("nobody", |caller| &**caller.user);
+    /// Returns the refusal of a call about an object, which the caller has named so.
+    fn denied_for(&self, needed: Privilege, source: &impl Display) -> Error {
+        self.denied(needed, &format!("`{source}`")).with_source(source)
+    }
+
+    fn denied(&self, needed: Privilege, about: &str) -> Error {
         let name = needed.name();
-        Error::new(Code::PermissionDenied, format!("`{user}` lacks the privilege `{name}` for this."))
-            .with_detail("privilege", name)
+        let message = match self.caller {
+            Some(Caller { user, .. }) => format!("`{user}` lacks the privilege `{name}` for {about}."),
+            None => format!("A caller without a token lacks the privilege `{name}` for {about}."),
+        };
+        Error::new(Code::PermissionDenied, message).with_detail("privilege", name)
     }
 
     /// Whether a grant below one of these folders gives the privilege, or the home does.

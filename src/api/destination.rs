@@ -1,5 +1,7 @@
 //! Where something new goes.
 
+use std::fmt::Display;
+
 use futures_util::future::LocalBoxFuture;
 use stet_actors::amend::Amending;
 use stet_actors::error::{Error, Result};
@@ -29,8 +31,9 @@ pub struct Destination {
 }
 
 impl Destination {
-    fn at(call: &Call, folder: Loid, below: Vec<String>) -> Result<Destination> {
-        let reach = call.access().check_place(folder)?;
+    /// `source` is the place that the caller named.
+    fn at(call: &Call, folder: Loid, below: Vec<String>, source: &impl Display) -> Result<Destination> {
+        let reach = call.access().check_place(folder, source)?;
         Ok(Destination { folder, below, reach, is_home: false })
     }
 
@@ -77,7 +80,7 @@ impl App {
         let Source::Path(path) = &source else {
             let record = call.find_for(Privilege::Create, &source, database)?;
             check_place(&record, &source.to_string())?;
-            return Destination::at(call, record.loid, Vec::new());
+            return Destination::at(call, record.loid, Vec::new(), &source);
         };
         self.destination_of_path(call, path, database)
     }
@@ -150,7 +153,7 @@ impl App {
         if call.access().may_make_home(at, &below)? {
             return Ok(Destination { folder: at, below, reach: Reach::Own, is_home: false });
         }
-        Destination::at(call, at, below)
+        Destination::at(call, at, below, &path)
     }
 
     /// The last folder on a path that there is, and the names below it that are missing.
@@ -165,7 +168,7 @@ impl App {
             let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
             if !matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle) {
                 // Callers who may not know of the object get the same error as if it did not exist.
-                call.access().check_place(at)?;
+                call.access().check_place(at, &path)?;
                 check_place(&record, path)?;
             }
             at = next;

@@ -51,7 +51,7 @@ impl Arriving {
                 tokio::select! {
                     received = &mut reading => break received?,
                     () = tokio::time::sleep(pause) => {
-                        check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
+                        check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.params, &call.sources)?;
                         call.still_in_use();
                     }
                 }

@@ -8,6 +8,7 @@ use super::app::App;
 use super::call::Sources;
 use super::query::Query;
 use super::route::{Route, Scope};
+use super::router::Params;
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 
@@ -15,11 +16,14 @@ use crate::auth::{LiveSession, Rights};
 ///
 /// # Errors
 /// `PermissionDenied`.
-pub fn check_privilege(access: Access<'_>, route: &Route) -> Result<()> {
+pub fn check_privilege(access: Access<'_>, route: &Route, params: &Params<'_>) -> Result<()> {
     match route.privilege {
         None => Ok(()),
         Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
-        Some(needed) => access.check_anywhere(needed),
+        Some(needed) => {
+            let about = route.needs().find(|(_, of_object)| *of_object == needed);
+            access.check_anywhere(needed, about.and_then(|(name, _)| params.get(name)))
+        }
     }
 }
 
@@ -61,9 +65,10 @@ pub fn check_again(
     route: &Route,
     session: Option<&Arc<LiveSession>>,
     query: &Query,
+    params: &Params<'_>,
     sources: &Sources,
 ) -> Result<Arc<Rights>> {
-    let rights = check_caller_again(app, route, session)?;
+    let rights = check_caller_again(app, route, session, params)?;
     if let Some(session) = session {
         check_objects(app, Access::of(app, session, &rights), route, query, sources)?;
     }
@@ -74,10 +79,15 @@ pub fn check_again(
 ///
 /// # Errors
 /// `InvalidToken`, `PermissionDenied`.
-pub fn check_caller_again(app: &App, route: &Route, session: Option<&Arc<LiveSession>>) -> Result<Arc<Rights>> {
+pub fn check_caller_again(
+    app: &App,
+    route: &Route,
+    session: Option<&Arc<LiveSession>>,
+    params: &Params<'_>,
+) -> Result<Arc<Rights>> {
     let Some(session) = session else { return Ok(Arc::default()) };
     app.sessions.check(session)?;
     let rights = session.rights();
-    check_privilege(Access::of(app, session, &rights), route)?;
+    check_privilege(Access::of(app, session, &rights), route, params)?;
     Ok(rights)
 }

@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 
 use super::whole_number::Lenient;
@@ -61,7 +62,8 @@ pub struct Incoming {
 
 /// The refusal of a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
-    Error::new(Code::TooLarge, format!("{what} is larger than the {limit} bytes allowed.")).with_detail("limit", limit)
+    Error::new(Code::TooLarge, format!("{what} is larger than the {} allowed.", counted(limit, "byte")))
+        .with_detail("limit", limit)
 }
 
 fn invalid(message: String) -> Error {
@@ -122,7 +124,8 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
                 depth += 1;
                 values += 1;
                 if depth > most_depth {
-                    let message = format!("The body is nested deeper than the {most_depth} levels allowed.");
+                    let message =
+                        format!("The body is nested deeper than the {} allowed.", counted(most_depth, "level"));
                     return Err(invalid(message).with_detail("path", "$"));
                 }
             }
@@ -131,7 +134,8 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
             _ => {}
         }
         if values > most_values {
-            let message = format!("The body has more than the {most_values} values allowed (`limits.json_values`).");
+            let message =
+                format!("The body has more than the {} allowed (`limits.json_values`).", counted(most_values, "value"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", most_values));
         }
     }

@@ -20,8 +20,8 @@ use stet_actors::trace::Trace;
 use super::app::App;
 use super::authorise::check_again;
 use super::body::{Incoming, Reading};
-use super::identify::{check_origin, token_of};
-use super::query::Query;
+use super::identify::{check_origin, key_in_address, token_of};
+use super::query::{Pairs, Query};
 use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
 use super::router::Params;
@@ -87,6 +87,11 @@ impl Call {
         token_of(&self.http)
     }
 
+    /// Returns the key in the address, if that is how the caller is known.
+    pub fn key_in_address(&self) -> Option<String> {
+        key_in_address(self.route, &Pairs::of(self.http.query_string())).map(str::to_owned)
+    }
+
     /// A path parameter.
     pub fn param(&self, name: &str) -> &str {
         // The router gives every parameter that the pattern has.
@@ -140,7 +145,8 @@ impl Call {
     /// # Errors
     /// As [`check_again`].
     pub(super) fn look_again(&mut self) -> Result<()> {
-        let rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources);
+        let rights =
+            check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.params, &self.sources);
         self.rights = rights.as_ref().map(Arc::clone).unwrap_or_default();
         rights.map(drop)
     }

@@ -28,14 +28,14 @@ use super::call::{Call, Sources};
 use super::compress::Compression;
 use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
-use super::identify::identify;
+use super::identify::{identify, key_in_address};
 use super::meters::{NO_ENDPOINT, Timed};
 use super::pieces::{self, Counted};
 use super::probe::Probe;
 use super::query::{Pairs, Query};
 use super::reply::{BodyStream, Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
-use super::router::{Found, Params};
+use super::router::{Found, Hint, Params};
 use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
 use crate::access::Access;
@@ -113,7 +113,9 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
             };
             let may_fail = found.is_some_and(Route::only_reads);
             let counted = Counted::Against { pool: &app.replies, holder: holder.clone(), share, may_fail };
-            let secret = found.is_some_and(|route| route.secret);
+            // A reply to a key in the address may have links that carry the key on.
+            let pairs = Pairs::of(http.query_string());
+            let secret = found.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
             let from = app.config.server.compress_bytes;
             let compression = Compression { from, secret, pool: &app.replies, holder };
             match pieces::in_pieces(response, held, &counted) {
@@ -200,7 +202,7 @@ async fn answer(
         None => Holder::Address(counted_as(client)),
     });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
-    check_privilege(access_of(app, session.as_ref(), &rights), route)?;
+    check_privilege(access_of(app, session.as_ref(), &rights), route, &params)?;
     if route.takes_if_match() {
         etag::refuse_none_match(http.headers())?;
     }
@@ -233,7 +235,7 @@ async fn answer(
     let (bytes, incoming) = match (incoming, route.body.most(limits)) {
         (Some(incoming), Some(most)) => {
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
-            rights = check_caller_again(app, route, session.as_ref())?;
+            rights = check_caller_again(app, route, session.as_ref(), &params)?;
             let again = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
             checked = Checked::of(again, known.claim.as_ref())?;
             (body, None)
@@ -360,9 +362,13 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
     // The whole path: who forgot the base path sees so.
     let not_found = || {
         let mut message = format!("There is no endpoint `{}`.", http.uri().path());
-        if let Some(joined) = Verb::of(method).and_then(|verb| app.router.joined(path, verb)) {
-            let base = &app.config.server.base_path;
-            message += &format!(" In a segment the slashes of a path are `%2F`; `{base}{joined}` is one.");
+        let base = &app.config.server.base_path;
+        match Verb::of(method).and_then(|verb| app.router.hint(path, verb)) {
+            Some(Hint::Slashes(joined)) => {
+                message += &format!(" In a segment the slashes of a path are `%2F`; `{base}{joined}` is one.");
+            }
+            Some(Hint::Misspelt(mended)) => message += &format!(" Did you mean `{base}{mended}`?"),
+            None => {}
         }
         Error::new(Code::NoSuchEndpoint, message)
     };

@@ -8,7 +8,7 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::app::App;
 use super::origin;
-use super::query::{Pairs, TOKEN};
+use super::query::{KEY, Pairs, TOKEN};
 use super::route::{Route, Token, Verb};
 use crate::auth::{LiveSession, Privilege};
 
@@ -25,7 +25,7 @@ enum Transport {
 
 /// Returns the key in the address of an endpoint that takes one there ([`Route::key_in_address`]).
 pub fn key_in_address<'r>(route: &Route, pairs: &'r Pairs<'_>) -> Option<&'r str> {
-    pairs.last("key").filter(|key| route.key_in_address && !key.is_empty())
+    pairs.last(KEY).filter(|key| route.key_in_address && !key.is_empty())
 }
 
 /// Returns the token of a request and how it came, a key in the address aside.

@@ -36,7 +36,8 @@ fn worded(text: &str) -> String {
         return format!("{} stands where {} is wanted", found_as(found), wanted_as(wanted));
     }
     if let Some((count, wanted)) = parted("invalid length ") {
-        return format!("{count} values stand where {} is wanted", wanted_as(wanted));
+        let values = if count == "1" { "1 value stands".to_owned() } else { format!("{count} values stand") };
+        return format!("{values} where {} is wanted", wanted_as(wanted));
     }
     // What came stands between the first of these quotes and the last before the list, and may have such quotes itself.
     if let Some((found, known)) = parted("unknown variant `") {
@@ -201,7 +202,7 @@ mod tests {
             (said::<Vec<u8>>("null"), "null stands where a list is wanted"),
             (said::<BTreeMap<String, u8>>("7"), "the number 7 stands where an object is wanted"),
             (said::<Desk>("7"), "the number 7 stands where an object is wanted"),
-            (said::<(u8, u8)>("[1]"), "1 values stand where a list is wanted"),
+            (said::<(u8, u8)>("[1]"), "1 value stands where a list is wanted"),
             (said::<Kind>("\"x\""), "`x` stands where `story` or `picture` is wanted"),
             (said::<Kind>("\"STORY\""), "`STORY` stands where `story` or `picture` is wanted (did you mean `story`?)"),
             (said::<Desk>("{\"x\":1}"), "there is no field `x`, but `name` or `kind`"),

@@ -197,6 +197,17 @@ impl Catalogs {
     /// A catalog serves for its own path and all below it. Of several, the one with the longest path comes first, one that is for such
     /// lists alone before one for all, then one that is marked as the default, then the one that stands first.
     pub fn view(&self, name: Option<&str>, lists: Lists, path: &str, groups: &[Text]) -> Option<Arc<ColumnView>> {
+        let mut views = self.views(lists, path, groups);
+        let found = match name {
+            Some(name) => views.iter().position(|view| &*view.name == name),
+            None if views.is_empty() => None,
+            None => Some(views.iter().position(|view| view.is_default).unwrap_or(0)),
+        };
+        found.map(|place| views.swap_remove(place))
+    }
+
+    /// Returns the views of a list that the catalogs have for a user of these groups, the most fitting first.
+    pub fn views(&self, lists: Lists, path: &str, groups: &[Text]) -> Vec<Arc<ColumnView>> {
         let mut serving: Vec<&Catalog> = self
             .0
             .iter()
@@ -207,12 +218,7 @@ impl Catalogs {
         serving.sort_by_key(|catalog| {
             (std::cmp::Reverse(catalog.path.len()), catalog.lists == Lists::All, !catalog.is_default)
         });
-        let views = || serving.iter().flat_map(|catalog| &catalog.views);
-        let found = match name {
-            Some(name) => views().find(|view| &*view.name == name),
-            None => views().find(|view| view.is_default).or_else(|| views().next()),
-        };
-        found.cloned()
+        serving.into_iter().flat_map(|catalog| catalog.views.iter().cloned()).collect()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::http::call::Call;
 use crate::http::client;
 use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
+use crate::nearest::suggestion;
 use crate::records::Display;
 
 /// A connection as replies show it.
@@ -37,8 +38,11 @@ fn admits(connection: &ConnectionConfig, application: &str) -> bool {
 
 /// The connection that a login names, if the application may use it.
 fn connection_named<'a>(app: &'a App, id: &str, application: &str) -> Result<&'a ConnectionConfig> {
-    let known = app.config.connections.iter().find(|connection| connection.id == id).ok_or_else(|| {
-        Error::new(Code::InvalidLogin, format!("There is no connection `{id}`.")).with_detail("connectionId", id)
+    let connections = &app.config.connections;
+    let known = connections.iter().find(|connection| connection.id == id).ok_or_else(|| {
+        // `GET /v3/conf/connections` lists them to everyone.
+        let help = suggestion(id, connections.iter().map(|known| &*known.id));
+        Error::new(Code::InvalidLogin, format!("There is no connection `{id}`.{help}")).with_detail("connectionId", id)
     })?;
     if admits(known, application) {
         return Ok(known);

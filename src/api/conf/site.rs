@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::Extent;
+use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 
@@ -50,7 +51,7 @@ fn not_refreshed(call: &Call, refused: Refused) -> Error {
     }
     let database = call.database().unwrap_or(stet_actors::id::DatabaseId::MAIN);
     let errors = RefreshError::of(&call.app, database, "site", refused);
-    let message = format!("The site configuration has {} faults; what was in force still is.", errors.len());
+    let message = format!("The site configuration has {}; what was in force still is.", counted(errors.len(), "fault"));
     // Texts and numbers are serialised without fail.
     let errors = serde_json::to_value(errors).unwrap_or_default();
     Error::new(Code::InvalidBody, message).with_detail("errors", errors)

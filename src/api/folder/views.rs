@@ -23,7 +23,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
 use crate::json::{Listed, Ready, With};
-use crate::nearest::with_nearest;
+use crate::nearest::{suggestion, with_nearest};
 use crate::records::{Cached, Display, FilterValues, ObjectRecord, Page, Sort, pick};
 use crate::sysconfig::{ColumnView, Lists, WidthUnit};
 
@@ -229,10 +229,12 @@ impl Asked {
         let user = call.app.directory.user(call.caller()?.user())?;
         let groups: Vec<Text> = user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect();
         let wanted = (!name.is_empty()).then_some(name);
-        let view = call.app.sysconfig.catalogs(catalogs).view(wanted, lists, path, &groups);
-        let view = view.ok_or_else(|| {
+        let catalogs = call.app.sysconfig.catalogs(catalogs);
+        let view = catalogs.view(wanted, lists, path, &groups).ok_or_else(|| {
             let which = wanted.map_or("default view".to_owned(), |name| format!("view `{name}`"));
-            Error::new(Code::ObjectNotFound, format!("There is no {which} for such a list at `{path}`."))
+            let known = catalogs.views(lists, path, &groups);
+            let help = suggestion(name, known.iter().map(|view| &*view.name));
+            Error::new(Code::ObjectNotFound, format!("There is no {which} for such a list at `{path}`.{help}"))
                 .with_source(name)
         })?;
         Ok(Asked {

@@ -8,6 +8,7 @@ use stet_actors::id::DatabaseId;
 use super::place::today;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::nearest::suggestion;
 use crate::simple_date_format::SimpleDateFormat;
 
 /// The next day on which a product appears.
@@ -34,7 +35,8 @@ pub async fn next_publication_date(call: Call) -> Result<Json<NextPublicationDat
     })?;
     let site = call.app.sysconfig.site(DatabaseId::MAIN);
     let product = site.product(named).ok_or_else(|| {
-        Error::new(Code::ObjectNotFound, format!("There is no product `{named}`.")).with_source(named)
+        let help = suggestion(named, site.products.iter().map(|product| &*product.name));
+        Error::new(Code::ObjectNotFound, format!("There is no product `{named}`.{help}")).with_source(named)
     })?;
     let zone = product.time_zone();
     let day = format

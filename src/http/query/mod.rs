@@ -31,21 +31,21 @@ pub struct Parameter {
 
 /// Taken by every endpoint whether it lists them or not; where one is listed, its default is the listed one.
 pub const EVERYWHERE: [Parameter; 4] = [
-    everywhere("limit", Kind::Integer, "How many entries at most."),
-    everywhere("offset", Kind::Integer, "How many entries to skip."),
-    everywhere("sortBy", Kind::Text, "Order of the listing."),
-    everywhere("databaseId", Kind::Text, "Number or name of the database."),
+    optional("limit", Kind::Integer, "How many entries at most."),
+    optional("offset", Kind::Integer, "How many entries to skip."),
+    optional("sortBy", Kind::Text, "Order of the listing."),
+    optional("databaseId", Kind::Text, "Number or name of the database."),
 ];
 
 /// The filters of listings of objects ([`Route::filters`]).
 pub const FILTERS: [Parameter; 7] = [
-    everywhere("type", Kind::TextList, "Names of object types: only their objects."),
-    everywhere("status", Kind::TextList, "Names of workflow statuses: only objects with one of them."),
-    everywhere("family", Kind::TextList, "Families of object types, such as `document`: only their objects."),
-    everywhere("name", Kind::TextList, "Patterns with `*` and `?`: only objects whose name matches one of them."),
-    everywhere("creator", Kind::TextList, "Names of users: only objects that one of them created."),
-    everywhere("modifiedAfter", Kind::Integer, "Epoch seconds: only objects that were last changed later."),
-    everywhere("modifiedBefore", Kind::Integer, "Epoch seconds: only objects that were last changed earlier."),
+    optional("type", Kind::TextList, "Names of object types: only their objects."),
+    optional("status", Kind::TextList, "Names of workflow statuses: only objects with one of them."),
+    optional("family", Kind::TextList, "Families of object types, such as `document`: only their objects."),
+    optional("name", Kind::TextList, "Patterns with `*` and `?`: only objects whose name matches one of them."),
+    optional("creator", Kind::TextList, "Names of users: only objects that one of them created."),
+    optional("modifiedAfter", Kind::Integer, "Epoch seconds: only objects that were last changed later."),
+    optional("modifiedBefore", Kind::Integer, "Epoch seconds: only objects that were last changed earlier."),
 ];
 
 /// The parameter with a token.
@@ -58,7 +58,7 @@ pub const CACHE_BUSTER: &str = "_";
 /// The whole numbers that count something, and are never below 0.
 pub const COUNTS: [&str; 2] = ["limit", "offset"];
 
-const fn everywhere(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
     Parameter { name, kind, required: false, default: None, about }
 }
 
@@ -87,7 +87,7 @@ pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterato
         let default = Some(if default { "true" } else { "false" });
         Parameter { name: flag.name, kind: Kind::Boolean, required: false, default, about: flag.about }
     });
-    flags.chain(web.then_some(everywhere(display::WEB_PRODUCT, Kind::Text, display::WEB_PRODUCT_ABOUT)))
+    flags.chain(web.then_some(optional(display::WEB_PRODUCT, Kind::Text, display::WEB_PRODUCT_ABOUT)))
 }
 
 /// The names and values of a query, decoded, before any check.

@@ -6,6 +6,7 @@ mod contract;
 mod conventions;
 mod failures;
 mod limits;
+mod messages;
 mod numbers;
 mod openapi;
 pub mod raw;
