@@ -52,10 +52,17 @@ pub struct AuditEntry {
     pub revision: Option<u64>,
     /// The objects and items concerned; names of users and of a group, of a key, or of a cache with its database.
     pub objects: Vec<String>,
+    /// The status before, of a change of status; null for an object that had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Option<String>>,
+    /// The status after, of a change of status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Option<String>>,
 }
 
 impl AuditEntry {
     fn of(key: EventKey, event: Event) -> AuditEntry {
+        let (from, to) = event.status.map(|status| (status.from, status.to)).unzip();
         AuditEntry {
             id: key.to_string(),
             at: event.at_ms,
@@ -66,6 +73,8 @@ impl AuditEntry {
             revision: event.container.map(|_| event.revision),
             container: event.container.map(|container| container.to_string()),
             objects: event.ids,
+            from,
+            to,
         }
     }
 
@@ -73,19 +82,21 @@ impl AuditEntry {
     fn bytes(&self) -> usize {
         // What is the same in each: names of the fields, and numbers.
         const BESIDE: usize = 200;
-        let AuditEntry { user, session, address, action, objects, .. } = self;
+        let AuditEntry { user, session, address, action, objects, from, to, .. } = self;
         // With quotation marks and a comma.
         let objects: usize = objects.iter().map(|object| object.len() + 3).sum();
-        BESIDE + user.len() + session.len() + address.len() + action.len() + objects
+        let statuses: usize =
+            [from, to].into_iter().flatten().map(|status| 10 + status.as_deref().map_or(4, str::len)).sum();
+        BESIDE + user.len() + session.len() + address.len() + action.len() + objects + statuses
     }
 }
 
 impl AuditEntry {
     /// What stands above the lines that [`AuditEntry::write_line`] writes: a name for each of their parts.
-    pub const HEADINGS: &'static str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS";
+    pub const HEADINGS: &'static str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS STATUS";
 
-    /// Writes a line for people: time, user, what was done, the container and its revision, the objects concerned, session
-    /// and address. What is not known is a dash.
+    /// Writes a line for people: time, user, what was done, the container and its revision, the objects concerned, session,
+    /// address, and the statuses before and after. What is not known is a dash.
     ///
     /// # Errors
     /// What the writer says.
@@ -96,7 +107,10 @@ impl AuditEntry {
         let AuditEntry { action, .. } = self;
         let container = self.container.as_deref().unwrap_or("-");
         let revision = self.revision.map_or_else(|| "-".to_owned(), |revision| revision.to_string());
-        writeln!(out, "{} {user} {action} {container} {revision} {objects} {session} {address}", self.time())
+        let name = |status: &Option<Option<String>>| or_dash(status.iter().flatten().next().map_or("", String::as_str));
+        let status =
+            if self.to.is_some() { format!("{}>{}", name(&self.from), name(&self.to)) } else { "-".to_owned() };
+        writeln!(out, "{} {user} {action} {container} {revision} {objects} {session} {address} {status}", self.time())
     }
 
     /// Writes a line for machines: the entry as the interface shows it, and its `time` as RFC 3339 beside.
@@ -446,6 +460,7 @@ mod tests {
             address: "::1".to_owned(),
             withdrawn: None,
             unseen: None,
+            status: None,
         }
     }
 
@@ -519,7 +534,7 @@ mod tests {
         let page = page(&store, &Filter::default(), None, 9).unwrap();
         let mut out = Vec::new();
         page.items[1].write_line(&mut out).unwrap();
-        let line = "2023-11-14T22:13:20.123Z a\\nb object.create 1$1.0.1 1 1$1.0.2,77 s ::1\n";
+        let line = "2023-11-14T22:13:20.123Z a\\nb object.create 1$1.0.1 1 1$1.0.2,77 s ::1 -\n";
         assert_eq!(String::from_utf8(out).unwrap(), line);
         let mut out = Vec::new();
         page.items[0].write_json(&mut out).unwrap();

@@ -33,6 +33,8 @@ pub struct Amended {
     pub work_folder: Option<Option<Text>>,
     /// Whether new posts of a liveblog wait for approval, where the texts say it now.
     pub moderated: Option<bool>,
+    /// The workflow status, where the change names it.
+    pub status: Option<Text>,
 }
 
 impl Amended {
@@ -41,7 +43,7 @@ impl Amended {
     /// # Errors
     /// `InvalidPath` for a work folder that is too long.
     pub(crate) fn put_into(self, object: &mut Object, context: &Context<'_>) -> Result<()> {
-        let Amended { attributes, system_attributes, issue_date, work_folder, moderated: _ } = self;
+        let Amended { attributes, system_attributes, issue_date, work_folder, moderated: _, status } = self;
         if let Some(Some(path)) = &work_folder {
             check_work_folder(path, context)?;
         }
@@ -59,6 +61,9 @@ impl Amended {
             && object.record.work_folder != path
         {
             Arc::make_mut(&mut object.record).work_folder = path;
+        }
+        if status.is_some() && object.record.status != status {
+            Arc::make_mut(&mut object.record).status = status;
         }
         Ok(())
     }

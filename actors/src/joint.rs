@@ -178,7 +178,11 @@ impl Turns {
         becomes: Fate,
         context: &mut Context<'_>,
     ) -> Result<(), Fault> {
-        self.state(container)?.member(member, becomes, context)
+        let begun = context.rows_noted();
+        self.state(container)?.member(member, becomes, context)?;
+        // It follows from what became of the object, which a closed container does not hold up.
+        context.accept_in_closed(begun);
+        Ok(())
     }
 
     /// See [`Family::dissolve`].
@@ -209,7 +213,12 @@ impl Turns {
 
     /// The record of a container whose turn has been taken, as the command has made it; `None` once it has ceased to be.
     pub(crate) fn record(&self, loid: Loid) -> Option<&Record> {
-        self.taken.get(&loid).filter(|taken| !taken.gone).map(|taken| &*taken.state.object().record)
+        self.object(loid).map(|object| &*object.record)
+    }
+
+    /// The object of a container whose turn has been taken, as the command has made it; `None` once it has ceased to be.
+    pub(crate) fn object(&self, loid: Loid) -> Option<&Object> {
+        self.taken.get(&loid).filter(|taken| !taken.gone).map(|taken| taken.state.object())
     }
 
     /// The container ceases to be; its rows are removed by the command.

@@ -1,9 +1,9 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`] and [`rules`] ← [`command`], [`family`] and
+//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`], [`rules`] and [`workflow`] ← [`command`], [`family`] and
 //! [`joint`] ← [`folder`], [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
 //! [`topic_plan`], [`bundle`], [`web_container`]) ←
-//! [`correlate`], [`metadata`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
+//! [`correlate`], [`metadata`], [`status`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
 //! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
 pub mod amend;
@@ -42,6 +42,7 @@ pub mod rows;
 pub mod rules;
 pub mod runtime;
 pub mod sequence;
+pub mod status;
 pub mod store;
 pub mod thread;
 pub mod topic;
@@ -49,3 +50,4 @@ pub mod topic_plan;
 pub mod trace;
 pub mod usage;
 pub mod web_container;
+pub mod workflow;

@@ -11,5 +11,6 @@ mod liveblog;
 mod readable;
 mod runtime_model;
 mod runtime_rules;
+mod statuses;
 mod subtrees;
 mod topics;

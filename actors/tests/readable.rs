@@ -403,6 +403,7 @@ fn what_the_caller_may_not_read_is_not_there_for_any_command() {
             head: Update { capacity: Some(1), ..Update::default() },
             name: None,
             attributes: None,
+            status: None,
         };
         let message = |outcome: Result<()>| outcome.expect_err("two items are more than one").message;
         let all = message(world.repository.joint(update(), by_editor()).await);

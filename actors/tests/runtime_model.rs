@@ -150,7 +150,7 @@ impl World {
             BatchOp::Drawer(DrawerOp::Clear) => repository.execute(container, drawer::Clear, request()).await.map(drop),
             BatchOp::Drawer(DrawerOp::Capacity(capacity)) => {
                 let head = drawer::Update { capacity: Some(capacity), ..drawer::Update::default() };
-                let update = UpdateDrawer { drawer: container, head, name: None, attributes: None };
+                let update = UpdateDrawer { drawer: container, head, name: None, attributes: None, status: None };
                 repository.joint(update, request()).await
             }
         }

@@ -747,11 +747,19 @@ fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_sa
             description: Some("D".into()),
             name: Some("re:named".into()),
             attributes: None,
+            status: None,
         };
         world.joint(said).await.expect("it can be changed");
         assert_eq!((&*head().await.title, &*head().await.description), ("T", "D"));
         assert_eq!(&*world.repository.record(topic).unwrap().unwrap().name, "re_named");
-        let back = UpdateTopic { topic, title: None, description: None, name: Some("topic".into()), attributes: None };
+        let back = UpdateTopic {
+            topic,
+            title: None,
+            description: None,
+            name: Some("topic".into()),
+            attributes: None,
+            status: None,
+        };
         world.joint(back).await.expect("it can be renamed");
         world.joint(make(CreateMode::Replace, &NewTopic::default())).await.expect("it can be replaced");
         assert_eq!((world.tree(topic).await, &*head().await.title), (Vec::<String>::new(), ""));

@@ -21,6 +21,7 @@
 //! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
 
 mod rows;
+mod statuses;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, Text};
 use stet_actors::readable::Readable;
 
 use self::rows::{Deciding, Rows};
+pub use self::statuses::CallerStatuses;
 use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
 use crate::newsroom::Newsroom;

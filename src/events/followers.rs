@@ -377,6 +377,7 @@ mod tests {
                 address: String::new(),
                 withdrawn: None,
                 unseen: None,
+                status: None,
             },
         ))
     }

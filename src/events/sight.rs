@@ -176,6 +176,7 @@ mod tests {
                 address: String::new(),
                 withdrawn: Some(texts(withdrawn)),
                 unseen: Some(texts(unseen)),
+                status: None,
             },
         )
     }

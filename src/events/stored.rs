@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::id::Loid;
-use stet_actors::store::{Event, EventLog, Resumed, Room, StoreError};
+use stet_actors::store::{Event, EventLog, Resumed, Room, StatusStep, StoreError};
 
 use crate::limits::{PIECE, Share};
 
@@ -81,12 +81,15 @@ pub struct Notice<'a> {
     /// Epoch milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
+    /// The status before and after, of a change of status.
+    #[serde(flatten)]
+    pub status: Option<StatusStep>,
 }
 
 impl<'a> Notice<'a> {
     /// That the container has that revision, and nothing else.
     pub fn bare(container: Loid, revision: u64) -> Notice<'a> {
-        Notice { container: container.to_string(), revision, kind: None, ids: None, user: None, at: None }
+        Notice { container: container.to_string(), revision, kind: None, ids: None, user: None, at: None, status: None }
     }
 
     /// A change with these of its ids.
@@ -96,6 +99,7 @@ impl<'a> Notice<'a> {
             ids: Some(ids),
             user: Some(&event.user),
             at: Some(event.at_ms),
+            status: event.status.clone(),
             ..Notice::bare(container, event.revision)
         }
     }
@@ -165,6 +169,7 @@ mod tests {
             address: "::1".to_owned(),
             withdrawn: None,
             unseen: None,
+            status: None,
         }
     }
 

@@ -12,7 +12,7 @@ use stet_actors::object::{
 use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::sequence::Movable;
-use stet_actors::store::{Change, Event, EventId, Logged, Row, Segment, Table, encode_value};
+use stet_actors::store::{Change, Event, EventId, Logged, Row, Segment, StatusStep, Table, encode_value};
 use stet_actors::topic::{self, Attached, TopicHead, TopicItem, Word};
 use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
 use stet_store::blob::{self, Set};
@@ -181,6 +181,7 @@ fn event() -> Event {
         address: "192.0.2.7".to_owned(),
         withdrawn: Some(Vec::new()),
         unseen: Some(Vec::new()),
+        status: Some(StatusStep { from: None, to: Some("Story/Draft".to_owned()) }),
     }
 }
 

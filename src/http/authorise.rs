@@ -16,9 +16,13 @@ use crate::auth::{LiveSession, Rights};
 ///
 /// # Errors
 /// `PermissionDenied`.
-pub fn check_privilege(access: Access<'_>, route: &Route, params: &Params<'_>) -> Result<()> {
+pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Params<'_>) -> Result<()> {
     match route.privilege {
         None => Ok(()),
+        Some(_) if route.privilege_of_status => {
+            let about = route.needs().next().and_then(|(name, _)| params.get(name));
+            access.check_any_anywhere(&app.sysconfig.privileges_of_statuses(), about)
+        }
         Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
         Some(needed) => {
             let about = route.needs().find(|(_, of_object)| *of_object == needed);
@@ -88,6 +92,6 @@ pub fn check_caller_again(
     let Some(session) = session else { return Ok(Arc::default()) };
     app.sessions.check(session)?;
     let rights = session.rights();
-    check_privilege(Access::of(app, session, &rights), route, params)?;
+    check_privilege(app, Access::of(app, session, &rights), route, params)?;
     Ok(rights)
 }

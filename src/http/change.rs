@@ -26,11 +26,13 @@ use stet_actors::receipt::Step as ReceiptStep;
 use stet_actors::repository::Repository;
 use stet_actors::rules::AttributeRules;
 use stet_actors::runtime::{Done, Jointly, LargeChanges, Left as LeftObject, Published, Request};
+use stet_actors::workflow::StatusRights;
 
 use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
 use super::large::Large;
 use super::warnings::Warning;
+use crate::access::CallerStatuses;
 use crate::auth::Privilege;
 use crate::limits::set_changed;
 use crate::messages::{Mail, Message};
@@ -164,8 +166,16 @@ impl<'c> OneOfMany<'c> {
     /// # Errors
     /// As [`Call::change`].
     pub async fn change<J: Joint>(&self, object: Loid, joint: J) -> Result<J::Reply> {
+        self.change_part(object, object, joint).await
+    }
+
+    /// Changes `named`, which is the object or a part of it; otherwise as [`OneOfMany::change`].
+    ///
+    /// # Errors
+    /// As [`Call::change`].
+    pub async fn change_part<J: Joint>(&self, named: Loid, object: Loid, joint: J) -> Result<J::Reply> {
         let call = self.call;
-        let step = call.once().map(|once| once.at(self.place, object)).transpose()?;
+        let step = call.once().map(|once| once.at(self.place, named)).transpose()?;
         let (mut request, held_to) = call.request_under(step)?;
         if let Some(left) = self.left.borrow().get(&object) {
             request.expect = Some(left.clone());
@@ -361,8 +371,12 @@ impl Call {
         let held_to = Arc::new(DefinedAttributes::of(self.app.clone()));
         let rules: Arc<dyn AttributeRules> = held_to.clone();
         let (expect, large) = (self.expect.clone(), Some(self.app.changes.large.clone()));
+        let (newsroom, session) = (self.app.newsroom.clone(), self.caller()?.clone());
+        let statuses: Arc<dyn StatusRights> =
+            Arc::new(CallerStatuses { newsroom, session, rights: self.rights.clone() });
         let (who, trace) = (self.who()?, self.trace.clone());
-        Ok((Request { who, readable, rules: Some(rules), expect, step, large, trace }, held_to))
+        let (rules, statuses) = (Some(rules), Some(statuses));
+        Ok((Request { who, readable, rules, statuses, expect, step, large, trace }, held_to))
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.

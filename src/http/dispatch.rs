@@ -202,7 +202,7 @@ async fn answer(
         None => Holder::Address(counted_as(client)),
     });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
-    check_privilege(access_of(app, session.as_ref(), &rights), route, &params)?;
+    check_privilege(app, access_of(app, session.as_ref(), &rights), route, &params)?;
     if route.takes_if_match() {
         etag::refuse_none_match(http.headers())?;
     }

@@ -260,6 +260,7 @@ impl Prepared {
         let (directory, sessions) = people(&config, &repository)?;
         let databases: Vec<DatabaseId> = config.databases.iter().map(|database| DatabaseId(database.id)).collect();
         let sysconfig = SysConfig::start(&repository, &content, &directory, &databases, config.caches.xml_files());
+        repository.enforce(Arc::new(sysconfig.status_rules()));
         let (changes, given) = (Changes::to(repository.clone()), repository.clone());
         let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));

@@ -1,11 +1,16 @@
-//! Commands that clients offer, and jobs that run them by the clock. The service keeps them for clients, and runs none.
+//! Commands that clients offer, and jobs that run them by the clock. The service keeps them for clients and runs none. A command
+//! that sets a status also says which privilege that change takes.
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::object::Text;
 
 use super::document::{ConfigFile, Element, Once};
+use super::object_types::ObjectTypes;
 use super::vocabulary;
+use crate::auth::Privilege;
 
 /// What clients offer to do to an object in one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,6 +34,33 @@ pub struct Command {
     pub status: Option<Text>,
     /// What it is given.
     pub parameters: Vec<Parameter>,
+    /// The call that carries it out, of a command that sets a status; null of others.
+    pub request: Option<CommandRequest>,
+}
+
+/// The call that carries a command out on an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommandRequest {
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path below the base path, where `{source}` stands for the object.
+    pub path: &'static str,
+    /// The JSON body.
+    pub body: StatusBody,
+}
+
+/// The body of a call that sets a status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StatusBody {
+    /// The status.
+    pub status: Text,
+}
+
+impl CommandRequest {
+    /// Returns the call that gives an object this status.
+    fn set(status: Text) -> CommandRequest {
+        CommandRequest { method: "POST", path: "/v3/object/{source}/status", body: StatusBody { status } }
+    }
 }
 
 /// Something that a command is given.
@@ -80,6 +112,33 @@ pub struct Select {
 #[derive(Debug, Clone, Default)]
 pub struct Commands(pub Vec<Command>);
 
+impl Commands {
+    /// Returns the privileges of which each allows an object of that type to get a status: those of the
+    /// commands that set it; `write` without such a command, and for one that names no privilege.
+    pub fn privileges_for(&self, types: &ObjectTypes, type_name: &str, status: &str) -> BTreeSet<Privilege> {
+        let is_of = |name: &Text| **name == *type_name || types.get(name).is_some_and(|of| *of.name == *type_name);
+        let fits = |command: &&Command| {
+            let applies = command.applies_to.is_empty() || command.applies_to.iter().any(is_of);
+            applies && command.status.as_deref() == Some(status)
+        };
+        let found: BTreeSet<Privilege> = self.0.iter().filter(fits).map(Command::needed).collect();
+        if found.is_empty() { BTreeSet::from([Privilege::Write]) } else { found }
+    }
+
+    /// Returns the privileges that changes of status may take: `write`, and those of commands that set one.
+    pub fn privileges_of_statuses(&self) -> BTreeSet<Privilege> {
+        let named = self.0.iter().filter(|command| command.status.is_some()).map(Command::needed);
+        named.chain([Privilege::Write]).collect()
+    }
+}
+
+impl Command {
+    fn needed(&self) -> Privilege {
+        let named = |known: &Privilege| self.privilege.as_deref() == Some(known.name());
+        Privilege::ALL.into_iter().find(named).unwrap_or(Privilege::Write)
+    }
+}
+
 /// All jobs, in the order of their file.
 #[derive(Debug, Clone, Default)]
 pub struct Jobs(pub Vec<Job>);
@@ -93,6 +152,7 @@ impl ConfigFile for Commands {
             let name = element.required("name");
             names.check(element, "command", name);
             let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+            let status: Option<Text> = element.all("set").map(|set| set.required("status").into()).next();
             Command {
                 name: name.into(),
                 label: element.attribute("label").unwrap_or(name).into(),
@@ -101,7 +161,8 @@ impl ConfigFile for Commands {
                 privilege: text("privilege"),
                 confirm: element.flag("confirm"),
                 applies_to: element.all("appliesTo").map(|kind| kind.text().into()).collect(),
-                status: element.all("set").map(|set| set.required("status").into()).next(),
+                request: status.clone().map(CommandRequest::set),
+                status,
                 parameters: parameters(element),
             }
         };

@@ -208,6 +208,48 @@ fn a_fault_tells_its_column_in_characters() {
 }
 
 #[test]
+fn the_next_statuses_are_those_of_the_transitions_unless_they_are_not_enforced() {
+    let workflows = workflows();
+    let story = workflows.get("Story").expect("the sample has it");
+    let all = ["Story/Draft", "Story/Edited", "Story/Ready", "Story/Released", "Story/Spiked"];
+    assert_eq!(story.reachable(Some("Story/Released")), ["Story/Edited", "Story/Spiked"]);
+    for from in [None, Some("Image/Raw"), Some("Story/Unheard")] {
+        assert_eq!(story.reachable(from), all, "{from:?}");
+    }
+    let mut free = story.clone();
+    free.enforce = false;
+    assert_eq!(free.reachable(Some("Story/Released")), all);
+    let closed = workflows.iter().flat_map(|workflow| &workflow.statuses).filter(|status| status.closed);
+    assert_eq!(closed.map(|status| &*status.name).collect::<Vec<_>>(), ["Topic/Done", "LiveBlog/Closed"]);
+    let text = "<workflows><workflow name='W' enforce='false'><status name='a' identifier='rgb(0,0,0)'/>\
+                <status name='b' identifier='rgb(0,0,0)' closed='true'/></workflow></workflows>";
+    let workflows = read::<Workflows>(text).expect("the text is well");
+    assert_eq!(workflows.check_step("W", Some("a"), "b").map_err(|error| error.code), Ok(()));
+}
+
+#[test]
+fn the_privileges_for_a_status_are_those_of_the_commands_that_fit_the_type() {
+    let text = "<commands><command name='a' privilege='moderate'><appliesTo>EOM::Story</appliesTo><set status='s'/></command>\
+                <command name='b' privilege='delete'><set status='s'/></command>\
+                <command name='c' privilege='read'><appliesTo>Image</appliesTo><set status='t'/></command>\
+                <command name='d'><appliesTo>Story</appliesTo><set status='u'/></command>\
+                <command name='e' privilege='destroy'/></commands>";
+    let (commands, types) = (read::<Commands>(text).expect("the text is well"), types());
+    let names = |kind: &str, status: &str| {
+        let found = commands.privileges_for(&types, kind, status);
+        found.into_iter().map(|privilege| privilege.name()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("Story", "s"), ["delete", "moderate"]);
+    assert_eq!(names("Image", "s"), ["delete"]);
+    assert_eq!(
+        (names("Image", "t"), names("Story", "t"), names("Story", "u")),
+        (vec!["read"], vec!["write"], vec!["write"])
+    );
+    let all: Vec<&str> = commands.privileges_of_statuses().into_iter().map(|privilege| privilege.name()).collect();
+    assert_eq!(all, ["read", "write", "delete", "moderate"]);
+}
+
+#[test]
 fn workflows_have_an_initial_status() {
     let workflows = workflows();
     assert_eq!(workflows.iter().count(), 5);

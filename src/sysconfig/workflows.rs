@@ -1,14 +1,15 @@
-//! The workflows: the statuses that an object passes through. The steps between them are checked when the file is read, but not
-//! enforced yet.
+//! The workflows: the statuses that an object passes through, and the steps between them.
 
 use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 
 use super::document::{ConfigFile, Element};
 use super::vocabulary;
+use crate::nearest::{quoted, suggestion};
 
 /// A status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -18,6 +19,8 @@ pub struct Status {
     pub name: Text,
     /// The colour that lists show for it, `rgb(r,g,b)` with numbers from 0 to 255.
     pub identifier: Text,
+    /// Whether containers that have it take no changes of what they contain.
+    pub closed: bool,
 }
 
 /// A workflow.
@@ -32,6 +35,8 @@ pub struct Workflow {
     pub transitions: Vec<Transition>,
     /// The status of a new object.
     pub initial_status: Text,
+    /// Whether only its transitions are allowed.
+    pub enforce: bool,
     #[serde(skip)]
     initial: usize,
 }
@@ -49,6 +54,22 @@ impl Workflow {
     /// The status of a new object: the one that is marked, else the first.
     pub fn initial(&self) -> &Status {
         &self.statuses[self.initial]
+    }
+
+    /// Returns whether it has a status of that name.
+    pub fn has(&self, status: &str) -> bool {
+        self.statuses.iter().any(|known| *known.name == *status)
+    }
+
+    /// Returns the statuses that an object with that status can get next, in the order of the file. All can
+    /// be reached without a status, from that of another workflow, and if transitions are not enforced.
+    pub fn reachable(&self, from: Option<&str>) -> Vec<&str> {
+        let from = from.filter(|from| self.enforce && self.has(from));
+        let allowed = |to: &&str| match from {
+            Some(from) => self.transitions.iter().any(|step| *step.from == *from && *step.to == **to),
+            None => true,
+        };
+        self.statuses.iter().map(|status| &*status.name).filter(allowed).collect()
     }
 }
 
@@ -97,6 +118,57 @@ impl Workflows {
         self.get(workflow).map(Workflow::initial)
     }
 
+    /// Refuses a status that no object of a workflow has, whatever its present status; without a workflow
+    /// any known status is allowed.
+    ///
+    /// # Errors
+    /// `StatusNotFound`, `InvalidStatus` for one of another workflow: both with the workflow's statuses.
+    pub fn check_status(&self, workflow: Option<&str>, wanted: &str) -> Result<()> {
+        let workflow = workflow.and_then(|name| self.get(name));
+        let of_workflow = workflow.map(|workflow| workflow.statuses.iter().map(|status| &*status.name));
+        let known: Vec<&str> = match of_workflow {
+            Some(statuses) => statuses.collect(),
+            None => self.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name).collect(),
+        };
+        if known.contains(&wanted) {
+            return Ok(());
+        }
+        let (code, message) = match (self.status(wanted), workflow) {
+            (Some(_), Some(workflow)) => {
+                let name = &workflow.name;
+                (Code::InvalidStatus, format!("The status `{wanted}` does not belong to the workflow `{name}`."))
+            }
+            _ => (Code::StatusNotFound, format!("There is no workflow status `{wanted}`.")),
+        };
+        let help = suggestion(wanted, known.iter().copied());
+        Err(Error::new(code, format!("{message}{help}")).with_source(wanted).with_detail("allowed", known))
+    }
+
+    /// Refuses a change of status that a workflow does not allow.
+    ///
+    /// # Errors
+    /// As [`Workflows::check_status`]; `InvalidStatus` for a status that can't be reached from the present
+    /// one, with those that can.
+    pub fn check_step(&self, workflow: &str, from: Option<&str>, to: &str) -> Result<()> {
+        let Some(known) = self.get(workflow) else { return Ok(()) };
+        let allowed = known.reachable(from);
+        if allowed.contains(&to) {
+            return Ok(());
+        }
+        self.check_status(Some(workflow), to).map_err(|error| match error.code {
+            // What would be allowed next is more than what the workflow has.
+            Code::InvalidStatus => error.with_detail("allowed", allowed.clone()),
+            _ => error,
+        })?;
+        let from = from.unwrap_or_default();
+        let next = match allowed.is_empty() {
+            true => "no other status".to_owned(),
+            false => quoted(&allowed),
+        };
+        let message = format!("The status `{to}` can't follow `{from}`: the workflow `{workflow}` allows {next}.");
+        Err(Error::new(Code::InvalidStatus, message).with_source(to).with_detail("allowed", allowed))
+    }
+
     /// All workflows, in the order of their file.
     pub fn iter(&self) -> impl Iterator<Item = &Workflow> {
         self.workflows.iter()
@@ -115,7 +187,8 @@ fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Workflow
         if child.flag("initial") && initial.replace(statuses.len()).is_some() {
             child.fault(format!("the workflow `{name}` has a second initial status, `{status}`"));
         }
-        statuses.push(Status { name: status, identifier: child.required("identifier").into() });
+        let closed = child.flag("closed");
+        statuses.push(Status { name: status, identifier: child.required("identifier").into(), closed });
     }
     let transition = |child: Element<'_>| {
         let [from, to] = ["from", "to"].map(|end| child.required(end));
@@ -129,5 +202,6 @@ fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Workflow
     let transitions = element.all("transition").map(transition).collect();
     let initial = initial.unwrap_or(0);
     let first = statuses.get(initial).map_or_else(|| "".into(), |status: &Status| status.name.clone());
-    Workflow { name, initial_status: first, statuses, transitions, initial }
+    let enforce = element.attribute("enforce").is_none() || element.flag("enforce");
+    Workflow { name, initial_status: first, statuses, transitions, enforce, initial }
 }

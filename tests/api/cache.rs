@@ -181,7 +181,8 @@ fn every_family_is_read_and_refreshed_and_told_of_together() {
     assert_eq!(
         release,
         json!({ "name": "story.release", "label": "Release", "group": "Workflow", "shortcut": null,
-        "privilege": "moderate", "confirm": true, "appliesTo": ["Story", "CompoundStory"], "status": "Story/Released", "parameters": [] })
+        "privilege": "moderate", "confirm": true, "appliesTo": ["Story", "CompoundStory"], "status": "Story/Released", "parameters": [],
+        "request": { "method": "POST", "path": "/v3/object/{source}/status", "body": { "status": "Story/Released" } } })
     );
     let job = admin.get("/v3/conf/cache/jobs/1").ok()["items"][2].clone();
     assert_eq!((&job["enabled"], &job["select"][0]["unchangedDays"]), (&json!(false), &json!(90)));

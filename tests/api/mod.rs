@@ -24,5 +24,6 @@ mod older;
 mod paths;
 mod rights;
 mod session;
+mod status;
 mod topic;
 mod user;

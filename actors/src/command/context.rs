@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::statuses::Statuses;
 use super::{Fault, Numbers, Who};
 use crate::error::{Code, Error, Result};
 use crate::expect::Expect;
@@ -16,6 +17,7 @@ use crate::object::{
 use crate::readable::{Readable, Reads};
 use crate::rules::{AttributeRules, Checked};
 use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::workflow::StatusChange;
 
 /// How many parts or objects a small change alters at most. What alters more waits for its turn ([`crate::runtime::LargeChanges`]), or it
 /// would keep the thread that it is applied on from others, and fill the memory that is for all.
@@ -53,7 +55,7 @@ pub struct Context<'a> {
     pub who: &'a Who,
     /// What it may know of subtrees.
     pub subtrees: Subtrees,
-    look: &'a dyn Look,
+    pub(super) look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
     rules: Option<&'a dyn AttributeRules>,
@@ -69,7 +71,8 @@ pub struct Context<'a> {
     expect: Option<&'a Expect>,
     /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
     expected: Option<Result<()>>,
-    changes: Vec<Change>,
+    pub(super) changes: Vec<Change>,
+    pub(super) statuses: Statuses<'a>,
     keeps_stamp: bool,
     /// The objects that keep theirs whatever else the command changes.
     keeping_stamp: BTreeSet<Loid>,
@@ -120,6 +123,8 @@ pub struct Noted {
     pub changes: Vec<Change>,
     /// Objects or parts concerned.
     pub told: Told,
+    /// Changes of statuses.
+    pub statuses: Vec<StatusChange>,
 }
 
 impl<'a> Context<'a> {
@@ -141,6 +146,7 @@ impl<'a> Context<'a> {
             expect: None,
             expected: None,
             changes: Vec::new(),
+            statuses: Statuses::default(),
             told: Told::default(),
             keeps_stamp: false,
             keeping_stamp: BTreeSet::new(),
@@ -545,7 +551,7 @@ impl<'a> Context<'a> {
             return Ok(false);
         }
         let record = Arc::make_mut(&mut after.record);
-        record.revision = before.record.revision + 1;
+        record.revision = before.record.revision + self.events_of(before.record.loid);
         // The recycle bin notes when and by whom an object came there. Back from it, an object is what it was.
         let by_bin = record.bin.is_some() || before.record.bin.is_some();
         let keeps_stamp = self.keeps_stamp || by_bin || self.keeping_stamp.contains(&record.loid);
@@ -569,6 +575,6 @@ impl<'a> Context<'a> {
     pub(crate) fn into_noted(mut self) -> Result<Noted, StoreError> {
         let counts = recount(self.look, &self.changes)?;
         self.changes.extend(counts);
-        Ok(Noted { changes: self.changes, told: self.told })
+        Ok(Noted { changes: self.changes, told: self.told, statuses: self.statuses.changes })
     }
 }

@@ -1,6 +1,7 @@
 //! What changes a container: typed commands, applied to its state as pure functions.
 
 mod context;
+mod statuses;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +11,8 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::Text;
-use crate::store::{Event, StoreError};
+use crate::store::{Event, StatusStep, StoreError};
+use crate::workflow::STATUS_EVENT;
 
 /// A change of one container.
 ///
@@ -85,10 +87,28 @@ pub struct Who {
 }
 
 impl Who {
-    /// What happened to a container at this caller's wish: for the audit trail, and for those who follow the container.
-    pub(crate) fn event(&self, container: Loid, revision: u64, kind: &str, concerned: Concerned, at_ms: u64) -> Event {
-        let Concerned { ids, withdrawn, unseen } = concerned;
-        Event { container: Some(container), revision, withdrawn, unseen, ..self.deed(kind, ids, at_ms) }
+    /// Returns the events of a container that a command has changed from `before` to a later revision,
+    /// for the audit trail and for followers of the container. Each revision has one event: the command's
+    /// own first, unless nothing but statuses has changed, then one for each changed status.
+    pub(crate) fn events(
+        &self,
+        container: Loid,
+        (before, after): (u64, u64),
+        kind: &str,
+        noted: &mut Noted,
+        at_ms: u64,
+    ) -> Vec<Event> {
+        let Concerned { ids, withdrawn, unseen } = noted.told.take(container);
+        let statuses: Vec<_> = noted.statuses.iter().filter(|change| change.container == container).collect();
+        let own = Event { container: Some(container), withdrawn, unseen, ..self.deed(kind, ids, at_ms) };
+        let has_own = after - before > statuses.len() as u64;
+        let of_status = statuses.into_iter().map(|change| Event {
+            container: Some(container),
+            status: Some(StatusStep { from: text(&change.from), to: text(&change.to) }),
+            ..self.deed(STATUS_EVENT, vec![change.object.to_string()], at_ms)
+        });
+        let all = has_own.then_some(own).into_iter().chain(of_status);
+        (before + 1..).zip(all).map(|(revision, event)| Event { revision, ..event }).collect()
     }
 
     /// What was done at this caller's wish to what is in no container, such as users: for the audit trail.
@@ -100,6 +120,7 @@ impl Who {
             ids,
             withdrawn: None,
             unseen: None,
+            status: None,
             user: self.user.to_string(),
             at_ms,
             session: self.session.to_string(),
@@ -116,6 +137,10 @@ impl Who {
     pub fn system() -> Who {
         Who { user: "system".into(), session: "".into(), address: None }
     }
+}
+
+fn text(status: &Option<Text>) -> Option<String> {
+    status.as_ref().map(Text::to_string)
 }
 
 /// Where fresh numbers come from; none is ever given twice, not even after a crash.

@@ -23,6 +23,8 @@ pub struct UpdateDrawer {
     pub name: Option<String>,
     /// New attributes, XML.
     pub attributes: Option<Text>,
+    /// A new workflow status.
+    pub status: Option<Text>,
 }
 
 impl Joint for UpdateDrawer {
@@ -50,6 +52,9 @@ impl Joint for UpdateDrawer {
             && object.attributes.attributes.as_ref() != Some(attributes)
         {
             Arc::make_mut(&mut object.attributes).attributes = Some(attributes.clone());
+        }
+        if self.status.is_some() && object.record.status != self.status {
+            Arc::make_mut(&mut object.record).status.clone_from(&self.status);
         }
         Ok(())
     }

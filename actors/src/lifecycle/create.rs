@@ -450,7 +450,10 @@ impl NewObject {
         if self.inferred.is_none() && record.type_name != self.type_name {
             record.type_name = self.type_name.clone();
             // The old one may belong to a workflow that the new type has not.
-            record.status.clone_from(&self.initial_status);
+            let stays = |status: &Text| context.has_status(loid.database, &self.type_name, status);
+            if !record.status.as_ref().is_some_and(stays) {
+                record.status.clone_from(&self.initial_status);
+            }
         }
         let given = |new: &Option<Text>, field: &mut Option<Text>| {
             if new.is_some() {

@@ -5,7 +5,7 @@
 mod reader;
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use actix::Arbiter;
 use parking_lot::RwLock;
@@ -36,6 +36,7 @@ use crate::runtime::{
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
 use crate::thread;
 use crate::trace::Trace;
+use crate::workflow::Workflows;
 
 /// The repository: all containers, over one store. Cloning gives another handle to the same. It reads as its [`Reader`] does.
 #[derive(Clone)]
@@ -100,7 +101,18 @@ impl Repository {
         let steps = RwLock::default();
         let (bytes, going_on) = (Arc::default(), remains.clone());
         let ends = store.ends().unwrap_or_else(|| Arc::new(Ends::by(clock.clone())));
-        let shared = Shared { store, clock, ends, numbers, options, admission, steps, remains: going_on, bytes };
+        let shared = Shared {
+            store,
+            clock,
+            ends,
+            numbers,
+            options,
+            admission,
+            steps,
+            remains: going_on,
+            bytes,
+            workflows: OnceLock::new(),
+        };
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let registry = Arc::new(Registry::new(families, Arc::new(shared), handles));
         // There is at least one, and none has ended.
@@ -108,6 +120,12 @@ impl Repository {
             arbiter.spawn(Carrier::new(&registry).run(remains));
         }
         Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters) })
+    }
+
+    /// Holds all commands to these workflows from now on. The first call counts: they stay for the life of the repository, and
+    /// follow the configuration themselves.
+    pub fn enforce(&self, workflows: Arc<dyn Workflows>) {
+        let _ = self.registry.shared().workflows.set(workflows);
     }
 
     /// Makes the root folders that are missing.

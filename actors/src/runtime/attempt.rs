@@ -51,12 +51,14 @@ impl<F: Family> Container<F> {
         let _step = shared.steps.read();
         let mut after = before.clone();
         let loid = self.loid;
-        let Request { who, readable, rules, expect, .. } = job.request();
-        let (who, readable, rules, expect) = (who.clone(), readable.clone(), rules.clone(), expect.clone());
+        let Request { who, readable, rules, statuses, expect, .. } = job.request();
+        let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
+        let (rules, statuses) = (rules.clone(), statuses.clone());
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
             .reading(readable.as_deref())
             .held_to(rules.as_deref())
             .expecting(expect.as_deref())
+            .governed_by(shared.workflows(), statuses.as_deref())
             .within(shared.options.paths)
             .admitting_large(job.admits_large());
         context.subtrees = shared.subtrees();
@@ -68,6 +70,7 @@ impl<F: Family> Container<F> {
             }
             job.apply(&mut after, &mut context)?;
             context.check_size()?;
+            context.check_statuses(std::iter::once((before.object(), Some(after.object()))))?;
             context.expects(&before.object().record);
             Ok(context.check_expected()?)
         }));
@@ -81,6 +84,7 @@ impl<F: Family> Container<F> {
             }
         }
         let touched = !context.changes().is_empty();
+        let known = before.object().record.revision;
         match context.settle(before.object(), after.object_mut(), touched) {
             Ok(true) => {}
             Ok(false) => return self.answer(job, Ok(Arc::new(Published { state: before }))),
@@ -96,15 +100,15 @@ impl<F: Family> Container<F> {
                 return self.answer(job, Err(store_failure(&error)));
             }
         };
-        let concerned = noted.told.take(self.loid);
-        let event = who.event(self.loid, view.revision(), job.name(), concerned, shared.clock.now_ms());
+        let revisions = (known, view.revision());
+        let events = who.events(self.loid, revisions, job.name(), &mut noted, shared.clock.now_ms());
         let (cell, decided, shown) = (self.cell.clone(), self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
         let answered = slot.clone();
         let answer = view.clone();
         let set = ChangeSet {
             changes: noted.changes,
-            events: vec![event],
+            events,
             epoch: live.epoch,
             passes: false,
             trace: Trace::current(),

@@ -14,6 +14,7 @@ use crate::readable::Readable;
 use crate::receipt::{Outcome, Step, UnderWay};
 use crate::rules::AttributeRules;
 use crate::trace::Trace;
+use crate::workflow::StatusRights;
 
 /// What the caller says beside the command.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub struct Request {
     pub readable: Option<Arc<dyn Readable>>,
     /// What the attribute texts are held to that are stored for them; `None`: nothing.
     pub rules: Option<Arc<dyn AttributeRules>>,
+    /// Which workflow statuses they may set; `None`: any that the workflows allow.
+    pub statuses: Option<Arc<dyn StatusRights>>,
     /// `If-Match`: what is expected of the objects that change.
     pub expect: Option<Arc<Expect>>,
     /// Under which its outcome is kept, if the call has a key.
@@ -37,7 +40,16 @@ pub struct Request {
 impl Request {
     /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
-        Request { who, readable: None, rules: None, expect: None, step: None, large: None, trace: Trace::current() }
+        Request {
+            who,
+            readable: None,
+            rules: None,
+            statuses: None,
+            expect: None,
+            step: None,
+            large: None,
+            trace: Trace::current(),
+        }
     }
 }
 

@@ -70,8 +70,8 @@ pub(crate) use self::remains::Remains;
 pub(crate) use self::turns::run_joint;
 pub(crate) use self::untyped::{Answer, AnyJoint, AnyReply};
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
@@ -81,6 +81,7 @@ use crate::command::Subtrees;
 use crate::ends::Ends;
 use crate::error::{Code, Error};
 use crate::store::{Health, Store, StoreError};
+use crate::workflow::Workflows;
 
 /// What all containers share.
 pub(crate) struct Shared {
@@ -100,9 +101,16 @@ pub(crate) struct Shared {
     pub remains: Arc<Remains>,
     /// Bytes that all containers in memory take.
     pub bytes: Arc<AtomicU64>,
+    /// The workflows that all commands are held to, once there are any.
+    pub workflows: OnceLock<Arc<dyn Workflows>>,
 }
 
 impl Shared {
+    /// The workflows that all commands are held to, if there are any.
+    fn workflows(&self) -> Option<&dyn Workflows> {
+        self.workflows.get().map(|workflows| &**workflows)
+    }
+
     /// What a command may know of subtrees.
     fn subtrees(&self) -> Subtrees {
         Subtrees {

@@ -18,7 +18,7 @@ use crate::family::{Family, State};
 use crate::id::Loid;
 use crate::joint::Turns;
 use crate::lifecycle::check_locks_below;
-use crate::object::{Record, Standing, standing};
+use crate::object::{Object, Record, Standing, standing};
 use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table, View};
 
 /// A turn of a container of any family.
@@ -27,11 +27,15 @@ pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
 /// What the runtime does with a turn.
 pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
+    /// The object as the state has it.
+    fn object(&self) -> Option<&Object>;
     /// The record as the state has it.
-    fn record(&self) -> Option<&Record>;
+    fn record(&self) -> Option<&Record> {
+        self.object().map(|object| &*object.record)
+    }
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
-    /// Takes the copy back and settles it; the new revision, if it changed.
+    /// Takes the copy back and settles it; the old and the new revision, if it changed.
     ///
     /// # Errors
     /// What rules for attribute texts say.
@@ -41,7 +45,7 @@ pub(crate) trait RuntimeTurn: Send {
         turns: &mut Turns,
         touched: bool,
         context: &mut Context<'_>,
-    ) -> Result<Option<u64>, Fault>;
+    ) -> Result<Option<(u64, u64)>, Fault>;
     /// The object as the command leaves it, changed or not; `None` if it is gone.
     fn left(&self) -> Option<Left>;
     /// What becomes of the new state when it is on disk; nothing if there is none.
@@ -81,8 +85,8 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         self.lent.epoch
     }
 
-    fn record(&self) -> Option<&Record> {
-        self.lent.state.as_ref().map(|state| &*state.object().record)
+    fn object(&self) -> Option<&Object> {
+        self.lent.state.as_ref().map(State::object)
     }
 
     fn lend_to(&self, loid: Loid, turns: &mut Turns) {
@@ -98,13 +102,14 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         turns: &mut Turns,
         touched: bool,
         context: &mut Context<'_>,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> Result<Option<(u64, u64)>, Fault> {
         self.after = None;
         let Some(before) = self.lent.state.as_ref() else { return Ok(None) };
+        let known = before.object().record.revision;
         match turns.take_back::<F>(loid) {
             None => {
                 self.after = Some(None);
-                Ok(Some(before.object().record.revision + 1))
+                Ok(Some((known, known + 1)))
             }
             Some(mut after) => {
                 if !context.settle(before.object(), after.object_mut(), touched)? {
@@ -112,7 +117,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
                 }
                 let revision = after.object().record.revision;
                 self.after = Some(Some(after));
-                Ok(Some(revision))
+                Ok(Some((known, revision)))
             }
         }
     }
@@ -369,6 +374,7 @@ fn attempt(
         .reading(request.readable.as_deref())
         .held_to(request.rules.as_deref())
         .expecting(request.expect.as_deref())
+        .governed_by(shared.workflows(), request.statuses.as_deref())
         .within(shared.options.paths)
         .admitting_large(admits_large);
     let mut turns = Turns::default();
@@ -385,6 +391,8 @@ fn attempt(
     }
     let applied = catch_unwind(AssertUnwindSafe(|| {
         let said = joint.apply(&mut turns, &mut context, request.step.as_ref())?;
+        let containers = held.0.iter().filter_map(|(loid, turn)| Some((turn.object()?, turns.object(*loid))));
+        context.check_statuses(containers)?;
         context.check_expected()?;
         Ok(said)
     }));
@@ -409,7 +417,7 @@ fn attempt(
     let mut revised = Vec::new();
     for (loid, turn) in &mut held.0 {
         match turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            Ok(Some(revision)) => revised.push((*loid, revision)),
+            Ok(Some(revisions)) => revised.push((*loid, revisions)),
             Ok(None) => {}
             Err(fault) => return Attempt::of(fault),
         }
@@ -428,10 +436,10 @@ fn attempt(
         Ok(noted) => noted,
         Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
     };
-    let told = revised
-        .into_iter()
-        .map(|(loid, revision)| request.who.event(loid, revision, nature.name, noted.told.take(loid), now_ms));
-    let events = told.collect();
+    let mut events = Vec::with_capacity(revised.len());
+    for (loid, revisions) in revised {
+        events.extend(request.who.events(loid, revisions, nature.name, &mut noted, now_ms));
+    }
     let publishers = held.0.values().filter_map(|turn| turn.publisher());
     let (shows, acknowledges): (Vec<_>, Vec<_>) =
         publishers.map(|Publisher { show, acknowledge }| (show, acknowledge)).unzip();

@@ -38,6 +38,18 @@ pub struct Event {
     /// Those of `ids` that readers saw neither before nor after, such as a post that waits for approval; `None` likewise.
     #[serde(default)]
     pub unseen: Option<Vec<String>>,
+    /// The change of a workflow status, of an event `object.status`; `None` for all others.
+    #[serde(default)]
+    pub status: Option<StatusStep>,
+}
+
+/// A change of a workflow status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusStep {
+    /// The status before; `None` for an object without one.
+    pub from: Option<String>,
+    /// The status after.
+    pub to: Option<String>,
 }
 
 /// An event's place in the log. Their order is the order of commits.
@@ -112,7 +124,7 @@ impl Logged {
     /// # Errors
     /// The value can't be understood.
     pub(super) fn unpacked(id: EventId, value: Bytes) -> Result<Logged, DecodeError> {
-        let Outline(container, revision, .., at_ms, _, _, _, _) = decode_value(1, &value)?;
+        let Outline(container, revision, .., at_ms, _, _, _, _, _) = decode_value(1, &value)?;
         Ok(Logged { id, container, revision, at_ms, value })
     }
 
@@ -134,6 +146,7 @@ struct Outline(
     IgnoredAny,
     IgnoredAny,
     u64,
+    #[serde(default)] IgnoredAny,
     #[serde(default)] IgnoredAny,
     #[serde(default)] IgnoredAny,
     #[serde(default)] IgnoredAny,
@@ -322,6 +335,7 @@ mod tests {
                 address: "::1".to_owned(),
                 withdrawn: Some(vec!["1".to_owned()]),
                 unseen: None,
+                status: Some(StatusStep { from: Some("Story/Draft".to_owned()), to: None }),
             };
             let logged = Logged::of(id, &event);
             assert_eq!(Logged::unpacked(id, logged.value.clone()), Ok(logged));

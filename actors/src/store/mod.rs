@@ -30,7 +30,7 @@ use bytes::Bytes;
 use crate::ends::Ends;
 use crate::trace::Trace;
 
-pub use self::event::{Event, EventId, EventLog, Logged, Passage, Resumed, Room, Times, Way, loid_key};
+pub use self::event::{Event, EventId, EventLog, Logged, Passage, Resumed, Room, StatusStep, Times, Way, loid_key};
 pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
 pub use self::segment::{Segment, SegmentHead};
 pub use self::table::Table;

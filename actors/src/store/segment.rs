@@ -173,6 +173,7 @@ mod tests {
             address: "::1".to_owned(),
             withdrawn: None,
             unseen: None,
+            status: None,
         };
         Logged::of(EventId { seq, ordinal: (seq % 3) as u32 }, &event)
     }

@@ -175,8 +175,12 @@ impl Command for UpdateItem {
                 Some(place).filter(|place| !topic.stands_at(&Line::Member(old.clone()), *place))
             }
         };
-        if described || place.is_some() || item != *old {
-            topic.change_item(&old, item, place, context);
+        match &item.record.status {
+            Some(status) if !described && place.is_none() && old.differs_by_status(&item) => {
+                topic.change_status(&old, status.clone(), context);
+            }
+            _ if described || place.is_some() || item != *old => topic.change_item(&old, item, place, context),
+            _ => {}
         }
         Ok(ItemDone { item: old.loid() })
     }

@@ -142,6 +142,13 @@ impl TopicItem {
         self.record.loid
     }
 
+    /// Returns whether another state of the item has another status, and is the same otherwise.
+    pub(super) fn differs_by_status(&self, new: &TopicItem) -> bool {
+        let mut same = new.clone();
+        same.record.status.clone_from(&self.record.status);
+        self.record.status != new.record.status && same == *self
+    }
+
     /// The item that it is a subitem of.
     pub fn under(&self) -> Option<Loid> {
         self.under.map(|key| key.0)

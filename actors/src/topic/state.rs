@@ -346,8 +346,35 @@ impl TopicState {
         context: &mut Context<'_>,
     ) {
         context.concerns(self.head.loid, old.loid());
-        let new = self.stamped(new, context);
+        let mut new = self.stamped(new, context);
+        if old.record.status != new.record.status {
+            context.note_status(self.head.loid, &old.record, &new.record);
+            // The change of the status is an event of its own, after that of the rest.
+            new.record.revision += 1;
+        }
         self.change(&Line::Member(old.clone()), Line::Member(Arc::new(new)), place, context);
+    }
+
+    /// Gives an item or subitem a workflow status; the present one again changes nothing.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` when the topic has no such item.
+    pub(crate) fn set_status(&mut self, item: Loid, status: &Text, context: &mut Context<'_>) -> Result<(), Fault> {
+        let old = self.get(ItemAddress::Loid(item))?.clone();
+        if old.record.status.as_ref() != Some(status) {
+            self.change_status(&old, status.clone(), context);
+        }
+        Ok(())
+    }
+
+    /// Changes nothing of an item but its workflow status.
+    pub(super) fn change_status(&mut self, old: &Arc<TopicItem>, status: Text, context: &mut Context<'_>) {
+        let mut new = self.stamped(TopicItem::clone(old), context);
+        new.record.status = Some(status);
+        context.note_status(self.head.loid, &old.record, &new.record);
+        let begun = context.rows_noted();
+        self.change(&Line::Member(old.clone()), Line::Member(Arc::new(new)), None, context);
+        context.changes_only_status(self.head.loid, begun);
     }
 
     /// Changes what is said of a divider.

@@ -25,6 +25,8 @@ pub struct UpdateTopic {
     pub name: Option<String>,
     /// New attributes, XML.
     pub attributes: Option<Text>,
+    /// A new workflow status.
+    pub status: Option<Text>,
 }
 
 impl Joint for UpdateTopic {
@@ -55,6 +57,9 @@ impl Joint for UpdateTopic {
             && object.attributes.attributes.as_ref() != Some(attributes)
         {
             Arc::make_mut(&mut object.attributes).attributes = Some(attributes.clone());
+        }
+        if self.status.is_some() && object.record.status != self.status {
+            Arc::make_mut(&mut object.record).status.clone_from(&self.status);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{FamilyKind, Record, Text};
 
 use super::bundle::check_bundle;
-use super::object::{ChangedRecord, Removed};
+use super::object::{ChangedRecord, Removed, status_of};
 use super::records::record_after;
 use super::requests::stays_checked_out;
 use crate::http::call::Call;
@@ -36,6 +36,8 @@ pub struct ChannelCopyRequest {
     inherit_from: Option<String>,
     /// The bundle, if it is named here, too.
     source: Option<String>,
+    /// Name of the workflow status; the workflow's first without it.
+    status: Option<String>,
     /// Whether the copy is checked in at once: else it stays checked out, unless `unlock`.
     check_in: Option<bool>,
     /// Without a check-in: whether the caller does not have it checked out at the end.
@@ -69,6 +71,7 @@ pub(super) struct Wanted {
     /// Name of the channel.
     pub channel: Text,
     inherit: Option<Inherit>,
+    status: Option<String>,
     checked_out: bool,
 }
 
@@ -120,29 +123,30 @@ impl ChannelCopyRequest {
             return Err(Error::parameter("inheritFrom", &*channel, "another channel than that of the copy"));
         }
         let checked_out = stays_checked_out(self.check_in, self.keep_checked_out, self.unlock);
-        Ok(Wanted { channel, inherit, checked_out })
+        Ok(Wanted { channel, inherit, status: self.status.clone(), checked_out })
     }
 }
 
 impl Wanted {
     /// The command that copies this bundle. The copy is of the type that its content has.
-    pub(super) fn copy(&self, call: &Call, bundle: &Record) -> CopyToChannel {
+    ///
+    /// # Errors
+    /// `StatusNotFound`, `InvalidStatus` for a status that the copy can't have.
+    pub(super) fn copy(&self, call: &Call, bundle: &Record) -> Result<CopyToChannel> {
         let types = call.app.sysconfig.object_types(bundle.loid.database);
         let content_type = bundle.content.as_ref().map(|content| &*content.content_type);
         let known = types.infer(content_type, &bundle.name).filter(|known| known.family == FamilyKind::Document);
         let workflow = known.and_then(|known| known.workflow.as_deref());
-        let status = workflow.and_then(|name| {
-            call.app.sysconfig.workflows(bundle.loid.database).initial(name).map(|first| first.name.clone())
-        });
-        CopyToChannel {
+        let (status, first) = status_of(&call.app, bundle.loid.database, self.status.as_deref(), workflow)?;
+        Ok(CopyToChannel {
             bundle: bundle.loid,
             channel: self.channel.clone(),
             inherit: self.inherit.clone(),
             type_name: known.map_or_else(|| "Story".into(), |known| known.name.clone()),
-            status,
+            status: status.or(first),
             checked_out_s: self.checked_out.then_some(call.app.config.auth.lock_idle_seconds),
             ticket: usage::with,
-        }
+        })
     }
 }
 
@@ -152,7 +156,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
     let bundle = call.resolve("source")?;
     check_bundle(&bundle, call.param("source"))?;
     check_same(&call, &request, bundle.loid)?;
-    let copy = request.wanted(&call, bundle.loid.database)?.copy(&call, &bundle);
+    let copy = request.wanted(&call, bundle.loid.database)?.copy(&call, &bundle)?;
     let display = call.display_of_body().await?;
     let done = call.change_all(copy).await?;
     // It is the bundle's next change that its tag serves for.

@@ -5,10 +5,11 @@ use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, Update
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::{Created, NewObject};
-use stet_actors::object::{CreateMode, FamilyKind, Holders};
+use stet_actors::object::{CreateMode, FamilyKind, Holders, Text};
 use stet_actors::runtime::Jointly;
 use stet_actors::store::View;
 
+use super::object::status_of;
 use super::records::{Bulk, BulkParts};
 use super::requests::{CreateOptions, ObjectListRequest, Sources, database_named, folder_source};
 use crate::config::for_user;
@@ -285,13 +286,13 @@ impl Items for Drawers {
     }
 }
 
-/// A drawer to be made with what a body says of it.
+/// A drawer to be made with what a body says of it: its sources are looked up in the first database, and it will be in the second.
 async fn new_drawer(
     call: &Call,
     name: &str,
     automatic: bool,
     request: &mut CreateDrawer,
-    database: DatabaseId,
+    (database, of): (DatabaseId, DatabaseId),
 ) -> Result<NewObject> {
     let app = &call.app;
     let sources = request.sources.take().unwrap_or_default().read(app)?;
@@ -315,7 +316,10 @@ async fn new_drawer(
             description: request.description.clone(),
         },
     };
-    Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
+    let types = app.sysconfig.object_types(of);
+    let workflow = types.get(TYPE_NAME).and_then(|known| known.workflow.as_deref());
+    let (status, initial_status) = status_of(app, of, request.status.as_deref(), workflow)?;
+    Ok(NewObject { attributes, status, initial_status, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
 /// `POST /v3/container/drawer`
@@ -323,11 +327,12 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let name = request.name.clone();
-    let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, database).await?;
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let databases = (database, call.app.database_of(folder.as_ref(), database)?);
+    let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, databases).await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
-    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     // Large as it is, it is not held beside what came before.
     Box::pin(make(call, folder, object, database)).await
 }
@@ -339,7 +344,7 @@ pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
-    let mut object = new_drawer(&call, &name, true, &mut request, database).await?;
+    let mut object = new_drawer(&call, &name, true, &mut request, (database, database)).await?;
     object.mode = CreateMode::Existing;
     let folder = folder_source(None, Some(&folder))?;
     Box::pin(make(call, folder, object, database)).await
@@ -369,6 +374,7 @@ pub async fn update(call: Call) -> Result<Preferred<ChangedDrawer>> {
         head: drawer::Update { capacity, title: request.title, description: request.description },
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
+        status: request.status.filter(|status| !status.is_empty()).map(Text::from),
     };
     let done = call.change_all(command).await?;
     let Some(view) = call.view_after::<Drawer>(drawer.loid(), done.left.as_ref()).await? else {

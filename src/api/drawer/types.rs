@@ -111,6 +111,8 @@ pub struct CreateDrawer {
     pub(super) description: Option<String>,
     /// XML text or JSON.
     pub(super) attributes: Option<Given>,
+    /// Name of the workflow status; the workflow's first without it.
+    pub(super) status: Option<String>,
     /// Objects to begin with.
     pub(super) sources: Option<SourceList>,
     /// The main one without it.
@@ -130,4 +132,6 @@ pub struct UpdateRequest {
     pub(super) description: Option<String>,
     /// XML text or JSON.
     pub(super) attributes: Option<Given>,
+    /// Name of the workflow status.
+    pub(super) status: Option<String>,
 }

@@ -15,7 +15,7 @@ use stet_actors::lifecycle::{Meet, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
 
 use self::listing::{Kind, listing};
-use super::object::{ChangedRecord, reply_after};
+use super::object::{ChangedRecord, reply_after, status_of};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -56,6 +56,8 @@ pub struct CreateFolder {
     path: Option<String>,
     /// The main one without it.
     database_id: Option<DatabaseRef>,
+    /// Name of the workflow status of a new folder; none without it.
+    status: Option<String>,
     /// When the name is taken; without it a folder of that name is as good.
     create_mode: Option<WireCreateMode>,
     options: Option<Object<CreateOptions>>,
@@ -113,6 +115,10 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
     let (made, left) = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);
+            let types = app.sysconfig.object_types(place.folder.database);
+            let workflow = types.get(&object.type_name).and_then(|known| known.workflow.as_deref());
+            // A folder begins without a status unless it is given one.
+            (object.status, _) = status_of(app, place.folder.database, request.status.as_deref(), workflow)?;
             let inner = request.options.as_ref().and_then(|options| options.0.create_mode);
             if let Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) = inner.or(request.create_mode)
             {

@@ -9,7 +9,7 @@ use stet_actors::object::{Attributes, FamilyKind, Record, Text};
 use stet_xml::edit::{Edit, EditError, edited};
 use stet_xml::{Limits, XmlErrorKind};
 
-use super::system::Shown;
+use super::system::{Shown, status_path};
 use crate::give_way::{self, LARGE_TEXT};
 use crate::http::app::App;
 
@@ -84,6 +84,17 @@ impl Fields {
         Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
     }
 
+    /// The system attributes as the edits make them, but for the status: that is the object's own, and is not kept among them.
+    fn without_status(&self, old: Option<&Text>) -> Result<Option<Text>> {
+        let others: Vec<Edit> = self.system.iter().filter(|edit| !edit.is_at(status_path())).cloned().collect();
+        let text = self.edited("systemAttributes", old, &others, false)?.flatten();
+        if Shown::of(text.as_ref(), &self.limits)?.status().is_err() {
+            return Ok(text);
+        }
+        let unset = [Edit::unset(status_path().clone())];
+        self.edited("systemAttributes", text.as_ref(), &unset, false).map(Option::flatten)
+    }
+
     /// The system attributes of an object that has none yet.
     ///
     /// # Errors
@@ -103,14 +114,20 @@ impl Amend for Fields {
         let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes, quick)?;
         let system = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system, quick)?;
         let (Some(attributes), Some(system_attributes)) = (attributes, system) else { return Ok(None) };
-        let mut amended =
-            Amended { attributes, system_attributes, issue_date: None, work_folder: None, moderated: None };
+        let mut amended = Amended {
+            attributes,
+            system_attributes,
+            issue_date: None,
+            work_folder: None,
+            moderated: None,
+            status: None,
+        };
         if self.system.is_empty() {
             return Ok(Some(amended));
         }
         let before = Shown::of(old.system_attributes.as_ref(), &self.limits)?;
         let after = Shown::of(amended.system_attributes.as_ref(), &self.limits)?;
-        let [moderated, issue_date, work_folder] = after.decided_by(&self.system, &before);
+        let [moderated, issue_date, work_folder, status] = after.decided_by(&self.system, &before);
         if moderated && record.family == FamilyKind::Liveblog {
             amended.moderated = Some(after.moderated()?.unwrap_or(false));
         }
@@ -119,6 +136,10 @@ impl Amend for Fields {
         }
         if work_folder {
             amended.work_folder = Some(after.work_folder());
+        }
+        if status {
+            amended.status = Some(after.status()?);
+            amended.system_attributes = self.without_status(old.system_attributes.as_ref())?;
         }
         Ok(Some(amended))
     }

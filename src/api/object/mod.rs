@@ -37,6 +37,7 @@ mod pictures;
 mod removal;
 pub mod routes;
 mod status;
+mod status_change;
 mod system;
 mod versions;
 mod writing;
@@ -59,6 +60,7 @@ pub use self::pictures::content_as;
 pub(in crate::api) use self::removal::discarded;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub(super) use self::status::{give_inferred as give_status_inferred, status_of};
+pub use self::status_change::{StatusRequest, StatusesRequest, change_status, change_statuses};
 pub(super) use self::system::{
     ProductInfo, Shown, begin as begin_as, begin_with, describe as describe_system, give_title,
 };

@@ -278,6 +278,28 @@ pub const ROUTES: &[Route] = &[
         ..POST
     },
     Route {
+        id: "stet-object-status-post",
+        takes_items: true,
+        path: "/v3/object/{source}/status",
+        summary: "Change the workflow status of an object, or of an item of a topic.",
+        privilege: Some(Privilege::Write),
+        privilege_of_status: true,
+        path_params: &[LINKED],
+        body: required::<object::StatusRequest>(Size::Short),
+        handler: handler!(object::change_status),
+        ..POST
+    },
+    Route {
+        id: "stet-objects-status-post",
+        path: "/v3/object/status",
+        summary: "Change the workflow status of the objects named in the body.",
+        privilege: Some(Privilege::Write),
+        privilege_of_status: true,
+        body: required::<object::StatusesRequest>(Size::Long),
+        handler: handler!(object::change_statuses),
+        ..POST
+    },
+    Route {
         id: "stet-object-rename-post",
         source: "docs/api/objects.md",
         path: "/v3/object/{source}/rename",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
+use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::{NewObject, Statuses};
 use stet_actors::object::Text;
@@ -23,7 +23,7 @@ pub(in crate::api) fn status_of(
     let workflows = app.sysconfig.workflows(database);
     let wanted = given(wanted);
     if let Some(status) = &wanted {
-        check(&workflows, workflow, status)?;
+        workflows.check_status(workflow, status)?;
     }
     Ok((wanted, first(&workflows, workflow)))
 }
@@ -51,22 +51,6 @@ fn first(workflows: &Workflows, workflow: Option<&str>) -> Option<Text> {
     workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone())
 }
 
-/// Refuses a status that objects of that workflow may not have; those without one may have any.
-fn check(workflows: &Workflows, workflow: Option<&str>, wanted: &str) -> Result<()> {
-    if workflows.status(wanted).is_none() {
-        let message = format!("There is no workflow status `{wanted}`.");
-        return Err(Error::new(Code::StatusNotFound, message).with_source(wanted));
-    }
-    let fits = workflow.is_none_or(|workflow| {
-        workflows.get(workflow).is_none_or(|workflow| workflow.statuses.iter().any(|status| *status.name == *wanted))
-    });
-    if fits {
-        return Ok(());
-    }
-    let message = format!("The status `{wanted}` does not belong to the workflow `{}`.", workflow.unwrap_or_default());
-    Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
-}
-
 /// What the configuration said when the creation came.
 #[derive(Debug)]
 struct ByType {
@@ -77,6 +61,6 @@ struct ByType {
 impl Statuses for ByType {
     fn check(&self, type_name: &str, status: &str) -> Result<()> {
         let workflow = self.types.get(type_name).and_then(|known| known.workflow.as_deref());
-        check(&self.workflows, workflow, status)
+        self.workflows.check_status(workflow, status)
     }
 }

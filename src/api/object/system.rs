@@ -183,16 +183,22 @@ fn with_said(text: Text, mut said: Map<String, Value>, limits: &Limits) -> Resul
     written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| text)
 }
 
-/// Where system attributes say what records and liveblogs show: whether new posts wait for approval, the day, and the work folder.
-static SHOWN: LazyLock<[Path; 3]> = LazyLock::new(|| {
+/// Where system attributes say what records and liveblogs show: whether new posts wait for approval, the day, the work folder, and the
+/// workflow status.
+static SHOWN: LazyLock<[Path; 4]> = LazyLock::new(|| {
     // They are paths, as a test shows.
-    ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder"]
+    ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder", "/props/status"]
         .map(|path| Path::parse(path).expect("it is a path"))
 });
 
+/// Where changes of fields name the workflow status.
+pub(super) fn status_path() -> &'static Path {
+    &SHOWN[3]
+}
+
 /// What system attributes say at [`SHOWN`].
 #[derive(Debug, Default)]
-pub(in crate::api) struct Shown([Option<String>; 3]);
+pub(in crate::api) struct Shown([Option<String>; 4]);
 
 impl Shown {
     /// What a text says, which may be long.
@@ -242,9 +248,22 @@ impl Shown {
         self.0[2].as_deref().filter(|path| !path.is_empty()).map(Text::from)
     }
 
+    /// The workflow status that a change of fields names.
+    ///
+    /// # Errors
+    /// `InvalidStatus` where it names none: a status can't be taken away.
+    pub fn status(&self) -> Result<Text> {
+        let named = self.0[3].as_deref().map(str::trim).filter(|status| !status.is_empty());
+        named.map(Text::from).ok_or_else(|| {
+            let message =
+                "`/sysattributes/props/status` names the workflow status, which can be changed and not removed.";
+            Error::new(Code::InvalidStatus, message).with_detail("field", "systemAttributes")
+        })
+    }
+
     /// Which of them were decided by edits that have made this of what was there `before`: what an edit names, also where it leaves
     /// nothing; what stands in what an edit names, where it is said; and whatever is another text than before.
-    pub fn decided_by(&self, edits: &[Edit], before: &Shown) -> [bool; 3] {
+    pub fn decided_by(&self, edits: &[Edit], before: &Shown) -> [bool; 4] {
         std::array::from_fn(|at| {
             let (path, said) = (&SHOWN[at], &self.0[at]);
             let named = |edit: &Edit| edit.is_at(path) || said.is_some() && edit.is_around(path);
@@ -259,6 +278,6 @@ mod tests {
 
     #[test]
     fn what_is_shown_stands_at_paths() {
-        assert_eq!(SHOWN.len(), 3);
+        assert_eq!(SHOWN.len(), 4);
     }
 }

@@ -10,8 +10,8 @@ use stet_actors::lineup::{Line, NewDivider};
 use stet_actors::object::{Attributes, CreateMode, FamilyKind, IssueDate, Text};
 use stet_actors::topic::{
     AddDivider, AddItem, Attach, DividerDone, ITEM_TYPE, ItemAddress, ItemDone, ItemFields, MAX_NEW_LINES, MoveItems,
-    NewItem, NewLine, NewTopic, RemoveDivider, RemoveItem, Topic, TopicState, UpdateDivider, UpdateItem, UpdateTopic,
-    Which,
+    NewItem, NewLine, NewTopic, RemoveDivider, RemoveItem, SUBITEM_TYPE, Topic, TopicState, UpdateDivider, UpdateItem,
+    UpdateTopic, Which,
 };
 
 use self::reply::{
@@ -84,17 +84,22 @@ async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent
     Ok(Extent { display: call.display_of_body().await?, attachments, correlates: false, below: false })
 }
 
+/// Name of the type of items, or of subitems.
+fn type_of(is_subitem: bool) -> &'static str {
+    if is_subitem { SUBITEM_TYPE } else { ITEM_TYPE }
+}
+
 /// What a body says of an item, and the object that is to hang on it. A new one has its workflow's first status, if it is given none.
 async fn said(
     call: &Call,
     topic: Loid,
     body: &mut ItemBody,
-    is_new: bool,
+    (type_name, is_new): (&str, bool),
 ) -> Result<(ItemFields, Option<Option<Loid>>)> {
     let app = &call.app;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     let types = app.sysconfig.object_types(topic.database);
-    let workflow = types.get(ITEM_TYPE).and_then(|known| known.workflow.as_deref());
+    let workflow = types.get(type_name).and_then(|known| known.workflow.as_deref());
     let (status, first) = status_of(app, topic.database, body.status.as_deref(), workflow)?;
     let status = status.or(first.filter(|_| is_new));
     let system_attributes = app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?;
@@ -135,7 +140,7 @@ async fn add(call: &Call) -> Result<Preferred<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, under) = (topic(call)?, item_of(call)?);
     let extent = extent_of(call, body.options.as_ref().map(|options| &options.0)).await?;
-    let (fields, attachment) = said(call, topic.loid(), &mut body, true).await?;
+    let (fields, attachment) = said(call, topic.loid(), &mut body, (type_of(under.is_some()), true)).await?;
     let add = AddItem { under, fields, attachment: attachment.flatten(), position: body.position };
     change(call, &topic, add, &extent).await
 }
@@ -155,7 +160,7 @@ pub async fn update_item(call: Call) -> Result<Preferred<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
     let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
-    let (fields, attachment) = said(&call, topic.loid(), &mut body, false).await?;
+    let (fields, attachment) = said(&call, topic.loid(), &mut body, (type_of(which.subitem.is_some()), false)).await?;
     change(&call, &topic, UpdateItem { which, fields, attachment, position: body.position }, &extent).await
 }
 
@@ -256,6 +261,7 @@ pub async fn update(call: Call) -> Result<Preferred<ChangedTopic>> {
         description: request.description.map(Text::from),
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
+        status: request.status.filter(|status| !status.is_empty()).map(Text::from),
     };
     let done = call.change_all(command).await?;
     changed_topic(&call, topic, done.left.as_ref(), &display).await

@@ -319,6 +319,8 @@ pub struct UpdateTopic {
     pub description: Option<String>,
     /// XML text or JSON.
     pub attributes: Option<Given>,
+    /// Name of the workflow status.
+    pub status: Option<String>,
 }
 
 /// Body of an item or subitem. Of one that is there what is named changes; a new one needs a name.

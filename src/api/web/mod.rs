@@ -51,7 +51,7 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
             Err(error) => errors.push(BulkError::of(&call.app, &bundle.loid.to_string(), error)),
         }
     }
-    let copies = bundles.values().map(|bundle| wanted.copy(&call, bundle)).collect();
+    let copies = bundles.values().map(|bundle| wanted.copy(&call, bundle)).collect::<Result<_>>()?;
     let done = call.change_all(CopyLinked { container: container.loid, copies }).await?;
     let mut items = Vec::new();
     // The reply to a call that is sent again is that of what there was to be copied then.

@@ -311,6 +311,7 @@ fn types_stand_among_the_components() {
         source: "docs/api/README.md",
         token: Token::Required,
         privilege: Some(Privilege::Read),
+        privilege_of_status: false,
         path_params: &[],
         query: &[],
         headers: &[],

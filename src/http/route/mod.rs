@@ -118,6 +118,9 @@ pub struct Route {
     pub key_in_address: bool,
     /// What the caller's groups must allow.
     pub privilege: Option<Privilege>,
+    /// Whether the privilege is the one that the configuration names for the wanted status. The handler checks that; the caller must
+    /// hold one of those for some object, and read the objects in the path.
+    pub privilege_of_status: bool,
     /// Path parameters, in path order.
     pub path_params: &'static [PathParam],
     /// Query parameters, in the interface's order.
@@ -318,7 +321,8 @@ impl Route {
 
     /// The objects in the path, and the privilege that each needs.
     pub fn needs(&self) -> impl Iterator<Item = (&'static str, Privilege)> {
-        let mut own = self.privilege.filter(|_| self.scope() == Scope::Path);
+        let privilege = if self.privilege_of_status { Some(Privilege::Read) } else { self.privilege };
+        let mut own = privilege.filter(|_| self.scope() == Scope::Path);
         let objects = self.path_params.iter().filter(|param| param.kind == Kind::Source);
         objects.filter_map(move |param| Some((param.name, param.needs.or_else(|| own.take())?)))
     }

@@ -24,6 +24,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         token: Token::Required,
         key_in_address: false,
         privilege: Some(privilege),
+        privilege_of_status: false,
         path_params: &[],
         query: &[],
         headers: &[],

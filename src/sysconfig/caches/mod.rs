@@ -6,8 +6,10 @@
 mod origin;
 mod people;
 pub mod snapshot;
+mod status_rules;
 mod xml_files;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -23,6 +25,7 @@ use stet_actors::runtime::Cache;
 use self::origin::Repositories;
 pub use self::origin::{FileOrigin, Held, Refused};
 pub use self::people::{CachedUser, GroupsOrigin, People, UsersOrigin};
+use self::status_rules::StatusRules;
 use self::xml_files::XmlFiles;
 use super::catalogs::Catalogs;
 use super::check::Checked;
@@ -32,7 +35,7 @@ use super::object_types::ObjectTypes;
 use super::pages::ContentItems;
 use super::site::Site;
 use super::workflows::Workflows;
-use crate::auth::Directory;
+use crate::auth::{Directory, Privilege};
 use crate::content::ContentStore;
 use crate::json::Ready;
 
@@ -94,6 +97,12 @@ pub trait ShownAs<I> {
 
 /// The caches of one kind, one for each database.
 pub struct PerDatabase<O: Origin>(Vec<(DatabaseId, Cache<O>)>);
+
+impl<O: Origin> Clone for PerDatabase<O> {
+    fn clone(&self) -> Self {
+        PerDatabase(self.0.clone())
+    }
+}
 
 impl<O: Origin> PerDatabase<O> {
     /// That of a database; of one that is not configured, that of the main one.
@@ -219,6 +228,27 @@ impl SysConfig {
     /// The workflows of a database in force now.
     pub fn workflows(&self, database: DatabaseId) -> Arc<Workflows> {
         self.flows.of(database).in_force().value.content.clone()
+    }
+
+    /// The commands of a database in force now.
+    pub fn command_list(&self, database: DatabaseId) -> Arc<Commands> {
+        self.commands.of(database).in_force().value.content.clone()
+    }
+
+    /// Returns the privileges of which each allows an object of that type in a database to get a status.
+    pub fn privileges_for(&self, database: DatabaseId, type_name: &str, status: &str) -> BTreeSet<Privilege> {
+        self.command_list(database).privileges_for(&self.object_types(database), type_name, status)
+    }
+
+    /// Returns the privileges that changes of status may take in any database.
+    pub fn privileges_of_statuses(&self) -> BTreeSet<Privilege> {
+        let lists = self.commands.all().map(|(_, cache)| cache.in_force().value.content.clone());
+        lists.flat_map(|commands| commands.privileges_of_statuses()).collect()
+    }
+
+    /// Returns the workflows as the runtime enforces them: always those in force.
+    pub fn status_rules(&self) -> StatusRules {
+        StatusRules { types: self.types.clone(), flows: self.flows.clone() }
     }
 
     /// The site configuration of a database in force now.

@@ -72,6 +72,7 @@ static STATUS: Element = leaf(
         needed("name", Kind::Name, "As it stands in object records, `Story/Ready`; no other workflow has it."),
         needed("identifier", Kind::Colour, "The colour that lists show for it."),
         optional("initial", Kind::Flag, "Whether a new object gets it; the first one is it where none is marked."),
+        optional("closed", Kind::Flag, "Whether containers that have it take no changes of what they contain."),
     ],
     "A status that objects have.",
 );
@@ -81,12 +82,15 @@ static TRANSITION: Element = leaf(
         needed("from", Kind::Name, "A status of the workflow."),
         needed("to", Kind::Name, "Another, which may follow it."),
     ],
-    "A step from one status to another. Clients offer these; the service takes any.",
+    "A step from one status to another. The service takes no others, unless the workflow has `enforce=\"false\"`.",
 );
 static WORKFLOW: Element = Element {
     name: "workflow",
     about: "The statuses that objects of some types pass through.",
-    attributes: &[needed("name", Kind::Name, "What object types name it by.")],
+    attributes: &[
+        needed("name", Kind::Name, "What object types name it by."),
+        optional("enforce", Kind::Flag, "Whether only its transitions are allowed; true without it."),
+    ],
     children: &[at_least_once(&STATUS), any(&TRANSITION)],
     text: None,
 };

@@ -648,6 +648,11 @@ cases! {
         let operators = json!([{ "set": { "xpath": "/attributes/story/headline", "content": own_folder() } }]);
         Made::default().json(json!({ "updateFields": [{ "sourceIds": [story], "operators": operators }] }))
     };
+    "stet-object-status-post": |corner| Made::on([corner.story()]).json(json!({ "status": "Story/Edited" }));
+    "stet-objects-status-post": |corner| {
+        let story = corner.story().to_string();
+        Made::default().json(json!({ "sources": [story], "status": "Story/Edited" }))
+    };
     "stet-object-rename-post": |corner| Made::on([corner.story()]).json(json!({ "name": own_folder().replace('/', "-") }));
     "stet-object-move-post": |corner| {
         let folder = corner.folder().to_string();

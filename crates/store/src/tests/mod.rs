@@ -96,6 +96,7 @@ fn event(container: u64, revision: u64, at_ms: u64) -> Event {
         address: String::new(),
         withdrawn: None,
         unseen: None,
+        status: None,
     }
 }
 

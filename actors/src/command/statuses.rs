@@ -1,0 +1,146 @@
+//! How the runtime holds every command to the workflows: changes of status, and closed containers.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Context, Fault};
+use crate::error::Result;
+use crate::id::{DatabaseId, Loid};
+use crate::object::{Object, Record, Text};
+use crate::store::Table;
+use crate::workflow::{StatusChange, StatusRights, Workflows, closed};
+
+/// The workflow rules that apply to one command, and the status changes that it makes.
+#[derive(Default)]
+pub(super) struct Statuses<'a> {
+    workflows: Option<&'a dyn Workflows>,
+    rights: Option<&'a dyn StatusRights>,
+    pub(super) changes: Vec<StatusChange>,
+    /// Containers in which nothing but statuses change.
+    alone: Vec<Loid>,
+    /// The noted rows that closed containers accept.
+    accepted: Vec<Range<usize>>,
+}
+
+impl<'a> Context<'a> {
+    /// Returns the context of a command that is held to these workflows, by a caller with these rights.
+    /// Without workflows every change of status is allowed, and nothing is closed.
+    #[must_use]
+    pub fn governed_by(
+        mut self,
+        workflows: Option<&'a dyn Workflows>,
+        rights: Option<&'a dyn StatusRights>,
+    ) -> Context<'a> {
+        (self.statuses.workflows, self.statuses.rights) = (workflows, rights);
+        self
+    }
+
+    /// Notes the change of a part's status. Changes of objects' own statuses are found by the runtime.
+    pub(crate) fn note_status(&mut self, container: Loid, before: &Record, after: &Record) {
+        if before.status != after.status {
+            self.statuses.changes.push(change_of(container, before, after));
+        }
+    }
+
+    /// Notes that nothing else changes in a container than what [`Context::note_status`] was told: its
+    /// only event is that of the status, and the container may be closed. `begun` is the number of rows
+    /// that were noted before the change ([`Context::rows_noted`]).
+    pub(crate) fn changes_only_status(&mut self, container: Loid, begun: usize) {
+        self.statuses.alone.push(container);
+        self.accept_in_closed(begun);
+    }
+
+    /// Exempts the rows that were noted from `begun` on from the rule for closed containers: they follow
+    /// from what became of an object that the container holds.
+    pub(crate) fn accept_in_closed(&mut self, begun: usize) {
+        self.statuses.accepted.push(begun..self.changes.len());
+    }
+
+    /// Returns the number of rows noted so far.
+    pub(crate) fn rows_noted(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Returns whether the workflow of a type has a status; false without workflows.
+    pub(crate) fn has_status(&self, database: DatabaseId, type_name: &str, status: &str) -> bool {
+        self.statuses.workflows.is_some_and(|workflows| workflows.has_status(database, type_name, status))
+    }
+
+    /// Holds what the command has made of containers to the workflows. Each container is given as it was
+    /// and as the command leaves it; `None` for one that ceases to be.
+    ///
+    /// # Errors
+    /// `InvalidStatus`, `StatusNotFound`, `InvalidType`, `PermissionDenied`; `InvalidForContainer` for a
+    /// change of the members of a closed container.
+    pub(crate) fn check_statuses<'o>(
+        &mut self,
+        containers: impl Iterator<Item = (&'o Object, Option<&'o Object>)>,
+    ) -> Result<(), Fault> {
+        let mut closed_ones: HashMap<Loid, &Text> = HashMap::new();
+        for (before, after) in containers {
+            let Some(after) = after else { continue };
+            let loid = before.record.loid;
+            if let Some(status) = &before.record.status
+                && self.statuses.workflows.is_some_and(|workflows| workflows.is_closed(loid.database, status))
+            {
+                closed_ones.insert(loid, status);
+            }
+            if before.record.status != after.record.status {
+                self.statuses.changes.push(change_of(loid, &before.record, &after.record));
+                if self.changes.is_empty() && differ_by_status(before, after) {
+                    self.statuses.alone.push(loid);
+                }
+            }
+        }
+        for change in &self.statuses.changes {
+            if let Some(workflows) = self.statuses.workflows {
+                workflows.check(change)?;
+            }
+            if let Some(rights) = self.statuses.rights {
+                rights.check(change, self.look)?;
+            }
+        }
+        if closed_ones.is_empty() {
+            return Ok(());
+        }
+        let accepted = |at: usize| self.statuses.accepted.iter().any(|range| range.contains(&at));
+        for (at, change) in self.changes.iter().enumerate() {
+            // A part of which there is one, such as the head with the title, has no key within its kind.
+            let is_member = change.table == Table::Parts && change.key.len() > Loid::KEY_LEN + 1;
+            if is_member
+                && let Some(container) = Loid::from_key(&change.key)
+                && let Some(status) = closed_ones.get(&container)
+                && !accepted(at)
+            {
+                return Err(closed(container, status).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of events that a changed container gets: one for each changed status, and the
+    /// command's own unless nothing but statuses change.
+    pub(crate) fn events_of(&self, container: Loid) -> u64 {
+        let statuses = self.statuses.changes.iter().filter(|change| change.container == container).count();
+        let own = statuses == 0 || !self.statuses.alone.contains(&container);
+        (statuses + usize::from(own)) as u64
+    }
+}
+
+fn change_of(container: Loid, before: &Record, after: &Record) -> StatusChange {
+    StatusChange {
+        container,
+        object: after.loid,
+        type_name: after.type_name.clone(),
+        from: before.status.clone(),
+        to: after.status.clone(),
+    }
+}
+
+/// Returns whether two states of an object are the same but for the status.
+fn differ_by_status(before: &Object, after: &Object) -> bool {
+    let mut same = Record::clone(&after.record);
+    same.status.clone_from(&before.record.status);
+    same == *before.record && Arc::ptr_eq(&before.attributes, &after.attributes)
+}

@@ -1,0 +1,67 @@
+//! Workflow statuses as the runtime enforces them (docs/api/configuration.md, "Workflows").
+//!
+//! Which statuses exist, which may follow another and which are closed is configuration: the server
+//! provides it as [`Workflows`]. Whether one caller may make a change is decided by [`StatusRights`],
+//! which comes with the [`Request`](crate::runtime::Request). The runtime asks both for every command,
+//! after it was applied and before its changes are submitted
+//! ([`Context::check_statuses`](crate::command::Context)), so no command can go around them.
+
+use std::fmt::Debug;
+
+use crate::error::{Code, Error, Result};
+use crate::id::{DatabaseId, Loid};
+use crate::object::Text;
+use crate::store::Look;
+
+/// The name of the event for a change of status, and of the command that makes nothing else.
+pub const STATUS_EVENT: &str = "object.status";
+
+/// A change of the workflow status of an object, or of a part of a container such as a topic item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusChange {
+    /// The container whose event reports the change, and whose rights count: the object itself, or the topic.
+    pub container: Loid,
+    /// The object or part that has the status.
+    pub object: Loid,
+    /// The object's type after the change.
+    pub type_name: Text,
+    /// The status before; `None` for an object without one.
+    pub from: Option<Text>,
+    /// The status after.
+    pub to: Option<Text>,
+}
+
+/// The workflows in force.
+pub trait Workflows: Debug + Send + Sync + 'static {
+    /// Refuses a change that the workflow of the object's type does not allow.
+    ///
+    /// # Errors
+    /// `StatusNotFound` for an unknown status; `InvalidStatus` for one of another workflow, or one that
+    /// can't be reached; `InvalidType` for a type without a workflow.
+    fn check(&self, change: &StatusChange) -> Result<()>;
+
+    /// Returns whether the workflow of a type has a status.
+    fn has_status(&self, database: DatabaseId, type_name: &str, status: &str) -> bool;
+
+    /// Returns whether containers with this status take no changes of their members.
+    fn is_closed(&self, database: DatabaseId, status: &str) -> bool;
+}
+
+/// Decides which statuses one caller may set.
+pub trait StatusRights: Debug + Send + Sync {
+    /// Refuses a change that the caller has no privilege for. `look` has the rows as the command finds
+    /// them; read them with [`View::Latest`](crate::store::View::Latest).
+    ///
+    /// # Errors
+    /// `PermissionDenied`; what the store says.
+    fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
+}
+
+/// Returns the refusal of a change of members of a container whose status is closed.
+pub(crate) fn closed(container: Loid, status: &str) -> Error {
+    let message = format!(
+        "`{container}` has the status `{status}`, which is closed: it takes no changes of what it contains. \
+         Change its status first."
+    );
+    Error::new(Code::InvalidForContainer, message).with_source(container).with_detail("status", status)
+}

@@ -1,0 +1,83 @@
+//! Who may set which workflow status (docs/api/configuration.md, "Workflows").
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use stet_actors::error::{Error, Result};
+use stet_actors::object::Record;
+use stet_actors::store::Look;
+use stet_actors::workflow::{StatusChange, StatusRights};
+
+use super::Access;
+use crate::auth::{LiveSession, Privilege, Rights};
+use crate::newsroom::Newsroom;
+
+/// The rights of one caller to set statuses, for commands: their grants when the call came, and the
+/// commands of the configuration and the places of objects when the command asks.
+pub struct CallerStatuses {
+    /// Where commands and objects are.
+    pub newsroom: Arc<Newsroom>,
+    /// The caller's session.
+    pub session: Arc<LiveSession>,
+    /// The caller's grants.
+    pub rights: Arc<Rights>,
+}
+
+impl fmt::Debug for CallerStatuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallerStatuses").field("user", self.session.user()).finish_non_exhaustive()
+    }
+}
+
+impl StatusRights for CallerStatuses {
+    fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()> {
+        // A status goes only with the type, whose change has a privilege of its own.
+        let Some(to) = &change.to else { return Ok(()) };
+        let database = change.object.database;
+        let needed = self.newsroom.sysconfig.privileges_for(database, &change.type_name, to);
+        let access = Access::of(&self.newsroom, &self.session, &self.rights);
+        for privilege in &needed {
+            let Some(decides) = access.decides(*privilege)? else { return Ok(()) };
+            let mut may = decides.over(look)?;
+            if may(change.container)? {
+                return Ok(());
+            }
+        }
+        Err(access.denied_for(first_of(&needed), &change.object))
+    }
+}
+
+impl Access<'_> {
+    /// Refuses an object for which none of these privileges holds; `source` is what the caller named it by.
+    ///
+    /// # Errors
+    /// `PermissionDenied`; `ObjectNotFound` for an object that the caller does not see; what the store says.
+    pub fn check_any(&self, privileges: &BTreeSet<Privilege>, record: &Record, source: &impl Display) -> Result<()> {
+        for privilege in privileges {
+            if self.may(*privilege, record)? {
+                return Ok(());
+            }
+        }
+        let denied = || self.denied_for(first_of(privileges), source);
+        Err(if self.sees(record)? { denied() } else { Error::not_found(source) })
+    }
+
+    /// Refuses a caller who holds none of these privileges for any object. `source` is the object that the call is about, as the
+    /// caller named it.
+    ///
+    /// # Errors
+    /// `PermissionDenied`.
+    pub fn check_any_anywhere(&self, privileges: &BTreeSet<Privilege>, source: Option<&str>) -> Result<()> {
+        if privileges.iter().any(|privilege| self.check_anywhere(*privilege, source).is_ok()) {
+            return Ok(());
+        }
+        self.check_anywhere(first_of(privileges), source)
+    }
+}
+
+/// Returns the privilege that a refusal names where any of several would do: `write` if it is among them, which most callers have.
+fn first_of(privileges: &BTreeSet<Privilege>) -> Privilege {
+    let first = privileges.first().copied().unwrap_or(Privilege::Write);
+    if privileges.contains(&Privilege::Write) { Privilege::Write } else { first }
+}

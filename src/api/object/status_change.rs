@@ -1,0 +1,180 @@
+//! Changing workflow statuses (docs/api/objects.md, "Changing the status").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::Text;
+use stet_actors::runtime::Left;
+use stet_actors::status::ChangeStatus;
+use stet_actors::topic::{ITEM, Topic, TopicItem};
+
+use super::{BulkItem, ChangedRecord, Removed, display_with_path, reply_after};
+use crate::api::records::{Bulk, BulkReply};
+use crate::api::requests::{DatabaseRef, SourceList, database_named};
+use crate::api::settled::placed;
+use crate::api::topic::TopicItemInfo;
+use crate::api::topic::reply::record_of_item;
+use crate::auth::Privilege;
+use crate::give_way::GiveWay;
+use crate::http::call::{Call, check_whole};
+use crate::http::etag::ETag;
+use crate::http::prefer::Preferred;
+use crate::http::reply::Json;
+use crate::json::{Changed, Ready};
+use crate::records::Display;
+
+/// Body of a change of status.
+#[derive(Deserialize, JsonSchema)]
+pub struct StatusRequest {
+    /// Name of the workflow status.
+    status: String,
+}
+
+/// Body of a change of the statuses of several objects.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusesRequest {
+    /// Loids, uuids or paths of objects; loids or uuids of items of topics.
+    sources: SourceList,
+    /// Name of the workflow status that all of them get.
+    status: String,
+    /// Of `sources`; the main one without it.
+    #[serde(default)]
+    database_id: Option<DatabaseRef>,
+}
+
+/// The reply to a change of status: the record of the object, or of the item of a topic.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "ChangedStatus")]
+pub enum ChangedStatus {
+    /// An item of a topic.
+    Item(Changed<Ready<TopicItemInfo>, Removed>),
+    /// An object.
+    Object(ChangedRecord),
+}
+
+/// The object that a source names, or the topic and the item in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Target {
+    object: Loid,
+    item: Option<Loid>,
+}
+
+impl Target {
+    /// Finds the target of a change to a status, if the caller may make that.
+    fn find(call: &Call, source: &Source, database: DatabaseId, status: &str) -> Result<Target> {
+        let app = &call.app;
+        let (record, item) = match app.resolve(source, database) {
+            Ok(record) => (record, None),
+            Err(error) if error.code == Code::ObjectNotFound => {
+                let (topic, item) = app.item(source)?;
+                (topic, Some(item))
+            }
+            Err(error) => return Err(error),
+        };
+        call.access().check(Privilege::Read, &record, source)?;
+        check_whole(source)?;
+        let type_name = match item {
+            Some(item) => {
+                let place = ITEM.place(record.loid, &item.to_key());
+                let row = app.repository.row::<TopicItem>(place.table, &place.key)?;
+                row.ok_or_else(|| Error::not_found(source))?.record.type_name
+            }
+            None => record.type_name.clone(),
+        };
+        let needed = app.sysconfig.privileges_for(record.loid.database, &type_name, status);
+        call.access().check_any(&needed, &record, source)?;
+        Ok(Target { object: record.loid, item })
+    }
+
+    fn loid(self) -> Loid {
+        self.item.unwrap_or(self.object)
+    }
+
+    fn change_to(self, status: &Text) -> ChangeStatus {
+        ChangeStatus { object: self.object, item: self.item, status: status.clone() }
+    }
+}
+
+/// A wanted status, which must be named.
+fn named(status: String) -> Result<Text> {
+    if status.is_empty() { Err(Error::parameter("status", status, "the name of a status")) } else { Ok(status.into()) }
+}
+
+/// `POST /v3/object/{source}/status`
+pub async fn change_status(call: Call) -> Result<Preferred<ChangedStatus>> {
+    let request: StatusRequest = call.json().await?;
+    let (status, display) = (named(request.status)?, display_with_path(&call).await?);
+    let (source, database) = (call.source("source")?, call.database()?);
+    let find = async || Target::find(&call, &source, database, &status);
+    let change = async |target: Target| {
+        let done = call.change_all(target.change_to(&status)).await?;
+        Ok((target, done.left))
+    };
+    let (target, left) = placed(find, change).await?;
+    match target.item {
+        Some(item) => Box::pin(reply_of_item(&call, target.object, item, left.as_ref(), &display)).await,
+        None => reply_after(&call, target.object, left.as_ref(), &display, 0, ChangedStatus::Object).await,
+    }
+}
+
+/// The reply to the change of an item's status: its record, as the change has left it.
+async fn reply_of_item(
+    call: &Call,
+    topic: Loid,
+    item: Loid,
+    left: Option<&Left>,
+    display: &Display,
+) -> Result<Preferred<ChangedStatus>> {
+    let Some(view) = call.view_after::<Topic>(topic, left).await? else { return gone(item) };
+    let state = Tag::of(&view.state.object().record);
+    if let Some(minimal) = call.minimal(item, state)? {
+        return Ok(minimal);
+    }
+    match record_of_item(call, view, item, display).await {
+        Ok(record) => {
+            let reply = ChangedStatus::Item(Changed::Shown(record));
+            Ok(Json::of(&reply)?.with_etag(ETag::new(state, "change")).into())
+        }
+        // The change was made; others have removed the item since, or never cease to change the topic.
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
+        Err(error) => Err(error),
+    }
+}
+
+/// The reply to the change of an item that is not there any more, or may not be read.
+fn gone(item: Loid) -> Result<Preferred<ChangedStatus>> {
+    Ok(Json::of(&ChangedStatus::Item(Changed::Gone(Removed { id: item.to_string() })))?.into())
+}
+
+/// `POST /v3/object/status`
+pub async fn change_statuses(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> {
+    let request: StatusesRequest = call.json().await?;
+    let (status, database) = (named(request.status)?, database_named(&call, request.database_id.as_ref())?);
+    let given = request.sources.read(&call.app)?;
+    let (mut bulk, mut each) = (Bulk::of(&call, &given), call.each_of(given.len())?);
+    let mut way = GiveWay::new();
+    for (place, text) in given.iter().enumerate() {
+        way.now_and_then().await;
+        let outcome = async {
+            let one = each.at(place)?;
+            if let Some(done) = one.done_before() {
+                return Ok(BulkItem { source: text.clone(), id: done.to_string() });
+            }
+            let source = Source::parse("sources", text)?;
+            let find = async || Target::find(one.call(), &source, database, &status);
+            let change = async |target: Target| {
+                one.change_part(target.loid(), target.object, target.change_to(&status)).await?;
+                Ok(target)
+            };
+            let target = placed(find, change).await?;
+            Ok(BulkItem { source: text.clone(), id: target.loid().to_string() })
+        };
+        bulk.note(place, outcome.await);
+    }
+    bulk.answer().await
+}

@@ -1,0 +1,69 @@
+//! The workflows in force, as the runtime holds every command to them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
+use stet_actors::workflow::{StatusChange, Workflows as Enforced};
+
+use super::{FileOrigin, PerDatabase};
+use crate::sysconfig::object_types::ObjectTypes;
+use crate::sysconfig::workflows::Workflows;
+
+/// The object types and workflows in force when a command asks.
+pub struct StatusRules {
+    pub(super) types: PerDatabase<FileOrigin<ObjectTypes>>,
+    pub(super) flows: PerDatabase<FileOrigin<Workflows>>,
+}
+
+impl fmt::Debug for StatusRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StatusRules")
+    }
+}
+
+impl StatusRules {
+    fn workflows(&self, database: DatabaseId) -> Arc<Workflows> {
+        self.flows.of(database).in_force().value.content.clone()
+    }
+
+    fn types(&self, database: DatabaseId) -> Arc<ObjectTypes> {
+        self.types.of(database).in_force().value.content.clone()
+    }
+}
+
+impl Enforced for StatusRules {
+    fn check(&self, change: &StatusChange) -> Result<()> {
+        let (database, type_name) = (change.object.database, &*change.type_name);
+        let (workflows, types) = (self.workflows(database), self.types(database));
+        let workflow = types.get(type_name).and_then(|known| workflows.get(known.workflow.as_deref()?));
+        match (workflow, change.to.as_deref()) {
+            (Some(workflow), Some(to)) => workflows.check_step(&workflow.name, change.from.as_deref(), to),
+            // Its type has changed to one without a workflow.
+            (None, None) => Ok(()),
+            (None, Some(_)) => {
+                let message = format!("Objects of the type `{type_name}` have no workflow, and so no status.");
+                Err(Error::new(Code::InvalidType, message).with_source(change.object))
+            }
+            (Some(workflow), None) => {
+                let message = format!(
+                    "`{}` can't be without a status: its type has the workflow `{}`.",
+                    change.object, workflow.name
+                );
+                let allowed = workflow.reachable(change.from.as_deref());
+                Err(Error::new(Code::InvalidStatus, message).with_source(change.object).with_detail("allowed", allowed))
+            }
+        }
+    }
+
+    fn has_status(&self, database: DatabaseId, type_name: &str, status: &str) -> bool {
+        let (workflows, types) = (self.workflows(database), self.types(database));
+        let workflow = types.get(type_name).and_then(|known| workflows.get(known.workflow.as_deref()?));
+        workflow.is_some_and(|workflow| workflow.has(status))
+    }
+
+    fn is_closed(&self, database: DatabaseId, status: &str) -> bool {
+        self.workflows(database).status(status).is_some_and(|known| known.closed)
+    }
+}
