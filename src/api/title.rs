@@ -66,7 +66,11 @@ impl App {
 
 /// The beginning of a text that is no longer than titles may be.
 fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TITLE_BYTES)]
+    let mut end = text.len().min(MAX_TITLE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]

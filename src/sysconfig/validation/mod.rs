@@ -367,7 +367,11 @@ impl<'m, 'x> Check<'m, 'x> {
                 path.push_str(&format!("[{place}]"));
             }
             if path.len() > MOST_PATH {
-                path.truncate(path.floor_char_boundary(MOST_PATH));
+                let mut end = path.len().min(MOST_PATH);
+                while !path.is_char_boundary(end) {
+                    end -= 1;
+                }
+                path.truncate(end);
                 break;
             }
         }
