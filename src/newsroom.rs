@@ -19,6 +19,7 @@ use crate::nearest::suggestion;
 use crate::receipts::{Bounds, Receipts};
 use crate::records::{Cached, RecordCache};
 use crate::sysconfig::SysConfig;
+use crate::sysconfig::files::is_configuration;
 
 /// See the module's head.
 pub struct Newsroom {
@@ -122,6 +123,20 @@ impl Newsroom {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// A template or another object of the configuration, as [`Newsroom::resolve`]; but a path below `/SysConfig` that the database
+    /// lacks is looked up in the main database.
+    ///
+    /// # Errors
+    /// As [`Newsroom::resolve`].
+    pub fn resolve_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        match (self.resolve(source, database), source) {
+            (Err(error), Source::Path(path)) if error.code == Code::ObjectNotFound && is_configuration(path) => {
+                self.resolve(source, DatabaseId::MAIN)
+            }
+            (found, _) => found,
+        }
     }
 
     /// The topic in which the item is that a source names, and the item.

@@ -137,7 +137,7 @@ impl App {
             let wanted = Wanted {
                 content: &object.type_name,
                 work_folder: object.work_folder.as_deref()?,
-                issue_date: object.issue_date.as_ref().map(|date| &**date.text()),
+                issue_date: object.issue_date.as_ref().or(said.issue_date).map(|date| &**date.text()),
                 product: said.product.filter(|product| !product.is_empty()),
                 edition: said.edition,
                 team: said.team,

@@ -59,7 +59,7 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
     let head = document.clone().range(0, LOOKED_AT).read_all().await?;
     let Some(found) = stet_xml::doctype_of(text_of(&head)) else { return Ok(None) };
     let Ok(source) = found.system.parse::<Source>() else { return Ok(None) };
-    let record = match call.find(&source, database) {
+    let record = match call.find_configured(&source, database) {
         Ok(record) => record,
         Err(error) if error.code == Code::RepositoryError => return Err(error),
         Err(_) => return Ok(None),

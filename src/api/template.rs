@@ -30,7 +30,7 @@ impl Template {
             let message = format!("There is no template `{source}`.");
             Error::new(Code::TemplateNotFound, message).with_source(source)
         };
-        let record = call.find(source, database).map_err(|error| match error.code {
+        let record = call.find_configured(source, database).map_err(|error| match error.code {
             Code::ObjectNotFound => not_found(),
             _ => error,
         })?;

@@ -133,6 +133,18 @@ impl Config {
         let prefix = &self.compat.code_prefix;
         let well = prefix.chars().all(|c| c.is_ascii_graphic());
         faults.unless(well, "compat.code_prefix", "visible ASCII characters only", prefix);
+        let wanted = "empty, or an absolute path like `/swing/login` outside `server.base_path` (so none if that is empty) \
+                      and not one of the server's own pages, with only characters that need no escape";
+        faults.unless(self.has_login_path(), "compat.login_path", wanted, &self.compat.login_path);
+    }
+
+    /// Whether `compat.login_path` names a place that nothing else answers at.
+    fn has_login_path(&self) -> bool {
+        let (path, base) = (&self.compat.login_path, &self.server.base_path);
+        let Some(rest) = path.strip_prefix('/') else { return path.is_empty() };
+        let first = rest.split('/').next().unwrap_or_default();
+        let below_base = path.strip_prefix(base.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        rest.split('/').all(is_segment) && !ServerConfig::OWN_PATHS.contains(&first) && !below_base
     }
 
     fn check_limits(&self, faults: &mut Faults) {

@@ -44,6 +44,9 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// The most workers that `actix-server` takes; it panics at one more.
     pub const MAX_WORKERS: usize = 512;
+
+    /// The first segments of the paths that the server answers itself, outside the base path.
+    pub const OWN_PATHS: [&str; 6] = ["", "docs", "healthz", "metrics", "openapi.json", "readyz"];
 }
 
 impl Default for ServerConfig {
@@ -222,13 +225,19 @@ impl Default for LimitsConfig {
 pub struct CompatConfig {
     /// The prefix of every error code on the wire.
     pub code_prefix: String,
+    /// Absolute path, outside the base path, of a second place of the older login; empty is none.
+    pub login_path: String,
     /// Names of the object types that count as page plans.
     pub page_plan_types: Vec<String>,
 }
 
 impl Default for CompatConfig {
     fn default() -> CompatConfig {
-        CompatConfig { code_prefix: "CMS.".to_owned(), page_plan_types: vec!["PagePlan".to_owned()] }
+        CompatConfig {
+            code_prefix: "CMS.".to_owned(),
+            login_path: String::new(),
+            page_plan_types: vec!["PagePlan".to_owned()],
+        }
     }
 }
 

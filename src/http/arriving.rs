@@ -6,11 +6,13 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use actix_web::http::header::HeaderMap;
 use stet_actors::error::{Error, Result};
 
 use super::authorise::check_again;
 use super::body::Incoming;
 use super::call::Call;
+use super::query::Query;
 use super::route::Taken;
 
 /// The time after which a caller whose body is still coming is looked at again: less than a session may idle for.
@@ -27,6 +29,16 @@ impl Taken for Arriving {
 }
 
 impl Arriving {
+    /// The query, which tells some calls what their body is.
+    pub fn query(&self) -> &Query {
+        &self.0.query
+    }
+
+    /// The request's headers.
+    pub fn headers(&self) -> &HeaderMap {
+        self.0.headers()
+    }
+
     /// Reads the body. The caller is checked again (see [`check_again`]) now and then, when the session counts as used, and
     /// afterwards. `target` finds what the body is for: before anything is received, for a caller who may not do this need not send
     /// it all, and to be read by; and once more afterwards, to be used.

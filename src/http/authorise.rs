@@ -10,7 +10,7 @@ use super::query::Query;
 use super::route::{Route, Scope};
 use super::router::Params;
 use crate::access::Access;
-use crate::auth::{LiveSession, Rights};
+use crate::auth::{LiveSession, Privilege, Rights};
 
 /// Refuses a call before its objects are looked up: a caller who holds the privilege nowhere learns nothing of any object.
 ///
@@ -24,6 +24,7 @@ pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Pa
             access.check_any_anywhere(&app.sysconfig.privileges_of_statuses(), about)
         }
         Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
+        Some(_) if route.or_privilege.is_some_and(|other| access.check_anywhere(other, None).is_ok()) => Ok(()),
         Some(needed) => {
             let about = route.needs().find(|(_, of_object)| *of_object == needed);
             access.check_anywhere(needed, about.and_then(|(name, _)| params.get(name)))
@@ -52,6 +53,10 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
             }
             Err(error) if error.code == Code::ObjectNotFound && route.takes_items => {
                 access.admit(needed, &app.item(source)?.0, source)?;
+            }
+            // It may be a template: whether the main database's serves is for the handler to say.
+            Err(error) if error.code == Code::ObjectNotFound && needed == Privilege::Read => {
+                access.admit(needed, &*app.resolve_configured(source, database)?, source)?;
             }
             Err(error) => return Err(error),
         }

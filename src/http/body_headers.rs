@@ -32,6 +32,12 @@ pub fn check(headers: &HeaderMap) -> Result<()> {
     refuse_part(headers)
 }
 
+/// Whether a body is a multipart form.
+pub fn is_multipart(headers: &HeaderMap) -> bool {
+    let said = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    said.trim_start().to_ascii_lowercase().starts_with("multipart/form-data")
+}
+
 /// Refuses a body that is encoded: read as it comes it would be something else than the client means.
 ///
 /// # Errors

@@ -215,6 +215,17 @@ impl Call {
         self.find_for(Privilege::Read, source, database)
     }
 
+    /// The record of a template or another object of the configuration, if the caller may read it: see
+    /// [`Newsroom::resolve_configured`](crate::newsroom::Newsroom::resolve_configured).
+    ///
+    /// # Errors
+    /// As [`Call::find`].
+    pub fn find_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        let record = self.app.resolve_configured(source, database)?;
+        self.access().check(Privilege::Read, &record, source)?;
+        Ok(record)
+    }
+
     /// The record of the object that a source names, if the privilege holds for it; what needs more than to read it is about the object,
     /// and none of its versions.
     ///

@@ -40,6 +40,7 @@ use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
+use crate::config::Config;
 use crate::give_way;
 use crate::limits::{Holder, Share, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
@@ -77,11 +78,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
         return finish(&app, &http, response, request_id);
     }
-    let inside = app.config.server.base_path.as_str();
-    let path = match inside {
-        "" => path,
-        _ => path.strip_prefix(inside).filter(|rest| rest.starts_with('/')).unwrap_or(""),
-    };
+    let path = below_base(&app.config, path);
     let surface = Surface::of(path);
     let span = tracing::debug_span!("request", id = %request_id, method = %http.method(), path);
     let client = client::client_address(&http, &app.proxies);
@@ -159,6 +156,19 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         }
     });
     response
+}
+
+/// The endpoint that also answers at `compat.login_path`.
+const OLDER_LOGIN: &str = "/login";
+
+/// Returns the part of a request's path below the base path; empty for a path outside, which no endpoint has.
+fn below_base<'p>(config: &Config, path: &'p str) -> &'p str {
+    let (base, login) = (config.server.base_path.as_str(), config.compat.login_path.as_str());
+    match base {
+        _ if path == login && !login.is_empty() => OLDER_LOGIN,
+        "" => path,
+        _ => path.strip_prefix(base).filter(|rest| rest.starts_with('/')).unwrap_or(""),
+    }
 }
 
 /// The facts about a call that are known when it is answered or refused.

@@ -5,7 +5,7 @@ pub(crate) mod arriving;
 mod attribute_rules;
 pub(crate) mod authorise;
 pub(crate) mod body;
-mod body_headers;
+pub mod body_headers;
 pub(crate) mod body_keys;
 pub(crate) mod boundary;
 pub(crate) mod call;

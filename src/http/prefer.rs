@@ -34,6 +34,11 @@ impl<T> Preferred<T> {
         Preferred { reply, of: PhantomData }
     }
 
+    /// The same answer, as one of several that a handler may give.
+    pub fn among<U: From<T>>(self) -> Preferred<U> {
+        Preferred::new(self.reply)
+    }
+
     /// As the answer to a change of what may have gone since.
     pub fn shown<G>(self) -> Preferred<Changed<T, G>> {
         Preferred::new(self.reply)

@@ -36,9 +36,9 @@ pub use self::document::{ConfigFile, Parsed};
 pub use self::fault::Fault;
 pub use self::metadata::{MetadataDefinition, MetadataElement, Tree as Values};
 pub use self::object_types::{ObjectType, ObjectTypes};
-pub use self::pages::{Accessory, Collage, ContentItem, Index, ShapeTemplate};
+pub use self::pages::{Accessory, Collage, ContentItem, Frame, Index, ShapeTemplate};
 pub use self::site::{
-    Calendar, Channel, Destination, Product, Site, StylesGroup, Stylesheet, Team, Wanted, WorkFolder,
+    Calendar, Channel, Destination, Product, Site, StylesGroup, Stylesheet, Team, Wanted, WorkFolder, day_at,
 };
 pub use self::validation::Finding;
 pub use self::vocabulary::schema;

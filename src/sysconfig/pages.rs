@@ -468,6 +468,12 @@ impl ConfigFile for ShapeTemplates {
 }
 
 impl ShapeTemplate {
+    /// Whether a text of that many words fits.
+    pub fn holds(&self, words: usize) -> bool {
+        let least = self.min_words.is_none_or(|least| words >= least as usize);
+        least && self.max_words.is_none_or(|most| words <= most as usize)
+    }
+
     /// Whether it is for stories of a work folder.
     pub fn is_for(&self, work_folder: &str) -> bool {
         let lies_in = |folder: &Text| {

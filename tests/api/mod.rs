@@ -4,6 +4,7 @@ mod bundle;
 mod cache;
 mod cas;
 mod client_day;
+mod clients;
 pub mod conf;
 mod crossreference;
 mod drawer;

@@ -130,7 +130,7 @@ pub async fn shape_templates_of(call: Call) -> Result<Json<ShapesReply>> {
 
 /// Refuses what is no work folder of the site and lies in none. Nothing is said against that of a story, which may be older than the
 /// configuration.
-fn check_work_folder(site: &Site, path: &str) -> Result<()> {
+pub(super) fn check_work_folder(site: &Site, path: &str) -> Result<()> {
     let mut above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above));
     if above.any(|path| site.work_folder(path).is_some()) {
         return Ok(());

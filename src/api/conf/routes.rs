@@ -112,6 +112,21 @@ pub const ROUTES: &[Route] = &[
         ..POST
     },
     Route {
+        id: "stet-shape-story-get",
+        path: "/v3/shape/story/{source}",
+        summary: "Read the shape of a story, made out of a shape template.",
+        path_params: &[STORY],
+        untagged: true,
+        query: &[
+            text("channel", None, "Name or id of the channel; the site's default one without it."),
+            text("workFolder", None, "Path of a work folder in place of the story's own."),
+            text("pageId", None, "Id of the page that the story is for; the shape names it."),
+        ],
+        codes: S,
+        handler: handler!(conf::story_shape),
+        ..GET
+    },
+    Route {
         id: "conf-siteconfigxml-get",
         path: "/v3/conf/siteconfigxml",
         summary: "Read the site configuration as XML.",

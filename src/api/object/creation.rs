@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::Source;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, Text};
 use stet_actors::web_container::WebContainer;
@@ -14,8 +15,9 @@ use {
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
+use super::defaults::{Defaults, IssueDateStrategy, Wanted, with_time};
 use super::status::{give_inferred, status_of};
-use super::system::{ProductInfo, begin as begin_as, describe as describe_system};
+use super::system::{ProductInfo, begin as begin_as, describe_by};
 use super::{ChangedRecord, display_with_path, reply_with};
 use crate::api::attributes::Given;
 use crate::api::form::{self, FilePart, FileRule, Submitted};
@@ -69,6 +71,12 @@ pub struct CreateObject {
     unlock: Option<bool>,
     /// Whether the caller has it checked out at the end, though it is checked in.
     keep_checked_out: Option<bool>,
+    /// Whether it is for the default product, if no product is named.
+    use_default_product: Option<bool>,
+    /// Where the issue date comes from, if none is named.
+    issue_date_default_strategy: Option<IssueDateStrategy>,
+    /// Whether the time of the call stands behind the name.
+    time_suffix: Option<bool>,
     options: Option<Object<ObjectOptions>>,
 }
 
@@ -76,6 +84,15 @@ pub struct CreateObject {
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectOptions {
+    /// Whether it is for the default product, if no product is named.
+    use_default_product: Option<bool>,
+    /// Where the issue date comes from, if none is named.
+    issue_date_default_strategy: Option<IssueDateStrategy>,
+    /// Whether the time of the call stands behind the name.
+    time_suffix: Option<bool>,
+    /// Kept for clients; has no effect.
+    #[schemars(with = "Option<bool>")]
+    checkin_action: Option<IgnoredAny>,
     /// When the name is taken.
     create_mode: Option<WireCreateMode>,
     /// Whether it is checked in at once: else it stays checked out, unless `unlock`.
@@ -95,6 +112,10 @@ impl CreateObject {
             check_in: inner.check_in.or(self.check_in),
             unlock: inner.unlock.or(self.unlock),
             keep_checked_out: inner.keep_checked_out.or(self.keep_checked_out),
+            use_default_product: inner.use_default_product.or(self.use_default_product),
+            issue_date_default_strategy: inner.issue_date_default_strategy.or(self.issue_date_default_strategy),
+            time_suffix: inner.time_suffix.or(self.time_suffix),
+            checkin_action: None,
         }
     }
 }
@@ -111,7 +132,7 @@ pub async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
 }
 
 /// The content of a form's only file; the object is called as that, unless it has a name.
-fn named_as_file(options: &mut CreateObject, file: Option<FilePart>) -> Result<Option<NewContent>> {
+pub(super) fn named_as_file(options: &mut CreateObject, file: Option<FilePart>) -> Result<Option<NewContent>> {
     options.name = options.name.take().or_else(|| file.as_ref()?.file_name.clone());
     if let Some(name) = options.name.as_deref() {
         return Ok(file.map(|file| file.content_as(Some(name))));
@@ -121,7 +142,7 @@ fn named_as_file(options: &mut CreateObject, file: Option<FilePart>) -> Result<O
 }
 
 /// An object without a name is called as its template, with a number if that is taken.
-fn named_as_template(options: &mut CreateObject, template: &Record) {
+pub(super) fn named_as_template(options: &mut CreateObject, template: &Record) {
     if options.name.as_deref().is_none_or(str::is_empty) {
         options.name = Some(template.name.to_string());
         options.create_mode = Some(WireCreateMode::AutoRename);
@@ -142,33 +163,20 @@ pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>
     Box::pin(make(&call, options, None, Some(template))).await
 }
 
-/// `POST /object/story`, of the older surface: a form as that of [`create`]. Without content it begins as the configured template.
-pub async fn create_story(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
-    let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
-        Submitted::New(call, form) => (call, form),
-        Submitted::Answered(reply) => return Ok(reply.into()),
-    };
-    let mut options = form.options;
-    if let Some(file) = form.files.pop() {
-        let content = named_as_file(&mut options, Some(file))?;
-        return Box::pin(make(&call, options, content, None)).await;
-    }
-    let source = Source::Path(call.app.config.story.template.clone());
-    let template = Template::find(&call, &source, DatabaseId::MAIN).await?;
-    named_as_template(&mut options, &template.record);
-    Box::pin(make(&call, options, None, Some(template))).await
-}
-
 /// Makes the object that the options describe, with that content. A new one begins with what the template has, where nothing is said.
-async fn make(
+pub(super) async fn make(
     call: &Call,
     mut options: CreateObject,
     content: Option<NewContent>,
     template: Option<Template>,
 ) -> Result<Preferred<ChangedRecord>> {
     let (app, display) = (&call.app, display_with_path(call).await?);
+    let how = options.how();
     // Both kinds of calls have one by now.
-    let name = options.name.take().unwrap_or_default();
+    let mut name = options.name.take().unwrap_or_default();
+    if how.time_suffix == Some(true) && !name.is_empty() {
+        name = with_time(&name, app.repository.clock().now_ms());
+    }
     let database = database_named(call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let of = app.database_of(folder.as_ref(), database)?;
@@ -211,13 +219,27 @@ async fn make(
         issue_date: issue_date.as_ref(),
         team: options.team.as_deref(),
     };
-    describe_system(app, &mut object, options.system_attributes.take(), &said).await?;
+    let wanted = Wanted {
+        product: how.use_default_product == Some(true),
+        issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
+    };
+    let mut system = app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?;
+    let of_template = template.as_ref().and_then(|template| template.record.attributes.system_attributes.clone());
+    let defaults = Defaults::find(call, of, wanted, &said, (system.as_ref(), of_template.as_ref())).await?;
+    let is_described = system.is_some();
+    if let Some(text) = system.take() {
+        system = Some(defaults.put_into(call, &mut object, text).await?);
+    }
+    describe_by(app, &mut object, system, &said).await?;
     if let Some(template) = template {
         begin_as(app, &mut object, template).await?;
     }
+    if !is_described {
+        defaults.begin(call, &mut object).await?;
+    }
+    let said = defaults.over(&said);
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
-    let how = options.how();
     object.mode = how.create_mode.map_or(CreateMode::Exception, CreateMode::from);
     let checked_out = stays_checked_out(how.check_in, how.keep_checked_out, how.unlock);
     object.checked_out_s = checked_out.then_some(app.config.auth.lock_idle_seconds);
@@ -229,7 +251,8 @@ async fn make(
 pub(crate) type Form = form::Form<CreateObject>;
 
 /// Its only file.
-const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: false }];
+pub(super) const FILES: &[FileRule] =
+    &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: false }];
 
 /// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///

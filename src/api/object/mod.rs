@@ -28,6 +28,7 @@ mod amending;
 mod content;
 mod correlates;
 mod creation;
+mod defaults;
 mod family;
 mod fields;
 mod import;
@@ -38,6 +39,7 @@ mod removal;
 pub mod routes;
 mod status;
 mod status_change;
+mod story;
 mod system;
 mod versions;
 mod writing;
@@ -48,7 +50,7 @@ pub use self::content::{content, content_by_loid};
 pub(super) use self::content::{opened, stored};
 pub use self::correlates::{Correlate, CorrelateRequest, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};
-pub use self::creation::{CreateObject, create, create_from_template, create_story};
+pub use self::creation::{CreateObject, create, create_from_template};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
 pub use self::family::family;
@@ -61,6 +63,7 @@ pub(in crate::api) use self::removal::discarded;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub(super) use self::status::{give_inferred as give_status_inferred, status_of};
 pub use self::status_change::{StatusRequest, StatusesRequest, change_status, change_statuses};
+pub use self::story::story;
 pub(super) use self::system::{
     ProductInfo, Shown, begin as begin_as, begin_with, describe as describe_system, give_title,
 };

@@ -138,6 +138,17 @@ pub const ROUTES: &[Route] = &[
         ..POST
     },
     Route {
+        id: "stet-object-story-from-template-post",
+        source: "docs/api/objects.md",
+        path: "/v3/object/story/from/template/path",
+        summary: "Create a story from a template, as some clients call it.",
+        privilege: Some(Privilege::Create),
+        query: &[needed("path", "Path of the template; a loid or a uuid serves, too.")],
+        body: required::<object::CreateObject>(Size::Long),
+        handler: handler!(object::create_from_template),
+        ..POST
+    },
+    Route {
         id: "stet-object-content-get",
         path: "/v3/object/{source}/content",
         summary: "Content of an object, resolved or as it is stored.",

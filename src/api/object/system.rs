@@ -34,6 +34,11 @@ const KEPT: [(&str, Option<&str>); 4] = [
 ];
 
 impl ProductInfo<'_> {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.said().next().is_none()
+    }
+
     /// What is said, by its places.
     fn said(&self) -> impl Iterator<Item = ((&'static str, Option<&'static str>), &str)> {
         let issue_date = self.issue_date.map(|date| &**date.text());
@@ -81,8 +86,22 @@ pub(in crate::api) async fn describe(
     given: Option<Given>,
     said: &ProductInfo<'_>,
 ) -> Result<Shown> {
+    let text = app.rooted_text("systemAttributes", given, "props").await?;
+    describe_by(app, object, text, said).await
+}
+
+/// Gives an object that is to be made its system attributes, as [`describe`], from a text that has been read.
+///
+/// # Errors
+/// As [`describe`].
+pub(super) async fn describe_by(
+    app: &App,
+    object: &mut NewObject,
+    given: Option<Text>,
+    said: &ProductInfo<'_>,
+) -> Result<Shown> {
     let limits = app.attribute_limits();
-    if let Some(text) = app.rooted_text("systemAttributes", given, "props").await? {
+    if let Some(text) = given {
         let (said, bytes) = (said.json(), text.len());
         let read = move || {
             let text = with_said(text, said, &limits)?;

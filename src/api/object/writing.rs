@@ -63,7 +63,7 @@ pub fn switches(query: &Query) -> Switches {
 ///
 /// # Errors
 /// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
-async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
+pub(super) async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
     // Before anything is received.
     let said = content_type(call.headers())?;
     let limits = &call.app.config.limits;

@@ -9,6 +9,7 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::object::{FamilyKind, Link, Text};
 use stet_actors::store::View;
 
+use super::page_channel;
 use crate::api::records::readable;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
@@ -34,7 +35,7 @@ pub struct Role {
     role_type: Text,
     /// What is on the other side.
     object: LinkedObject,
-    /// The channel of the copy that is linked; null if it is the object itself.
+    /// The channel of the copy that is linked, or that a page takes of the bundle; null for other links of the object itself.
     channel: Option<Text>,
     /// The same, under the name that some clients read.
     bundle_child_channel: Option<Text>,
@@ -86,12 +87,16 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
             if wanted.is_none_or(|wanted| *source_name == *wanted)
                 && let Some(linked) = readable(&call, target)?
             {
+                let channel = match &channel {
+                    None => page_channel::between(&call, &object, &linked).await?,
+                    known => known.clone(),
+                };
                 roles.push(Role {
                     name: target_name,
                     role_type: source_name,
                     object: shown(&call, &linked)?,
                     channel: channel.clone(),
-                    bundle_child_channel: channel.clone(),
+                    bundle_child_channel: channel,
                 });
             }
         }
@@ -105,16 +110,23 @@ fn ends(call: &Call, object: &Cached) -> Result<Vec<(Loid, Option<Text>)>> {
     if object.family != FamilyKind::Bundle {
         return Ok(ends);
     }
-    let held = children(call.app.repository.look(), View::Committed, object.loid, None, MAX_MEMBERS);
+    ends.extend(copies(call, object.loid)?.into_iter().map(|(copy, channel)| (copy, Some(channel))));
+    Ok(ends)
+}
+
+/// Returns the channel copies in a bundle that the caller may read, with their channels.
+pub(super) fn copies(call: &Call, bundle: Loid) -> Result<Vec<(Loid, Text)>> {
+    let held = children(call.app.repository.look(), View::Committed, bundle, None, MAX_MEMBERS);
     let (held, _) = held.map_err(|error| {
         tracing::error!(%error, "a bundle can't be listed");
         Error::internal()
     })?;
+    let mut copies = Vec::new();
     for loid in held {
         let copy = readable(call, loid)?.and_then(|copy| copy.copy.as_ref().map(|copy| copy.channel.clone()));
-        ends.extend(copy.map(|channel| (loid, Some(channel))));
+        copies.extend(copy.map(|channel| (loid, channel)));
     }
-    Ok(ends)
+    Ok(copies)
 }
 
 fn shown(call: &Call, record: &Cached) -> Result<LinkedObject> {

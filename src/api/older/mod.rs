@@ -3,6 +3,7 @@
 mod calendar;
 mod linked;
 mod metadata;
+mod page_channel;
 mod page_plan;
 mod paths;
 mod people;

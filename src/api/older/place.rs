@@ -2,7 +2,6 @@
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ZonedDateTime};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 use stet_actors::object::{IssueDate, Text};
@@ -10,21 +9,17 @@ use stet_actors::object::{IssueDate, Text};
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
 use crate::nearest::with_nearest;
-use crate::sysconfig::{Destination, Site, Team, Wanted};
+use crate::sysconfig::{Destination, Site, Team, Wanted, day_at};
 
 /// The day that it is in a time zone.
 pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {
-    let now_ms = i64::try_from(call.app.repository.clock().now_ms()).unwrap_or(i64::MAX);
-    // Of a clock that shows no year of four digits, the day matters to nobody.
-    let now = Timestamp::from_millisecond(now_ms).unwrap_or(Timestamp::UNIX_EPOCH);
-    ZonedDateTime::new(now, zone.clone()).date()
+    day_at(call.app.repository.clock().now_ms(), zone)
 }
 
 /// The issue that is being made: the next one of the default product after today, `yyyyMMdd`; empty where the site has none.
 pub(super) fn current_issue(call: &Call, site: &Site) -> String {
-    let Some(product) = site.default_product() else { return String::new() };
-    let today = today(call, &product.time_zone());
-    product.next_issue(today).map(|time| time.strftime("%Y%m%d").to_string()).unwrap_or_default()
+    let now_ms = call.app.repository.clock().now_ms();
+    site.default_product().and_then(|product| product.current_issue(now_ms)).unwrap_or_default()
 }
 
 /// The team that a parameter names, or else the caller's own; `None` if they have none that the site knows.

@@ -288,10 +288,16 @@ pub const ROUTES: &[Route] = &[
         id: "stet-old-object-story-post",
         source: "docs/api/objects.md",
         path: "/object/story",
-        summary: "Create a story from its content, or from the configured template.",
+        summary: "Create a story from its content, or from the configured template; or write a story that exists.",
         privilege: Some(Privilege::Create),
-        body: Body::Multipart { options: type_of::<object::CreateObject>, files: &["content"], needs_first: false },
-        handler: handler!(object::create_story),
+        or_privilege: Some(Privilege::Write),
+        query: &[
+            text("id", None, "Loid, uuid or path of the story to write; without it a story is created."),
+            flag("newVersion", false, "With `id`: write a new version; else the latest is replaced."),
+            DATABASE,
+        ],
+        body: Body::MultipartOrBytes { options: type_of::<object::CreateObject>, files: &["content"] },
+        handler: handler!(object::story),
         ..POST
     },
 ];

@@ -306,7 +306,7 @@ pub(in crate::api) fn template_of(
     database: DatabaseId,
     family: FamilyKind,
 ) -> Result<Loid> {
-    let found = call.find(template, database).map_err(|error| no_template(template, error))?;
+    let found = call.find_configured(template, database).map_err(|error| no_template(template, error))?;
     if found.family == family {
         return Ok(found.loid);
     }

@@ -26,6 +26,11 @@ pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
         Body::Multipart { options, files, needs_first } => {
             (true, multipart(schemas.request(options), files, needs_first))
         }
+        Body::MultipartOrBytes { options, files } => {
+            let mut content = multipart(schemas.request(options), files, false);
+            content["*/*"] = json!({"schema": bytes()});
+            (true, content)
+        }
     };
     Some(json!({"description": bound(body), "required": required, "content": content}))
 }
@@ -41,7 +46,7 @@ fn bound(body: Body) -> &'static str {
             "At most `limits.json_bytes` bytes (4 MiB unless configured otherwise); more is 413."
         }
         Body::Bytes => "At most `limits.upload_bytes` bytes (512 MiB unless configured otherwise); more is 413.",
-        Body::Multipart { .. } => {
+        Body::Multipart { .. } | Body::MultipartOrBytes { .. } => {
             "`options` has at most `limits.upload_part_options_bytes` bytes (1 MiB unless configured otherwise), a file at most \
              `limits.upload_bytes` (512 MiB); more is 413."
         }

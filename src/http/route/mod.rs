@@ -121,6 +121,8 @@ pub struct Route {
     /// Whether the privilege is the one that the configuration names for the wanted status. The handler checks that; the caller must
     /// hold one of those for some object, and read the objects in the path.
     pub privilege_of_status: bool,
+    /// Another privilege that lets a caller in who lacks the first: the handler asks for the one that the call needs.
+    pub or_privilege: Option<Privilege>,
     /// Path parameters, in path order.
     pub path_params: &'static [PathParam],
     /// Query parameters, in the interface's order.
@@ -413,6 +415,13 @@ pub enum Body {
         /// Whether the first must be there.
         needs_first: bool,
     },
+    /// A multipart form whose files are optional, or bytes of any type, of `limits.upload_bytes`: as the query says.
+    MultipartOrBytes {
+        /// Type of `options`.
+        options: TypeOf,
+        /// Names of the file parts.
+        files: &'static [&'static str],
+    },
     /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
@@ -427,7 +436,7 @@ impl Body {
                 Size::Short => limits.short_body_bytes,
                 Size::Long => limits.json_bytes,
             }),
-            Body::None | Body::Bytes | Body::Multipart { .. } => None,
+            Body::None | Body::Bytes | Body::Multipart { .. } | Body::MultipartOrBytes { .. } => None,
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         key_in_address: false,
         privilege: Some(privilege),
         privilege_of_status: false,
+        or_privilege: None,
         path_params: &[],
         query: &[],
         headers: &[],

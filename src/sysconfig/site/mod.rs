@@ -11,7 +11,7 @@ use stet_actors::object::Text;
 
 pub use self::channels::{Channel, Channels, StylesGroup, Stylesheet, Team};
 pub use self::folders::{BaseFolder, Destination, Wanted, WorkFolder};
-pub use self::products::{Calendar, Product};
+pub use self::products::{Calendar, Product, day_at};
 use super::document::{ConfigFile, Element};
 use super::vocabulary;
 

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{ToSpan, ZonedDateTime};
+use jiff::{Timestamp, ToSpan, ZonedDateTime};
 use stet_actors::object::Text;
 
 use super::channels::{Edition, editions};
@@ -104,7 +104,22 @@ impl Calendar {
     }
 }
 
+/// Returns the day that it is at a moment, in epoch milliseconds, in a time zone.
+pub fn day_at(now_ms: u64, zone: &TimeZone) -> Date {
+    let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
+    // Of a clock that shows no year of four digits, the day matters to nobody.
+    let now = Timestamp::from_millisecond(now_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    ZonedDateTime::new(now, zone.clone()).date()
+}
+
 impl Product {
+    /// Returns the day of the issue that is being made at a moment, in epoch milliseconds, as `yyyyMMdd`: the next one after that
+    /// day; `None` where there is none.
+    pub fn current_issue(&self, now_ms: u64) -> Option<String> {
+        let next = self.next_issue(day_at(now_ms, &self.time_zone()))?;
+        Some(next.strftime("%Y%m%d").to_string())
+    }
+
     /// The first day after this one with an issue by any of its calendars, and that calendar.
     fn next_after(&self, day: Date) -> Option<(Date, &Calendar)> {
         let next = |calendar: &'_ Calendar| calendar.next_after(day);

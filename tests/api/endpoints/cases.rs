@@ -638,6 +638,10 @@ cases! {
         let template = of(&corner.story(), Kind::Template);
         Made { query: vec![("path", template)], ..Made::default() }.json(new_in(corner))
     };
+    "stet-object-story-from-template-post": |corner| {
+        let template = of(&corner.story(), Kind::Template);
+        Made { query: vec![("path", template)], ..Made::default() }.json(new_in(corner))
+    };
     "stet-object-import-post": |corner| {
         let uuid = uuid::Uuid::now_v7().to_string();
         let (name, folder) = (corner.name(), &corner.folder);
@@ -703,6 +707,7 @@ cases! {
     "conf-pageaccessories-post": |corner| Made::on([corner.story()]).json(json!({ "channel": "Web" }));
     "conf-shapetemplates-list-post": |_| Made::default().json(json!({ "channel": "Tabloid" }));
     "conf-shapetemplates-source-list-post": |corner| Made::on([corner.story()]).json(json!({}));
+    "stet-shape-story-get": |corner| Made::on([corner.story()]);
     "conf-siteconfigxml-get": |_| Made::default().query("refresh", word("true"));
     "conf-resolvepath-get": |corner| Made::on([corner.at_desk()]);
     "cache-commands-get": |_| Made::default();

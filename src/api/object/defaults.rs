@@ -1,0 +1,192 @@
+//! What a creation takes from the site configuration where the call leaves it open (docs/api/objects.md, "Creating").
+
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stet_actors::error::Result;
+use stet_actors::id::DatabaseId;
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{IssueDate, Text};
+use stet_xml::edit::{Edit, Path, edited, first_texts};
+
+use super::amending::refused;
+use super::system::ProductInfo;
+use crate::give_way;
+use crate::http::call::Call;
+use crate::sysconfig::Site;
+
+/// Where the issue date of a new object comes from if the call names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum IssueDateStrategy {
+    /// It has none.
+    None,
+    /// The next day on which its product appears.
+    Calendar,
+}
+
+/// The values that a creation fills in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted {
+    /// The default product, where the call names none.
+    pub product: bool,
+    /// The next day on which the product appears, where the call names none.
+    pub issue_date: bool,
+}
+
+/// What was found for a creation.
+#[derive(Debug, Default)]
+pub(super) struct Defaults {
+    product: Option<Text>,
+    issue_date: Option<IssueDate>,
+}
+
+/// Where system attributes have the product and the issue date.
+static PLACES: LazyLock<[Path; 2]> = LazyLock::new(|| {
+    // They are paths, as a test shows.
+    ["/props/productInfo/name", "/props/productInfo/issueDate"].map(|path| Path::parse(path).expect("it is a path"))
+});
+
+impl Defaults {
+    /// Finds what the call leaves open. `system` has the system attributes of the call, and `template` those that a new object has
+    /// instead, whose date is not the call's.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`, `Overloaded`; what the store says.
+    pub async fn find(
+        call: &Call,
+        database: DatabaseId,
+        wanted: Wanted,
+        said: &ProductInfo<'_>,
+        (system, template): (Option<&Text>, Option<&Text>),
+    ) -> Result<Defaults> {
+        if !wanted.product && !wanted.issue_date {
+            return Ok(Defaults::default());
+        }
+        let [in_system, date_in_system] = texts_at(call, system).await?;
+        // Whoever says anything of product and team takes nothing of that from the template.
+        let template = if system.is_none() && said.is_empty() { template } else { None };
+        let [in_template, _] = texts_at(call, template).await?;
+        let named = given(said.product).or(in_system.as_deref()).or(in_template.as_deref());
+        let site = call.app.sysconfig.site(database);
+        let default = match named {
+            None => default_product(call, &site, given(said.team))?,
+            Some(_) => None,
+        };
+        let issue_date = if wanted.issue_date && said.issue_date.is_none() && date_in_system.is_none() {
+            let product = named.or(default.as_deref()).and_then(|name| site.product(name));
+            let issue = product.and_then(|product| product.current_issue(call.app.repository.clock().now_ms()));
+            IssueDate::given(issue.as_deref())?
+        } else {
+            None
+        };
+        Ok(Defaults { product: default.filter(|_| wanted.product), issue_date })
+    }
+
+    /// What the call says, with what was found.
+    pub fn over<'a>(&'a self, said: &ProductInfo<'a>) -> ProductInfo<'a> {
+        ProductInfo {
+            product: given(said.product).or(self.product.as_deref()),
+            issue_date: said.issue_date.or(self.issue_date.as_ref()),
+            ..*said
+        }
+    }
+
+    /// Puts what was found into system attributes that the call gives, and the date into the object.
+    ///
+    /// # Errors
+    /// `InvalidAttributes`, `Overloaded`.
+    pub async fn put_into(&self, call: &Call, object: &mut NewObject, system: Text) -> Result<Text> {
+        if object.issue_date.is_none() {
+            object.issue_date.clone_from(&self.issue_date);
+        }
+        Ok(self.put(call, Some(system.clone())).await?.unwrap_or(system))
+    }
+
+    /// Puts what was found into what a new object begins with. An object that is there already keeps what it has.
+    ///
+    /// # Errors
+    /// As [`Defaults::put_into`].
+    pub async fn begin(&self, call: &Call, object: &mut NewObject) -> Result<()> {
+        if self.issue_date.is_some() {
+            object.begins_with.issue_date.clone_from(&self.issue_date);
+        }
+        let system = object.begins_with.system_attributes.take();
+        object.begins_with.system_attributes = self.put(call, system).await?;
+        Ok(())
+    }
+
+    async fn put(&self, call: &Call, system: Option<Text>) -> Result<Option<Text>> {
+        let issue_date = self.issue_date.as_ref().map(|date| &**date.text());
+        let values = [self.product.as_deref(), issue_date];
+        let limits = call.app.attribute_limits();
+        let edits = PLACES.iter().zip(values).filter_map(|(path, value)| Some((path, value?)));
+        let edits: Vec<Edit> = edits
+            .map(|(path, value)| Edit::set(path.clone(), &value.into(), &limits))
+            .collect::<Result<_, _>>()
+            .map_err(|error| refused("systemAttributes", &error))?;
+        if edits.is_empty() {
+            return Ok(system);
+        }
+        let bytes = system.as_ref().map_or(0, |text| text.len());
+        let put = move || edited(system.as_deref(), &edits, &limits);
+        let text = give_way::by_size(bytes, put).await?.map_err(|error| refused("systemAttributes", &error))?;
+        Ok(text.map(Text::from))
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
+}
+
+/// The texts of system attributes at [`PLACES`].
+async fn texts_at(call: &Call, system: Option<&Text>) -> Result<[Option<String>; 2]> {
+    let Some(text) = system.cloned() else { return Ok([const { None }; 2]) };
+    let limits = call.app.attribute_limits();
+    let read = move || first_texts(&text, PLACES.each_ref(), &limits);
+    let bytes = system.map_or(0, |text| text.len());
+    let found = give_way::by_size(bytes, read).await?.map_err(|error| refused("systemAttributes", &error))?;
+    Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
+}
+
+/// Returns the product of the team's default channel, else the site's default product. Without a team that the site knows, the team
+/// is the caller's.
+fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Option<Text>> {
+    let own = call.app.directory.user(call.caller()?.user())?.and_then(|user| user.team.clone());
+    let team = team.and_then(|name| site.team(name)).or_else(|| site.team(own.as_deref()?));
+    let channels = team.map(|team| team.channels.as_slice()).unwrap_or_default();
+    let channel = channels.iter().find(|channel| channel.is_default).or(channels.first());
+    let of_team = channel.and_then(|channel| site.channel(&channel.name)?.product.clone());
+    Ok(of_team.or_else(|| Some(site.default_product()?.name.clone())))
+}
+
+/// Puts the time of the call, in UTC, behind a name, in front of its extension: `brief.xml` becomes `brief_20261124-170509.xml`.
+pub(super) fn with_time(name: &str, now_ms: u64) -> String {
+    let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
+    let time = now.strftime("%Y%m%d-%H%M%S");
+    let is_extension = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && is_extension(extension) => format!("{stem}_{time}.{extension}"),
+        _ => format!("{name}_{time}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_stands_in_front_of_the_extension() {
+        for (name, expected) in [
+            ("brief.xml", "brief_20261124-170509.xml"),
+            ("brief", "brief_20261124-170509"),
+            ("St. Peter", "St. Peter_20261124-170509"),
+            (".xml", ".xml_20261124-170509"),
+            ("brief.", "brief._20261124-170509"),
+        ] {
+            assert_eq!(with_time(name, 1_795_539_909_000), expected);
+        }
+        assert_eq!(PLACES.len(), 2);
+    }
+}

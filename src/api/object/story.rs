@@ -1,0 +1,100 @@
+//! `POST /object/story` of the older surface: creates a story, or writes one that exists (docs/api/objects.md, "On the older surface").
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::checkout::{Switches, WriteContent};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Source};
+
+use super::creation::{FILES, Form, make, named_as_file, named_as_template};
+use super::writing::receive;
+use super::{ChangedRecord, reply_after};
+use crate::api::form::{self, Submitted};
+use crate::api::template::Template;
+use crate::auth::Privilege;
+use crate::http::arriving::Arriving;
+use crate::http::body_headers::is_multipart;
+use crate::http::boundary::check_form_type;
+use crate::http::call::Call;
+use crate::http::prefer::Preferred;
+
+/// The reply of `POST /object/story`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum StoryReply {
+    /// The story that was created.
+    Created(ChangedRecord),
+    /// An existing story was written.
+    Written {
+        /// `ok`
+        result: &'static str,
+    },
+}
+
+impl From<ChangedRecord> for StoryReply {
+    fn from(record: ChangedRecord) -> StoryReply {
+        StoryReply::Created(record)
+    }
+}
+
+/// `POST /object/story`: writes the story that the query names as `id`; without `id` it creates one from a form.
+pub async fn story(arriving: Arriving) -> Result<Preferred<StoryReply>> {
+    if arriving.query().text("id").is_some_and(|id| !id.is_empty()) {
+        return Box::pin(write(arriving)).await;
+    }
+    check_form_type(arriving.headers())
+        .map_err(|error| error.rephrased(|message| format!("{message} To write a story that exists, name it as `id`.")))?;
+    Ok(Box::pin(create(arriving)).await?.among())
+}
+
+/// Creates a story from a form as that of `/v3/object/create`. Without content it begins as the configured template.
+async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+    let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
+        Submitted::New(call, form) => (call, form),
+        Submitted::Answered(reply) => return Ok(reply.into()),
+    };
+    let mut options = form.options;
+    if let Some(file) = form.files.pop() {
+        let content = named_as_file(&mut options, Some(file))?;
+        return make(&call, options, content, None).await;
+    }
+    let source = Source::Path(call.app.config.story.template.clone());
+    let template = Template::find(&call, &source, DatabaseId::MAIN).await?;
+    named_as_template(&mut options, &template.record);
+    make(&call, options, None, Some(template)).await
+}
+
+/// Writes a story's content. A lock that the caller holds stays; without one it is taken and released within the step.
+async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
+    if is_multipart(arriving.headers()) {
+        let message = "With `id` the body must be the content of that story, but is a form.";
+        return Err(Error::new(Code::InvalidBody, message));
+    }
+    let target = |call: &Call| {
+        let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
+        call.find_for(Privilege::Write, &source, call.database()?)
+    };
+    let (call, record, body) =
+        arriving.received(target, async |call, incoming, record| receive(call, incoming, record).await).await?;
+    let Some(body) = body else {
+        return Err(Error::new(Code::InvalidBody, "The body must be the content of the story, but is empty."));
+    };
+    let content = &body.content;
+    if let Some(reply) = call.answered_before(&[content.content_type.as_bytes(), &content.sha256]).await? {
+        return Ok(reply.into());
+    }
+    let app = &call.app;
+    let switches = Switches {
+        check_in: true,
+        // A lock of anyone else refuses the write.
+        keep_checked_out: record.lock_at(app.repository.clock().now_s()).is_some(),
+        unlock: false,
+        new_version: call.query.boolean("newVersion"),
+        check_out: false,
+        check_out_clean: false,
+    };
+    let object = record.loid;
+    let write = WriteContent { object, body: Some(body), switches, lasts_s: app.config.auth.lock_idle_seconds };
+    let done = call.change_all(write).await?;
+    reply_after(&call, object, done.left.as_ref(), &call.display(), 0, |_| StoryReply::Written { result: "ok" }).await
+}

@@ -1,0 +1,108 @@
+//! The channel that a page takes of a bundle which it is linked with (docs/api/objects.md, "Correlates").
+
+use std::sync::LazyLock;
+
+use stet_actors::error::Result;
+use stet_actors::object::{FamilyKind, Text};
+use stet_xml::edit::{Path, first_texts};
+
+use super::linked::copies;
+use crate::give_way;
+use crate::http::call::Call;
+use crate::records::Cached;
+use crate::sysconfig::Channel;
+
+/// What pages are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Medium {
+    Print,
+    Screen,
+}
+
+impl Medium {
+    /// The medium of the pages of an object type; `None` for a type of other objects.
+    fn of_type(name: &str) -> Option<Medium> {
+        match name.rsplit("::").next().unwrap_or_default() {
+            "PGL" | "PRP" | "PRX" | "PagePlan" => Some(Medium::Print),
+            "DWC" | "DWP" => Some(Medium::Screen),
+            _ => None,
+        }
+    }
+
+    fn has(self, channel: &Channel) -> bool {
+        (*channel.kind == *"print") == (self == Medium::Print)
+    }
+}
+
+/// Where system attributes name a channel, and the product.
+static NAMED: LazyLock<[Path; 3]> = LazyLock::new(|| {
+    // They are paths, as a test shows.
+    ["/props/productInfo/channel", "/props/channel", "/props/productInfo/name"]
+        .map(|path| Path::parse(path).expect("it is a path"))
+});
+
+/// Returns the channel by which two linked objects belong together: where one is a page and the other a bundle that has a copy for the
+/// page's channel, that one; where one is a page and the other a copy, the copy's.
+///
+/// # Errors
+/// `Overloaded`; what the store says.
+pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result<Option<Text>> {
+    let pages = [(one, other), (other, one)];
+    let Some((medium, page, story)) =
+        pages.into_iter().find_map(|(page, story)| Some((Medium::of_type(&page.type_name)?, page, story)))
+    else {
+        return Ok(None);
+    };
+    if let Some(copy) = &story.copy {
+        return Ok(Some(copy.channel.clone()));
+    }
+    if story.family != FamilyKind::Bundle {
+        return Ok(None);
+    }
+    let [of_product, own, product] = named_by(call, page).await?;
+    let site = call.app.sysconfig.site(story.loid.database);
+    let mut has_copy: Option<Vec<Text>> = None;
+    let mut is_held = |channel: &Channel| -> Result<bool> {
+        let held = match &mut has_copy {
+            Some(held) => held,
+            none => none.insert(copies(call, story.loid)?.into_iter().map(|(_, channel)| channel).collect()),
+        };
+        Ok(held.contains(&channel.name))
+    };
+    if let Some(named) = of_product.or(own) {
+        let channel = site.channel(&named);
+        let Some(channel) = channel else { return Ok(None) };
+        return Ok(is_held(channel)?.then(|| channel.name.clone()));
+    }
+    let Some(product) = product else { return Ok(None) };
+    let of_product = |channel: &&Channel| channel.product.as_deref() == Some(&*product) && medium.has(channel);
+    for channel in site.channels.list().iter().filter(of_product).filter(|channel| !channel.is_neutral) {
+        if is_held(channel)? {
+            return Ok(Some(channel.name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// What the system attributes of a page have at [`NAMED`]. Those that can't be read name nothing.
+async fn named_by(call: &Call, page: &Cached) -> Result<[Option<String>; 3]> {
+    let Some(text) = page.attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
+    let limits = call.app.attribute_limits();
+    let read = move || first_texts(&text, NAMED.each_ref(), &limits).unwrap_or_default();
+    let bytes = page.attributes.system_attributes.as_ref().map_or(0, |text| text.len());
+    let found = give_way::by_size(bytes, read).await?;
+    Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_pages_have_a_medium() {
+        assert_eq!(Medium::of_type("EOM::PRP"), Some(Medium::Print));
+        assert_eq!(Medium::of_type("DWP"), Some(Medium::Screen));
+        assert_eq!(Medium::of_type("Image"), None);
+        assert_eq!(NAMED.len(), 3);
+    }
+}
