@@ -29,7 +29,7 @@ fn request() -> Request {
 }
 
 async fn create(repository: &Repository, below: Vec<String>, object: NewObject) -> Loid {
-    let create = Create { folder: root(DatabaseId::MAIN), below, object };
+    let create = Create { folder: root(DatabaseId::FIRST), below, object };
     repository.joint(create, request()).await.expect("it can be made").loid
 }
 
@@ -80,7 +80,7 @@ async fn run(objects: usize) {
     let store = Arc::new(RedbStore::open(StoreOptions::new(data.path())).expect("a new store can be opened"));
     let options = RuntimeOptions::default();
     let repository = Repository::start(store.clone(), Arc::new(SystemClock), options).await.expect("it starts");
-    repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+    repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
     let items = [NewObject::document("one", "Story"), NewObject::document("two", "Story")];
     let mut held = Vec::new();
     for item in items {

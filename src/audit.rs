@@ -356,7 +356,7 @@ mod tests {
     const HOUR: u64 = 60 * 60 * 1000;
 
     fn loid(number: u64) -> Loid {
-        Loid::new(DatabaseId::MAIN, number)
+        Loid::new(DatabaseId::FIRST, number)
     }
 
     /// A store with an event for each of these: container, object concerned, user, time.

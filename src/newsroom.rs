@@ -105,9 +105,8 @@ impl Newsroom {
     /// # Errors
     /// `DatabaseNotFound`.
     pub fn database(&self, wanted: Option<&str>) -> Result<DatabaseId> {
-        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok(DatabaseId::MAIN) };
-        let number = wanted.parse::<u16>().ok();
-        let found = self.config.databases.iter().find(|known| Some(known.id) == number || known.name == wanted);
+        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok(DatabaseId::main()) };
+        let found = self.config.databases.iter().find(|known| known.is_named(wanted));
         found.map(|known| DatabaseId(known.id)).ok_or_else(|| {
             let help = suggestion(wanted, self.config.databases.iter().map(|known| &*known.name));
             let message = format!("There is no database `{wanted}`.{help}");
@@ -133,7 +132,7 @@ impl Newsroom {
     pub fn resolve_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         match (self.resolve(source, database), source) {
             (Err(error), Source::Path(path)) if error.code == Code::ObjectNotFound && is_configuration(path) => {
-                self.resolve(source, DatabaseId::MAIN)
+                self.resolve(source, DatabaseId::main())
             }
             (found, _) => found,
         }
@@ -146,7 +145,7 @@ impl Newsroom {
     pub fn item(&self, source: &Source) -> Result<(Arc<Cached>, Loid)> {
         let not_found = || Error::not_found(source);
         let (Source::Loid(_) | Source::Uuid(_)) = source else { return Err(not_found()) };
-        let item = self.repository.loid_of(source, DatabaseId::MAIN)?.ok_or_else(not_found)?.object();
+        let item = self.repository.loid_of(source, DatabaseId::main())?.ok_or_else(not_found)?.object();
         let topic = self.repository.container_of(item)?.ok_or_else(not_found)?;
         let topic = self.records.get(&self.repository, topic)?.ok_or_else(not_found)?;
         if topic.family == FamilyKind::Topic { Ok((topic, item)) } else { Err(not_found()) }

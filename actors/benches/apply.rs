@@ -39,7 +39,7 @@ impl Numbers for OneNumber {
 }
 
 fn object(number: u64) -> Loid {
-    Loid::new(DatabaseId::MAIN, number)
+    Loid::new(DatabaseId::FIRST, number)
 }
 
 fn drawer(items: u64) -> DrawerState {

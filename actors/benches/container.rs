@@ -34,9 +34,9 @@ fn request() -> Request {
 async fn repository() -> (Repository, Loid, Vec<Loid>) {
     let options = RuntimeOptions::default();
     let repository = Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), options).await.unwrap();
-    repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+    repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
     let create = async |object| {
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         repository.joint(create, request()).await.unwrap().loid
     };
     let mut stories = Vec::new();

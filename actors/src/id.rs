@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +12,31 @@ use uuid::Uuid;
 
 use crate::error::{Code, Error};
 
-/// Number of a configured database; 1 is the main one.
+/// Number of a configured database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseId(pub u16);
 
 impl DatabaseId {
-    /// The database that is meant where none is named (docs/api/README.md, "Databases").
-    pub const MAIN: DatabaseId = DatabaseId(1);
+    /// The main database, unless the configuration gives that another number.
+    pub const FIRST: DatabaseId = DatabaseId(1);
+
+    /// The main database: the one that is meant where none is named (docs/api/README.md, "Databases").
+    pub fn main() -> DatabaseId {
+        // Set before anything is served, and of use by itself: nothing else is published with it.
+        DatabaseId(MAIN.load(Ordering::Relaxed))
+    }
+
+    /// Makes this the main database of the process. A process serves one repository: this is called when its data directory is
+    /// opened, and never with another number after that.
+    pub fn set_main(self) {
+        MAIN.store(self.0, Ordering::Relaxed);
+    }
 }
+
+/// Number of the main database. Identifiers without a database part are read where no configuration is at hand, so it belongs to the
+/// process.
+static MAIN: AtomicU16 = AtomicU16::new(DatabaseId::FIRST.0);
 
 impl fmt::Display for DatabaseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,7 +127,7 @@ impl FromStr for Loid {
         let parse = || {
             let (database, rest) = match text.split_once('$') {
                 Some((database, rest)) => (DatabaseId(number(database)?), rest),
-                None => (DatabaseId::MAIN, text),
+                None => (DatabaseId::main(), text),
             };
             let mut parts = rest.split('.');
             let loid = Loid {

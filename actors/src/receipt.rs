@@ -429,7 +429,7 @@ mod tests {
     }
 
     fn object(number: u64) -> Loid {
-        Loid::new(DatabaseId::MAIN, number)
+        Loid::new(DatabaseId::FIRST, number)
     }
 
     /// One as a version before has put it.

@@ -21,7 +21,7 @@ use stet_actors::web_container::WebContainer;
 
 use crate::common::assert_sound;
 
-const MAIN: Loid = root(DatabaseId::MAIN);
+const MAIN: Loid = root(DatabaseId::FIRST);
 
 /// A command that counts how often it is applied.
 struct Counted<J> {
@@ -58,7 +58,7 @@ fn run<F: Future<Output = ()>>(bundles: usize, test: impl FnOnce(World) -> F) {
         let clock = Arc::new(ManualClock::at(1_763_726_400_000));
         let started = Repository::start(store.clone(), clock, RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots are made");
         let mut world = World { store, repository, container: MAIN, bundles: Vec::new() };
         world.container = world.create(NewObject::of::<WebContainer>("page", "WebContainer", ())).await;
         for number in 0..bundles {

@@ -50,11 +50,11 @@ fn run<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
             let options = RuntimeOptions::default();
             let started = Repository::start(store.clone(), Arc::new(clock.clone()), options).await;
             let repository = started.expect("a repository starts");
-            repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+            repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots are made");
             let mut object = NewObject::document("a.xml", "Story");
             object.parts = parts_of(family);
             object.content = Some(content("one"));
-            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             let object = repository.joint(create, by("ada/1")).await.expect("it is made").loid;
             let all = test(World { store, clock, repository, object });
             tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
@@ -450,7 +450,7 @@ fn a_creation_that_checks_out_keeps_the_draft_of_another_as_a_version() {
             let mut object = NewObject::document("a.xml", "Story");
             object.parts = parts_of(world.record().family);
             (object.mode, object.content, object.checked_out_s) = (mode, Some(content(text)), Some(LASTS_S));
-            Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
+            Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
         };
         let saved = Switches { check_out: true, unlock: true, ..SAVE };
         world.write("ada/1", "two", saved).await.unwrap();
@@ -479,7 +479,7 @@ fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
             let mut object = NewObject::document("a.xml", "Story");
             object.parts = parts_of(world.record().family);
             (object.mode, object.content) = (mode, Some(content(text)));
-            Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
+            Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
         };
         // Followed by the version of a creation; the draft was gone on with since.
         world.write("ada/1", "two", Switches { unlock: true, ..out }).await.unwrap();
@@ -601,7 +601,7 @@ fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
 #[test]
 fn a_folder_is_not_discarded_over_a_lock_below_and_has_no_content() {
     run(|world| async move {
-        let folder = root(DatabaseId::MAIN);
+        let folder = root(DatabaseId::FIRST);
         let mut inner = NewObject::document("b.xml", "Story");
         inner.mode = CreateMode::Exception;
         let create = Create { folder, below: vec!["desk".into()], object: inner };

@@ -15,7 +15,7 @@ use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::View;
 use stet_actors::store::memory::MemoryStore;
 
-const ROOT: Loid = root(DatabaseId::MAIN);
+const ROOT: Loid = root(DatabaseId::FIRST);
 
 fn by_editor() -> Request {
     Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
@@ -25,7 +25,7 @@ async fn start(store: &Arc<MemoryStore>, depth: usize) -> Repository {
     let options = RuntimeOptions { paths: PathLimits { depth, ..PathLimits::default() }, ..RuntimeOptions::default() };
     let repository = Repository::start(store.clone(), Arc::new(ManualClock::at(1_700_000_000_000)), options).await;
     let repository = repository.expect("it starts");
-    repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+    repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
     repository
 }
 
@@ -35,7 +35,7 @@ async fn create(repository: &Repository, folder: Loid, below: &[&str], object: N
 }
 
 fn at(repository: &Repository, path: &str) -> Loid {
-    let found = repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::MAIN);
+    let found = repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::FIRST);
     found.expect("it can be looked up").unwrap_or_else(|| panic!("there is no {path}"))
 }
 
@@ -131,7 +131,7 @@ fn what_lies_deeper_already_can_be_read_renamed_discarded_and_destroyed() {
         assert_eq!(repository.path_of(&record).expect("it can be made").as_deref(), Some("/a/b/c/d/other"));
         let deepest = repository.record(story).expect("it can be read").expect("it is there");
         assert_eq!(repository.path_of(&deepest), Ok(None), "no path is as long as that");
-        is_too_deep(repository.resolve(&Source::Path("/a/b/c/d/other".to_owned()), DatabaseId::MAIN));
+        is_too_deep(repository.resolve(&Source::Path("/a/b/c/d/other".to_owned()), DatabaseId::FIRST));
         let beside = deepest.folder().expect("it lies in a folder");
         is_too_deep(create(&repository, beside, &[], NewObject::document("another", "Story")).await);
 

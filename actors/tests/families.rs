@@ -25,7 +25,7 @@ use stet_actors::store::{Change, ChangeSet, Row, Store, Table, View, decode_valu
 use crate::common::assert_sound;
 use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
 
-const MAIN: Loid = root(DatabaseId::MAIN);
+const MAIN: Loid = root(DatabaseId::FIRST);
 
 struct World {
     store: Arc<MemoryStore>,
@@ -75,7 +75,7 @@ impl World {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(1_700_000_000_000);
         let repository = open(FAMILIES, &store, &clock).await;
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         World { store, clock, repository }
     }
 
@@ -332,7 +332,7 @@ fn what_does_not_hold_of_a_shelf_is_proved() {
         assert_eq!(faults(None, true), Vec::<String>::new());
         let hidden = Slot { hidden: true, ..slot.clone() };
         let elsewhere = Slot { board: "side".into(), ..slot.clone() };
-        let gone = Slot { stands: object(Loid::new(DatabaseId::MAIN, 999_999)), ..slot.clone() };
+        let gone = Slot { stands: object(Loid::new(DatabaseId::FIRST, 999_999)), ..slot.clone() };
         for (slot, saying) in
             [(&hidden, "it is hidden, which"), (&elsewhere, "has no board `side`"), (&gone, "which is not there")]
         {

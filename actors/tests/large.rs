@@ -50,7 +50,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
         let store = Arc::new(MemoryStore::new());
         let options = RuntimeOptions::default();
         let repository = Repository::start(store.clone(), Arc::new(SystemClock), options).await.unwrap();
-        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
         let gate = Arc::new(Gate { free: Arc::new(Semaphore::new(1)), asked: AtomicUsize::new(0) });
         let all = test(World { store, repository, gate });
         tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
@@ -67,7 +67,7 @@ impl World {
     }
 
     async fn create(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         self.repository.joint(create, own()).await.unwrap().loid
     }
 

@@ -50,7 +50,7 @@ fn night(moderated: Option<bool>) -> Create {
     let mut object =
         NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog { moderated, ..NewLiveblog::default() });
     object.mode = CreateMode::Replace;
-    Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
+    Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
@@ -58,7 +58,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(NOON);
         let repository = repository(&store, &clock).await;
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots are made");
         let liveblog = repository.joint(night(None), by("editor")).await.expect("a liveblog is made").loid;
         let all = test(World { store, clock, repository, liveblog });
         tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");

@@ -62,7 +62,7 @@ impl Readable for Only {
 }
 
 fn object(number: u64) -> Loid {
-    Loid::new(DatabaseId::MAIN, number)
+    Loid::new(DatabaseId::FIRST, number)
 }
 
 /// Objects that the caller may read have even numbers.
@@ -289,14 +289,14 @@ impl World {
             let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(ManualClock::at(1_700_000_000_000)));
             let started = Repository::start(store.clone(), clock, RuntimeOptions::default()).await;
             let repository = started.expect("a repository starts");
-            repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+            repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots are made");
             let all = test(World { store, repository });
             tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
         });
     }
 
     async fn make(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it is made").loid
     }
 
@@ -395,7 +395,7 @@ fn what_the_caller_may_not_read_is_not_there_for_any_command() {
         }
         let new = NewDrawer { items: vec![s1, h2], ..NewDrawer::empty(10) };
         let object = NewObject::of::<Drawer>("new", "Drawer", new);
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         not_found(world.repository.joint(create, by_reader()).await.err().map(|error| error.code));
         // Nor does a refusal count what they don't see.
         let update = || UpdateDrawer {

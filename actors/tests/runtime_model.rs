@@ -95,7 +95,7 @@ impl World {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(1_700_000_000_000);
         let repository = open(&store, &clock).await;
-        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
         let mut world = World {
             store,
             clock,
@@ -121,7 +121,7 @@ impl World {
     }
 
     async fn create(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::MAIN), below: vec!["News".into()], object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: vec!["News".into()], object };
         self.repository.joint(create, request()).await.unwrap().loid
     }
 

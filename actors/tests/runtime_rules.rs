@@ -39,7 +39,7 @@ fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World)
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(1_700_000_000_000);
         let repository = Repository::start(store.clone(), Arc::new(clock.clone()), options).await.unwrap();
-        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
         let all = test(World { store, clock, repository });
         tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
     });
@@ -47,7 +47,7 @@ fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World)
 
 impl World {
     async fn create(&self, object: NewObject) -> Loid {
-        self.create_in(root(DatabaseId::MAIN), object).await
+        self.create_in(root(DatabaseId::FIRST), object).await
     }
 
     async fn create_in(&self, folder: Loid, object: NewObject) -> Loid {
@@ -356,8 +356,11 @@ fn who_meets_failing_commits_again_and_again_is_told_whether_the_disk_is_full() 
         world.store.refuse(Some(StoreError::Stale));
         for (full, code) in [(false, Code::Overloaded), (true, Code::StorageFull)] {
             world.store.set_full(full);
-            let create =
-                Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object: NewObject::document("s", "Story") };
+            let create = Create {
+                folder: root(DatabaseId::FIRST),
+                below: Vec::new(),
+                object: NewObject::document("s", "Story"),
+            };
             assert_eq!(world.repository.joint(create, request()).await.unwrap_err().code, code);
             let mark = Change { table: Table::Marks, key: "m".into(), value: Some("1".into()) };
             assert_eq!(world.repository.commit(|set| set.changes = vec![mark]).await.unwrap_err().code, code);
@@ -809,7 +812,7 @@ fn numbers_are_never_given_twice_not_even_after_a_crash() {
             .await
             .unwrap();
         let create =
-            Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object: NewObject::document("b", "Story") };
+            Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object: NewObject::document("b", "Story") };
         let second = again.joint(create, request()).await.unwrap().loid;
         assert!(second.number > first.number + 1000, "{first} {second}");
     });
@@ -883,11 +886,11 @@ fn the_thread_of_a_container_knows_for_which_request_it_works() {
         let (store, clock) = (Arc::new(MemoryStore::new()), Noting::default());
         let options = RuntimeOptions::default();
         let repository = Repository::start(store, Arc::new(clock.clone()), options).await.unwrap();
-        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
         let asked = |count| Asked { request: RequestId { process: 1, count }, client: [192, 0, 2, 7].into() };
         let by = |count| Trace::of(asked(count), tracing::Span::none()).in_scope(request);
         let object = NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(10));
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         let drawer = repository.joint(create, by(1)).await.unwrap().loid;
         let noted = std::mem::take(&mut *clock.0.lock());
         assert!(noted.contains(&Some(asked(1))) && !noted.contains(&Some(asked(2))), "{noted:?}");

@@ -22,7 +22,7 @@ use stet_actors::store::{EventLog, Look, Resumed, Room};
 use stet_actors::topic::{AddItem, Attach, ItemAddress, ItemFields, NewTopic, Topic, UpdateItem, UpdateTopic, Which};
 use stet_actors::workflow::{StatusChange, StatusRights, Workflows};
 
-const MAIN: Loid = root(DatabaseId::MAIN);
+const MAIN: Loid = root(DatabaseId::FIRST);
 
 /// A workflow that all types have: statuses are numbers, and the steps between them pairs.
 #[derive(Debug, Clone)]
@@ -137,7 +137,7 @@ impl World {
         let clock = ManualClock::at(1_763_726_400_000);
         let options = RuntimeOptions { arbiters: 1, ..RuntimeOptions::default() };
         let repository = Repository::start(store.clone(), Arc::new(clock), options).await.expect("it starts");
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         repository.enforce(Arc::new(flow.clone()));
         let make = async |object| {
             let create = Create { folder: MAIN, below: Vec::new(), object };

@@ -150,7 +150,7 @@ impl Model {
                 if self.taken(parent, &name) {
                     return Err(Code::DuplicatedName);
                 }
-                let loid = Loid::new(DatabaseId::MAIN, 0);
+                let loid = Loid::new(DatabaseId::FIRST, 0);
                 self.nodes.push(Node { loid, name, parent: Some(parent), is_folder, state: State::Live });
             }
             Op::Discard(node) => {
@@ -231,8 +231,8 @@ impl World {
         let clock = ManualClock::at(1_700_000_000_000);
         let largest = Arc::new(Largest::default());
         let repository = open(&store, &clock, &largest).await;
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
-        let main = root(DatabaseId::MAIN);
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
+        let main = root(DatabaseId::FIRST);
         let made = |object| repository.joint(Create { folder: main, below: Vec::new(), object }, request());
         let drawer =
             made(NewObject::of::<Drawer>("drawer", "Drawer", NewDrawer::empty(1000))).await.expect("made").loid;
@@ -408,10 +408,10 @@ impl World {
             let fits = found == is_live || (self.returning && is_live);
             assert!(fits, "node {number}, {node:?}: {:?}", self.repository.any_record(node.loid));
             let source = Source::Loid(node.loid);
-            let resolved = self.repository.resolve(&source, DatabaseId::MAIN).map_err(|error| error.code);
+            let resolved = self.repository.resolve(&source, DatabaseId::FIRST).map_err(|error| error.code);
             assert_eq!(resolved.is_ok(), found, "node {number}");
             if node.state == State::Gone {
-                let any = self.repository.resolve_any(&source, DatabaseId::MAIN).map_err(|error| error.code);
+                let any = self.repository.resolve_any(&source, DatabaseId::FIRST).map_err(|error| error.code);
                 assert_eq!(any.err(), Some(Code::ObjectNotFound), "node {number} is destroyed");
             }
         }
@@ -436,7 +436,7 @@ impl World {
                 if let Some(bin) = &record.bin {
                     assert_eq!(*bin.path, *path);
                 } else {
-                    let found = self.repository.resolve(&Source::Path(path), DatabaseId::MAIN).expect("it is there");
+                    let found = self.repository.resolve(&Source::Path(path), DatabaseId::FIRST).expect("it is there");
                     assert_eq!(found.loid, node.loid);
                 }
             }

@@ -36,7 +36,7 @@ use stet_actors::topic_plan::{
 
 use crate::common::assert_sound;
 
-const MAIN: Loid = root(DatabaseId::MAIN);
+const MAIN: Loid = root(DatabaseId::FIRST);
 
 struct World {
     store: Arc<MemoryStore>,
@@ -80,7 +80,7 @@ impl World {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(1_763_726_400_000);
         let repository = open(&store, &clock).await;
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         World { store, clock, repository }
     }
 
@@ -236,7 +236,7 @@ fn items_and_dividers_share_one_order_in_the_topic_and_in_each_item() {
         // The divider of an item is none of the topic, and an item is none of its own subitems.
         let wrong = world.execute(topic, topic::RemoveDivider { under: None, id: e }).await;
         assert_eq!(wrong.unwrap_err().code, Code::ObjectNotFound);
-        for which in [subitem(a, a), subitem(a, Loid::new(DatabaseId::MAIN, 1 << 40))] {
+        for which in [subitem(a, a), subitem(a, Loid::new(DatabaseId::FIRST, 1 << 40))] {
             assert_eq!(world.execute(topic, RemoveItem { which }).await.unwrap_err().code, Code::ObjectNotFound);
         }
         world.execute(topic, topic::RemoveDivider { under: Some(ItemAddress::Loid(a)), id: e }).await.expect("there");

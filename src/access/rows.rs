@@ -49,7 +49,7 @@ impl<'a> Latest<'a> {
 
     fn loid_of(&self, path: &str) -> Result<Option<Loid>> {
         let names = check_path(path, PathLimits::WIDEST)?;
-        let found = walk(self.look, View::Latest, root(DatabaseId::MAIN), names);
+        let found = walk(self.look, View::Latest, root(DatabaseId::main()), names);
         found.map_err(|error| store_failure(&error))
     }
 }
@@ -98,7 +98,9 @@ impl Rows<'_> {
     /// `InvalidPath`, what the store says.
     pub fn loid_of(self, path: &str) -> Result<Option<Loid>> {
         match self {
-            Rows::Committed(newsroom) => newsroom.repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::MAIN),
+            Rows::Committed(newsroom) => {
+                newsroom.repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::main())
+            }
             Rows::Latest(latest) => latest.loid_of(path),
         }
     }
@@ -112,7 +114,7 @@ impl Rows<'_> {
             Rows::Committed(newsroom) => (newsroom.repository.look(), View::Committed),
             Rows::Latest(latest) => (latest.look, View::Latest),
         };
-        let (mut at, mut missing) = (root(DatabaseId::MAIN), Vec::new());
+        let (mut at, mut missing) = (root(DatabaseId::main()), Vec::new());
         for name in check_path(path, PathLimits::WIDEST)? {
             let found = if missing.is_empty() { child(look, view, at, name) } else { Ok(None) };
             match found.map_err(|error| store_failure(&error))? {

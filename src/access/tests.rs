@@ -27,7 +27,7 @@ impl House {
 #[actix_web::test]
 async fn commands_are_told_what_readers_are() {
     let house = House::new().await;
-    let top = root(DatabaseId::MAIN);
+    let top = root(DatabaseId::FIRST);
     let desk = house.folder(top, "desk").await;
     let inner = house.folder(desk, "inner").await;
     let other = house.folder(top, "other").await;
@@ -66,7 +66,7 @@ async fn commands_are_told_what_readers_are() {
                 assert_eq!(decide(*object).expect("the store reads"), may, "{object} for {grants:?}, person: {person}");
                 seen += usize::from(may);
             }
-            assert_eq!(decide(Loid::new(DatabaseId::MAIN, 999_999)), Ok(false), "what is not there is not seen");
+            assert_eq!(decide(Loid::new(DatabaseId::FIRST, 999_999)), Ok(false), "what is not there is not seen");
             // The same of what they may change.
             let changeable = access.changeable().expect("the store reads");
             for object in &objects {
@@ -90,7 +90,7 @@ async fn commands_are_told_what_readers_are() {
 #[actix_web::test]
 async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
     let house = House::new().await;
-    let desk = house.folder(root(DatabaseId::MAIN), "desk").await;
+    let desk = house.folder(root(DatabaseId::FIRST), "desk").await;
     let story = house.story(desk).await;
     let grants = [Grant { privilege: Privilege::Read, folder: Some(desk.to_string()) }];
     let rights = Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up");

@@ -96,7 +96,7 @@ mod tests {
             house.create(object).await
         };
         let loid = put(&[b'x'; MOST]).await;
-        let record = house.app.repository.resolve(&Source::Loid(loid), DatabaseId::MAIN).expect("it is there");
+        let record = house.app.repository.resolve(&Source::Loid(loid), DatabaseId::FIRST).expect("it is there");
         let bytes = within(&house.app, &record, MOST as u64).await.expect("the disk is well");
         assert_eq!(bytes.map(|reader| reader.remaining()), Some(MOST as u64));
         assert_eq!(put(&[b'x'; MOST + 1]).await, loid);

@@ -206,7 +206,7 @@ impl Directory {
         let with_path = |grant: &Grant| {
             let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
             let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
-            let record = record.filter(|record| record.loid.database == DatabaseId::MAIN);
+            let record = record.filter(|record| record.loid.database == DatabaseId::main());
             let path = record.map(|record| self.repository.path_of(&record)).transpose()?.flatten();
             Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
         };
@@ -227,7 +227,7 @@ impl Directory {
         let anchor = |grant: Grant| {
             // A grant that is stored already stays, though its folder may have gone.
             let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
-            let record = self.repository.resolve(&Source::parse("folder", folder)?, DatabaseId::MAIN)?;
+            let record = self.repository.resolve(&Source::parse("folder", folder)?, DatabaseId::main())?;
             if record.family != FamilyKind::Folder {
                 let message = format!("`{folder}` is of type {}, not a folder.", record.type_name);
                 return Err(Error::new(Code::InvalidType, message).with_source(folder));

@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn grants_add_up_and_those_of_missing_folders_grant_nothing() {
-        let loid = |number| Loid::new(DatabaseId::MAIN, number);
+        let loid = |number| Loid::new(DatabaseId::FIRST, number);
         let grant = |privilege, folder: Option<&str>| Grant { privilege, folder: folder.map(str::to_owned) };
         let grants = [
             grant(Privilege::Read, None),

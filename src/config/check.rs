@@ -341,19 +341,7 @@ impl Config {
     }
 
     fn check_lists(&self, faults: &mut Faults) {
-        let (mut ids, mut names) = (HashSet::new(), HashSet::new());
-        for database in &self.databases {
-            faults.unless(database.id >= 1, "databases.id", "1 or more", database.id);
-            faults.unless(ids.insert(database.id), "databases.id", "different for each database", database.id);
-            let name = &database.name;
-            // A call may name a database by either, and must not mean two.
-            let well = is_name(name) && !name.bytes().all(|byte| byte.is_ascii_digit());
-            faults.unless(well, "databases.name", "a name, not a number", name);
-            faults.unless(names.insert(name), "databases.name", "different for each database", name);
-        }
-        let listed = self.databases.iter().map(|database| database.id.to_string()).collect::<Vec<_>>().join(", ");
-        faults.unless(ids.contains(&1), "databases", "a list with the id 1, the main database", listed);
-
+        self.check_databases(faults);
         faults.unless(!self.connections.is_empty(), "connections", "a list with one entry at least", "");
         let mut ids = HashSet::new();
         for connection in &self.connections {
@@ -361,6 +349,33 @@ impl Config {
             let wanted = "different for each connection";
             faults.unless(ids.insert(&connection.id), "connections.id", wanted, &connection.id);
         }
+    }
+
+    fn check_databases(&self, faults: &mut Faults) {
+        let mut ids = HashSet::new();
+        for database in &self.databases {
+            faults.unless(database.id >= 1, "databases.id", "1 or more", database.id);
+            faults.unless(ids.insert(database.id), "databases.id", "different for each database", database.id);
+        }
+        // A call may name a database by number, name or alias, and must not mean two.
+        for (at, database) in self.databases.iter().enumerate() {
+            let (before, behind) = (&self.databases[..at], &self.databases[at + 1..]);
+            let is_alone = |name: &String| {
+                let is_number_behind = behind.iter().any(|other| name.parse() == Ok(other.id));
+                !is_number_behind && !before.iter().any(|other| other.is_named(name))
+            };
+            let aliases = database.aliases.iter().map(|alias| ("databases.aliases", alias));
+            for (key, name) in [("databases.name", &database.name)].into_iter().chain(aliases) {
+                faults.unless(is_name(name), key, "a name", name);
+                faults.unless(is_alone(name), key, "different for each database, and not the number of another", name);
+            }
+        }
+        let main: Vec<String> =
+            self.databases.iter().filter(|database| database.main).map(|main| main.id.to_string()).collect();
+        faults.unless(main.len() <= 1, "databases.main", "true for one database at most", main.join(", "));
+        let listed = self.databases.iter().map(|database| database.id.to_string()).collect::<Vec<_>>().join(", ");
+        let wanted = "a list with the main database: an entry with `main = true`, or the id 1";
+        faults.unless(!main.is_empty() || ids.contains(&1), "databases", wanted, listed);
     }
 
     fn check_folders(&self, faults: &mut Faults) {

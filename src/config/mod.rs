@@ -31,6 +31,7 @@ mod value;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use stet_actors::id::DatabaseId;
 use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
 
@@ -88,7 +89,7 @@ pub struct Config {
     pub caches: CachesConfig,
     /// The bytes of objects.
     pub content: ContentConfig,
-    /// The databases: namespaces with numbers and names. One has the number 1.
+    /// The databases: namespaces with numbers and names. One is the main one.
     pub databases: Vec<DatabaseConfig>,
     /// What clients may connect to.
     pub connections: Vec<ConnectionConfig>,
@@ -128,7 +129,7 @@ impl Default for Config {
             store: StoreConfig::default(),
             caches: CachesConfig::default(),
             content: ContentConfig::default(),
-            databases: vec![DatabaseConfig { id: 1, name: "main".to_owned() }],
+            databases: vec![DatabaseConfig { main: true, ..DatabaseConfig::named(1, "main") }],
             connections: vec![ConnectionConfig {
                 id: "Editorial".to_owned(),
                 name: "Editorial".to_owned(),
@@ -152,6 +153,12 @@ impl Config {
     pub fn runtime_options(&self) -> RuntimeOptions {
         let LimitsConfig { path_bytes, path_depth, .. } = self.limits;
         RuntimeOptions { paths: PathLimits { bytes: path_bytes, depth: path_depth }, ..self.runtime.clone() }
+    }
+
+    /// The main database.
+    pub fn main_database(&self) -> DatabaseId {
+        let main = self.databases.iter().find(|database| database.main);
+        main.map_or(DatabaseId::FIRST, |main| DatabaseId(main.id))
     }
 
     /// What a new password must be.

@@ -58,10 +58,28 @@ impl Default for StoreConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseConfig {
-    /// The number in front of its loids; 1 is the main one. Never changed once there are objects.
+    /// The number in front of its loids. Never changed once there are objects.
     pub id: u16,
     /// The name that is as good as the number.
     pub name: String,
+    /// Whether it is the main one; without an entry that says so, the one with the number 1.
+    #[serde(default)]
+    pub main: bool,
+    /// Further names.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+}
+
+impl DatabaseConfig {
+    /// A database with that number and name.
+    pub fn named(id: u16, name: &str) -> DatabaseConfig {
+        DatabaseConfig { id, name: name.to_owned(), main: false, aliases: Vec::new() }
+    }
+
+    /// Whether a call that names a database so means this one.
+    pub fn is_named(&self, wanted: &str) -> bool {
+        self.name == wanted || wanted.parse() == Ok(self.id) || self.aliases.iter().any(|alias| alias == wanted)
+    }
 }
 
 /// One of `[[connections]]`: what a client names at login as `connectionId`.

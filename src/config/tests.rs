@@ -283,7 +283,6 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[server.tls]\nhandshake_seconds = 0", "server.tls.handshake_seconds", "`0`"),
         ("[server.tls]\nreload_seconds = 0", "server.tls.reload_seconds", "`0`"),
         ("[[databases]]\nid = 2\nname = 'other'", "databases", "id 1"),
-        ("[[databases]]\nid = 1\nname = '1'", "databases.name", "not a number"),
         ("databases = []", "databases", "id 1"),
         ("connections = []", "connections", "one entry"),
     ] {
@@ -313,6 +312,20 @@ fn every_number_has_a_highest_value() {
 fn databases_and_connections_are_told_apart() {
     let two = "[[databases]]\nid = 1\nname = 'a'\n[[databases]]\nid = 1\nname = 'a'";
     assert_says(&fault(from_file(two)), &["databases.id", "databases.name", "different", "config.toml"]);
+    for (table, says) in [
+        ("[[databases]]\nid = 2\nname = 'a'", "databases"),
+        ("[[databases]]\nid = 1\nname = 'a'\n[[databases]]\nid = 2\nname = '1'", "databases.name"),
+        ("[[databases]]\nid = 1\nname = '2'\n[[databases]]\nid = 2\nname = 'b'", "databases.name"),
+        ("[[databases]]\nid = 1\nname = 'a'\naliases = ['b']\n[[databases]]\nid = 2\nname = 'b'", "databases.name"),
+        ("[[databases]]\nid = 1\nname = 'a'\n[[databases]]\nid = 2\nname = 'b'\naliases = ['a']", "databases.aliases"),
+        ("[[databases]]\nid = 1\nname = 'a'\naliases = ['']", "databases.aliases"),
+        (
+            "[[databases]]\nid = 1\nname = 'a'\nmain = true\n[[databases]]\nid = 2\nname = 'b'\nmain = true",
+            "databases.main",
+        ),
+    ] {
+        assert_says(&fault(from_file(table)), &[says]);
+    }
     let two = "[[connections]]\nid = 'a'\nname = 'x'\n[[connections]]\nid = 'a'\nname = 'y'";
     assert_says(&fault(from_file(two)), &["connections.id", "different"]);
 }
@@ -439,4 +452,17 @@ fn a_mail_relay_has_an_address_to_send_from_and_gets_no_password_in_the_open() {
         let file = format!("[smtp]\nhost = 'mail.example.org'\nfrom = '{from}'\n");
         assert_says(&fault(self::from_file(&file)), &["smtp.from", &format!("`{from}`")]);
     }
+}
+
+#[test]
+fn main_database_is_the_marked_one_or_number_one() {
+    let main = |table: &str| from_file(table).map(|config| config.main_database().0);
+    assert_eq!(main(""), Ok(1));
+    assert_eq!(main("[[databases]]\nid = 2\nname = 'b'\n[[databases]]\nid = 1\nname = 'a'"), Ok(1));
+    let marked =
+        "[[databases]]\nid = 33\nname = '33'\nmain = true\naliases = ['33', '1']\n[[databases]]\nid = 2\nname = 'b'";
+    assert_eq!(main(marked), Ok(33));
+    let config = from_file(marked).expect("all values are well");
+    let named = |wanted: &str| config.databases.iter().position(|database| database.is_named(wanted));
+    assert_eq!(["33", "1", "2", "b", "a", "3"].map(named), [Some(0), Some(0), Some(1), Some(1), None, None]);
 }

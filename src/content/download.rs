@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    const VERSION: Loid = Loid::new(DatabaseId::MAIN, 7).at_version(1);
+    const VERSION: Loid = Loid::new(DatabaseId::FIRST, 7).at_version(1);
 
     struct Ground {
         _data: tempfile::TempDir,

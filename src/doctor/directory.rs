@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
 use stet_actors::count::counted;
-use stet_actors::store::Table;
+use stet_actors::store::{Range, Table};
 use stet_store::{AtRest, OpenError, RedbStore, StoreFile};
 
 use super::disk::{self, Holds};
@@ -17,7 +17,8 @@ use super::{Finding, bytes};
 use crate::admin::socket;
 use crate::config::Config;
 use crate::content;
-use crate::server::left_out::{self, left_out};
+use crate::server::left_out::{self, has_objects, left_out};
+use crate::server::main_database;
 use crate::server::{is_unfilled, options_at_rest, survived};
 
 /// A server that has a data directory open.
@@ -289,12 +290,17 @@ fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Findin
     }
     let options = options_at_rest(config);
     let look = || {
-        let Some(tables) = AtRest::open(&options)? else { return Ok((None, BTreeSet::new())) };
+        let Some(tables) = AtRest::open(&options)? else { return Ok((None, BTreeSet::new(), Ok(None))) };
+        let keys = |table: Table, range: &Range, limit: usize| tables.keys(table, range, limit);
         let mark = tables.get(Table::Marks, content::identity::MARK)?;
-        Ok::<_, OpenError>((mark, left_out(config, |table, range, limit| tables.keys(table, range, limit))?))
+        let other_main = match main_database::named_by(tables.get(Table::Marks, main_database::MARK)?.as_deref()) {
+            Ok(noted) if noted != config.main_database() && has_objects(noted, &keys)? => Ok(Some(noted)),
+            noted => noted.map(|_| None),
+        };
+        Ok::<_, OpenError>((mark, left_out(config, keys)?, other_main))
     };
     // What can't be read is told of the journal.
-    let Ok(Ok((mark, left_out))) = survived(data, look) else { return Vec::new() };
+    let Ok(Ok((mark, left_out, other_main))) = survived(data, look) else { return Vec::new() };
     let contents = mark.map(|mark| match content::identity::compare(&mark, data) {
         Ok(()) => Finding::ok("contents", "they are those of this directory"),
         Err(foreign) => Finding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
@@ -303,5 +309,11 @@ fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Findin
         Some(told) => Finding::warn("databases", told, left_out::ADVICE),
         None => Finding::ok("databases", "none with objects is missing from `databases`"),
     };
-    contents.into_iter().chain([databases]).collect()
+    let main = match other_main {
+        Ok(None) => None,
+        Ok(Some(noted)) => Some((main_database::mismatch(noted, config.main_database()), main_database::ADVICE)),
+        Err(damaged) => Some((damaged, "restore a backup of the whole directory")),
+    };
+    let main = main.map(|(why, advice)| Finding::fail("main database", why, advice));
+    contents.into_iter().chain([databases]).chain(main).collect()
 }

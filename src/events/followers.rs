@@ -363,7 +363,7 @@ mod tests {
     use crate::http::testing::House;
 
     fn happening(ids: usize) -> Arc<Happening> {
-        let container = Loid::new(DatabaseId::MAIN, 7);
+        let container = Loid::new(DatabaseId::FIRST, 7);
         Arc::new(Happening::of(
             container,
             Event {

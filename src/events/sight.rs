@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    const CONTAINER: Loid = Loid::new(DatabaseId::MAIN, 7);
+    const CONTAINER: Loid = Loid::new(DatabaseId::FIRST, 7);
 
     fn liveblog() -> Option<&'static Entry> {
         Families::ALL.get(FamilyKind::Liveblog)

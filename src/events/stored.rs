@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    const CONTAINER: Loid = Loid::new(DatabaseId::MAIN, 7);
+    const CONTAINER: Loid = Loid::new(DatabaseId::FIRST, 7);
 
     fn event(container: Loid, revision: u64) -> Event {
         Event {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn events_are_read_after_a_revision_and_of_one_container_only() {
-        let neighbour = Loid::new(DatabaseId::MAIN, 8);
+        let neighbour = Loid::new(DatabaseId::FIRST, 8);
         let events = [(CONTAINER, 2u64), (neighbour, 1), (CONTAINER, 3), (neighbour, 9), (CONTAINER, 300)];
         let store = store(events.map(|(container, revision)| event(container, revision)));
         assert_eq!(revisions(&store, 0, 10), (vec![2, 3, 300], false));

@@ -62,7 +62,7 @@ fn names(text: &str) {
     if let Ok(name) = file_name(text) {
         assert_eq!(file_name(&name).as_ref(), Ok(&name));
         assert!(name.len() <= MAX_NAME_BYTES && !name.contains('/'), "{name:?}");
-        let folder = Loid::new(DatabaseId::MAIN, 1);
+        let folder = Loid::new(DatabaseId::FIRST, 1);
         let key = name_key(folder, &name);
         let normal = std::str::from_utf8(&key[Loid::KEY_LEN..]).expect("a name's key ends with text");
         assert_eq!(name_key(folder, normal), key, "{name:?}");

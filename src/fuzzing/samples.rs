@@ -21,8 +21,8 @@ use super::rows::number_of;
 use crate::auth::Privilege;
 use crate::auth::{Grant, Group, User};
 
-const LOID: Loid = Loid::new(DatabaseId::MAIN, 4711);
-const FOLDER: Loid = Loid::new(DatabaseId::MAIN, 12);
+const LOID: Loid = Loid::new(DatabaseId::FIRST, 4711);
+const FOLDER: Loid = Loid::new(DatabaseId::FIRST, 12);
 
 /// Target, name of the seed, input.
 pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
@@ -152,7 +152,7 @@ fn topic_item() -> Arc<TopicItem> {
     item.edition = "City".into();
     item.assignees = vec!["ada".into(), "mia".into()];
     item.due = Some(1_763_726_400);
-    item.attachment = Some(Attached { object: Loid::new(DatabaseId::MAIN, 13), hidden: true });
+    item.attachment = Some(Attached { object: Loid::new(DatabaseId::FIRST, 13), hidden: true });
     Arc::new(item).at(1 << 65)
 }
 

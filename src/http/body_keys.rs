@@ -74,7 +74,8 @@ pub(super) fn keys_of(route: &'static Route) -> Option<Arc<Keys>> {
     let (Body::Optional(type_of, _)
     | Body::Required(type_of, _)
     | Body::Form(type_of, _)
-    | Body::Multipart { options: type_of, .. }) = route.body
+    | Body::Multipart { options: type_of, .. }
+    | Body::MultipartOrBytes { options: type_of, .. }) = route.body
     else {
         return None;
     };

@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn at(revision: u64) -> Tag {
-        Tag { object: Loid::new(DatabaseId::MAIN, 5), revision }
+        Tag { object: Loid::new(DatabaseId::FIRST, 5), revision }
     }
 
     fn text(tag: &ETag) -> String {
@@ -163,7 +163,7 @@ mod tests {
         for other in [ETag::new(at(7), "b"), ETag::new(at(8), "a"), ETag::of_bytes("a")] {
             assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&other))));
         }
-        let other = Tag { object: Loid::new(DatabaseId::MAIN, 6), revision: 7 };
+        let other = Tag { object: Loid::new(DatabaseId::FIRST, 6), revision: 7 };
         assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&ETag::new(other, "a")))));
         assert!(!tag.is_known(&HeaderMap::new()));
     }

@@ -57,10 +57,10 @@ impl House {
         let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
         let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime_options()).await;
         let repository = started.expect("a repository starts");
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         let (directory, sessions) =
             server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
-        let sysconfig = SysConfig::start(&repository, &content, &directory, &[DatabaseId::MAIN], 1 << 20);
+        let sysconfig = SysConfig::start(&repository, &content, &directory, &[DatabaseId::FIRST], 1 << 20);
         let metrics = telemetry::init_metrics();
         let changes = Changes::to(repository.clone());
         let given = repository.clone();
@@ -79,7 +79,7 @@ impl House {
 
     /// Makes an object in the root folder.
     pub async fn create(&self, object: NewObject) -> Loid {
-        let root = self.app.repository.resolve(&Source::Path("/".to_owned()), DatabaseId::MAIN);
+        let root = self.app.repository.resolve(&Source::Path("/".to_owned()), DatabaseId::FIRST);
         let create = Create { folder: root.expect("there is a root").loid, below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it can be made").loid
     }

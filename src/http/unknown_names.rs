@@ -28,7 +28,7 @@ impl Call {
             self.report_unknown(Code::InvalidParameter, found.collect())?;
         }
         match self.route.body {
-            Body::None | Body::Bytes | Body::Multipart { .. } => Ok(()),
+            Body::None | Body::Bytes | Body::Multipart { .. } | Body::MultipartOrBytes { .. } => Ok(()),
             Body::Optional(..) | Body::Required(..) | Body::Form(..) => self.check_keys(&self.body).await,
         }
     }

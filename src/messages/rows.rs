@@ -56,7 +56,7 @@ impl Message {
 
 /// The id of the message of that number.
 pub fn id_of(number: u64) -> Loid {
-    Loid::new(DatabaseId::MAIN, number)
+    Loid::new(DatabaseId::FIRST, number)
 }
 
 impl Row for Message {

@@ -37,7 +37,7 @@ fn run_within<F: Future<Output = ()>>(bounds: Bounds, test: impl FnOnce(World) -
         let clock = ManualClock::at(1_700_000_000_000);
         let options = RuntimeOptions::default();
         let repository = Repository::start(store.clone(), Arc::new(clock.clone()), options).await.unwrap();
-        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
         let receipts = Arc::new(Receipts::new(repository.clone(), DAY, bounds));
         let all = test(World { store, clock, repository, receipts });
         tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
@@ -77,14 +77,14 @@ impl World {
 
     /// The same for one of several that the call lists.
     async fn create_at(&self, claim: &Claim, place: usize) -> Result<String> {
-        let step = claim.once().map(|once| once.at(place, root(DatabaseId::MAIN))).transpose()?;
+        let step = claim.once().map(|once| once.at(place, root(DatabaseId::FIRST))).transpose()?;
         self.create_under(claim, step).await
     }
 
     async fn create_under(&self, claim: &Claim, step: Option<Step>) -> Result<String> {
         let mut object = NewObject::document("a.xml", "Story");
         object.mode = CreateMode::AutoRename;
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         let who = Who { user: claim.name.0.clone(), session: "s".into(), address: None };
         let request = Request { step, ..Request::by(who) };
         Ok(self.repository.joint(create, request).await?.loid.to_string())

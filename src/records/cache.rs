@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     fn read(number: u64, attributes: usize) -> Arc<Cached> {
-        let loid = Loid::new(DatabaseId::MAIN, number);
+        let loid = Loid::new(DatabaseId::FIRST, number);
         let record = Record::new(loid, "a", "Story", FamilyKind::Document, &"editor".into(), 1_700_000_000_000);
         let texts = Attributes { attributes: Some("x".repeat(attributes).into()), ..Attributes::none(loid) };
         Arc::new(Cached::new(record, texts))

@@ -214,7 +214,7 @@ mod tests {
             let (type_name, family) = TYPES[self.below(TYPES.len())];
             let name = self.one_of(&["a.xml", "ab.xml", "b.txt", "a*b", "", "é", "a\u{ad}.xml", "10\u{a0}a"]);
             let creator = self.one_of(&["ada", "mia"]).into();
-            let mut record = Record::new(Loid::new(DatabaseId::MAIN, number), name, type_name, family, &creator, 0);
+            let mut record = Record::new(Loid::new(DatabaseId::FIRST, number), name, type_name, family, &creator, 0);
             record.modified = self.below(6) as u64;
             record.status = [None, Some("Story/Draft"), Some("Story/Ready")][self.below(3)].map(Text::from);
             record

@@ -251,7 +251,7 @@ mod tests {
 
     fn attributes(bytes: usize) -> Attributes {
         let own = format!("<a><b>\"{}\"</b></a>", "x".repeat(bytes));
-        Attributes { attributes: Some(own.into()), ..Attributes::none(Loid::new(DatabaseId::MAIN, 1)) }
+        Attributes { attributes: Some(own.into()), ..Attributes::none(Loid::new(DatabaseId::FIRST, 1)) }
     }
 
     fn own(groups: &Groups) -> [Arc<RawValue>; 2] {
@@ -287,7 +287,7 @@ mod tests {
 
     #[tokio::test]
     async fn groups_without_a_text_are_empty_and_those_not_asked_for_are_not_there() {
-        let none = Attributes::none(Loid::new(DatabaseId::MAIN, 1));
+        let none = Attributes::none(Loid::new(DatabaseId::FIRST, 1));
         let display = Display { xml: true, usage_tickets: false, ..Display::with_defaults(true) };
         let groups = Groups::of(&none, &display).await.expect("they are made");
         fn json(value: &impl Serialize) -> String {

@@ -284,7 +284,7 @@ mod tests {
     /// Records that are equal in much.
     fn records(count: u64) -> Vec<Record> {
         let record = |number: u64| {
-            let (loid, mixed) = (Loid::new(DatabaseId::MAIN, number), number.wrapping_mul(2_654_435_761) >> 7);
+            let (loid, mixed) = (Loid::new(DatabaseId::FIRST, number), number.wrapping_mul(2_654_435_761) >> 7);
             let name = format!("{}", mixed % 13);
             let mut record = Record::new(loid, &name, "Story", FamilyKind::Document, &"mia".into(), 0);
             record.created = mixed % 5;

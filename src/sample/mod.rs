@@ -79,7 +79,7 @@ impl Sample {
     pub async fn write(&self, repository: &Repository, content: &ContentStore) -> Result<()> {
         let configuration = Configuration::read()?;
         let now = repository.clock().now_s();
-        let mut folders = Folders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::MAIN))]) };
+        let mut folders = Folders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::main()))]) };
         let homes = self.manifest.users.iter().flat_map(|user| [user.home.as_deref(), user.work.as_deref()]).flatten();
         for path in self.manifest.folders.iter().map(String::as_str).chain(homes) {
             folders.make(path).await?;

@@ -25,19 +25,35 @@ pub(crate) fn left_out<E>(
         while let Some(Loid { database, .. }) = keys(table, &rest, 1)?.first().and_then(|key| Loid::from_key(key)) {
             let of_database = Range::prefix(&database.0.to_be_bytes());
             let is_known = config.databases.iter().any(|known| known.id == database.0);
-            if !is_known {
-                // The root is made with the database, and nobody misses it.
-                let root = root(database);
-                let first = keys(table, &of_database, 2)?;
-                if first.iter().any(|key| Loid::from_key(key) != Some(root)) {
-                    left_out.insert(database);
-                }
+            if !is_known && has_rows(database, table, &keys)? {
+                left_out.insert(database);
             }
             let Some(next) = of_database.to else { break };
             rest = Range { from: next, to: None };
         }
     }
     Ok(left_out)
+}
+
+/// Whether a table has an object of a database beside its root folder, which is made with the database.
+fn has_rows<E>(
+    database: DatabaseId,
+    table: Table,
+    keys: &impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
+) -> Result<bool, E> {
+    let first = keys(table, &Range::prefix(&database.0.to_be_bytes()), 2)?;
+    Ok(first.iter().any(|key| Loid::from_key(key) != Some(root(database))))
+}
+
+/// Whether a database has objects beside its root folder, in use or in the recycle bin. `keys` is that of [`left_out`].
+///
+/// # Errors
+/// Those of `keys`.
+pub(crate) fn has_objects<E>(
+    database: DatabaseId,
+    keys: &impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
+) -> Result<bool, E> {
+    Ok(has_rows(database, Table::Objects, keys)? || has_rows(database, Table::Recycled, keys)?)
 }
 
 /// What is to be told of them; `None` where there are none.
@@ -104,7 +120,7 @@ mod tests {
             Ok::<_, ()>(found.map(|key| Bytes::copy_from_slice(key)).collect::<Vec<_>>())
         };
         let with = |ids: &[u16]| {
-            let databases = ids.iter().map(|id| DatabaseConfig { id: *id, name: format!("d{id}") }).collect();
+            let databases = ids.iter().map(|id| DatabaseConfig::named(*id, &format!("d{id}"))).collect();
             let config = Config { databases, ..Config::default() };
             left_out(&config, keys).unwrap().into_iter().map(|database| database.0).collect::<Vec<_>>()
         };

@@ -5,6 +5,7 @@ mod ending;
 mod filling;
 mod front;
 pub(crate) mod left_out;
+pub(crate) mod main_database;
 mod marker;
 mod offline;
 mod transfer;
@@ -93,7 +94,9 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 }
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
-    survived(data, || RedbStore::open(options))?.map_err(|error| unopened(data, &error))
+    let store = survived(data, || RedbStore::open(options))?.map_err(|error| unopened(data, &error))?;
+    main_database::adopt(&store)?;
+    Ok(store)
 }
 
 fn unopened(data: &Path, error: &OpenError) -> Failure {
@@ -243,6 +246,7 @@ impl Prepared {
         let data = config.data.directory.display().to_string();
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
+        let is_new_main = main_database::settle(&config, &*store)?;
         let contents = content::identity::look(&*store, &config.data.directory)
             .map_err(|why| Failure::new(Exit::Data, format!("{data} can't be used: {why}")))?;
         let bounds =
@@ -257,6 +261,9 @@ impl Prepared {
             .await
             .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
         content::identity::settle(contents, &content, &repository).await;
+        if is_new_main {
+            main_database::note(&config, &repository).await?;
+        }
         let (directory, sessions) = people(&config, &repository)?;
         let databases: Vec<DatabaseId> = config.databases.iter().map(|database| DatabaseId(database.id)).collect();
         let sysconfig = SysConfig::start(&repository, &content, &directory, &databases, config.caches.xml_files());

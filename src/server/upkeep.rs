@@ -310,7 +310,7 @@ mod tests {
         let clock = Arc::new(ManualClock::at(1_700_000_000_000));
         let started = Repository::start(Arc::new(MemoryStore::new()), clock.clone(), RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");
-        let database = DatabaseId::MAIN;
+        let database = DatabaseId::main();
         repository.make_roots(&[database]).await.expect("roots are made");
         let make = async |name: &str, below: &[&str]| {
             let below = below.iter().map(|name| (*name).to_owned()).collect();

@@ -39,7 +39,7 @@ fn liveblog(repository: &Repository) -> Loid {
 
 fn liveblog_named(repository: &Repository, name: &str) -> Loid {
     let object = NewObject::of::<Liveblog>(name, "LiveBlog", NewLiveblog::default());
-    let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+    let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
     wait(repository.joint(create, by())).expect("a liveblog is made").loid
 }
 

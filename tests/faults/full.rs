@@ -260,7 +260,7 @@ fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
 #[test]
 fn a_database_that_is_new_is_made_once_what_a_killed_server_has_left_is_folded() {
     let (mut house, made) = killed_with_full_memory();
-    let archive = DatabaseConfig { id: 2, name: "archive".to_owned() };
+    let archive = DatabaseConfig::named(2, "archive");
     house.config.databases.push(archive);
     // The first checkpoints find no room.
     house.disk.plan_for(StoreFile::State, Plan { at: 0, times: 8, fault: Fault::NoRoom });

@@ -8,6 +8,7 @@ mod doctor;
 mod ending;
 mod log;
 mod loss;
+mod main_database;
 mod manual;
 pub mod metrics;
 mod probe;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::NewParts;
-use super::imported::{Imported, TURN, find_live};
+use super::imported::{Imported, find_live, turn};
 use crate::amend::{Amended, Amending, check_work_folder};
 use crate::checkout::{check_lock, latest_is_unseen, lock_of, set_draft_aside, spread};
 use crate::command::{Context, Fault};
@@ -205,7 +205,7 @@ impl Joint for Create {
     }
 
     fn wants(&self) -> Vec<Loid> {
-        let turn = (self.object.imported.is_some() || self.object.uuid.is_some()).then_some(TURN);
+        let turn = (self.object.imported.is_some() || self.object.uuid.is_some()).then(turn);
         std::iter::once(self.folder).chain(turn).collect()
     }
 

@@ -195,4 +195,6 @@ impl Imported {
 }
 
 /// Everything that is imported takes this object's turn, for a uuid to be looked for and taken in one.
-pub(super) const TURN: Loid = root(DatabaseId::MAIN);
+pub(super) fn turn() -> Loid {
+    root(DatabaseId::main())
+}

@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_removed_post_of_which_nothing_was_noted_is_told_to_those_only_who_see_all() {
-        let (liveblog, post) = (Loid::new(DatabaseId::MAIN, 7), Loid::new(DatabaseId::MAIN, 8));
+        let (liveblog, post) = (Loid::new(DatabaseId::FIRST, 7), Loid::new(DatabaseId::FIRST, 8));
         let before = encode_value(RemovedPost::FORMAT, &(FolderKey(liveblog), FolderKey(post), 9u64));
         let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");
         let expected = RemovedPost { liveblog, post, revision: 9, was_approved: false, author: "".into() };

@@ -89,7 +89,7 @@ mod tests {
     use crate::store::{Change, ChangeSet, Store};
 
     fn loid(number: u64) -> Loid {
-        Loid::new(DatabaseId::MAIN, number)
+        Loid::new(DatabaseId::FIRST, number)
     }
 
     /// A store in which these containers hold an object with so many parts each.

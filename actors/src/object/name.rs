@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn names_that_look_alike_are_the_same_name() {
-        let folder = Loid::new(DatabaseId::MAIN, 1);
+        let folder = Loid::new(DatabaseId::FIRST, 1);
         assert_eq!(name_key(folder, "Caf\u{e9}"), name_key(folder, "Cafe\u{301}"));
         assert_ne!(name_key(folder, "cafe"), name_key(folder, "Cafe"));
     }

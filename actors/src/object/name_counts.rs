@@ -79,7 +79,7 @@ mod tests {
     use crate::store::{ChangeSet, Store};
 
     fn name(folder: u64, name: &str, is_there: bool) -> Change {
-        let key = name_key(Loid::new(DatabaseId::MAIN, folder), name);
+        let key = name_key(Loid::new(DatabaseId::FIRST, folder), name);
         Change { table: Table::Names, key, value: is_there.then(|| Bytes::from_static(b"an object")) }
     }
 
@@ -91,7 +91,7 @@ mod tests {
             let mut set = ChangeSet::fence(store.epoch(), |_| ());
             set.changes = [changes, counted.clone()].concat();
             store.submit(set).expect("it is taken");
-            let of = |folder| names_in(&store, View::Latest, Loid::new(DatabaseId::MAIN, folder)).expect("a number");
+            let of = |folder| names_in(&store, View::Latest, Loid::new(DatabaseId::FIRST, folder)).expect("a number");
             ([1, 2].map(of), counted.len())
         };
         assert_eq!(counts(vec![name(1, "a", true), name(1, "b", true), name(2, "a", true)]), ([2, 1], 2));

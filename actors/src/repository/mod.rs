@@ -311,7 +311,7 @@ impl Repository {
             let admits_large = request.admits_large(turn.as_ref());
             let answer = Answer::new(sender, permit, under_way, turn);
             let run = run_joint(self.registry.clone(), joint.clone(), request.clone(), answer, admits_large);
-            if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::MAIN))).spawn(run) {
+            if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::main()))).spawn(run) {
                 return Err(overloaded("The repository is shutting down"));
             }
             // As above.

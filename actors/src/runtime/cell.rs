@@ -171,7 +171,7 @@ mod tests {
     use crate::object::{Attributes, FamilyKind, Object, Record};
 
     fn view() -> Arc<Published<Plain>> {
-        let loid = root(DatabaseId::MAIN);
+        let loid = root(DatabaseId::FIRST);
         let record = Record::new(loid, "", "Any", FamilyKind::Document, &"nobody".into(), 0);
         let object = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
         Arc::new(Published { state: Plain::new(object) })

@@ -168,7 +168,7 @@ mod tests {
     /// Nobody woke those who waited for a change whose commit failed before it was heard of by what would have carried it on.
     #[test]
     fn who_waits_for_what_came_to_nothing_hears_of_it() {
-        let entry = Loid::new(DatabaseId::MAIN, 7);
+        let entry = Loid::new(DatabaseId::FIRST, 7);
         let row = Remainder {
             entry,
             task: Task::Restore,

@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn an_outline_is_that_of_the_event_and_of_one_from_before_later_fields() {
         let id = EventId { seq: 7, ordinal: 1 };
-        for container in [Some(Loid::new(DatabaseId::MAIN, 9)), None] {
+        for container in [Some(Loid::new(DatabaseId::FIRST, 9)), None] {
             let event = Event {
                 container,
                 revision: 3,
@@ -340,7 +340,7 @@ mod tests {
             let logged = Logged::of(id, &event);
             assert_eq!(Logged::unpacked(id, logged.value.clone()), Ok(logged));
         }
-        let container = Bytes::copy_from_slice(&Loid::new(DatabaseId::MAIN, 9).to_key());
+        let container = Bytes::copy_from_slice(&Loid::new(DatabaseId::FIRST, 9).to_key());
         let old = encode_value(1, &(container, 3_u64, "drawer.clear", vec!["7"], "ada", 9_u64));
         assert_eq!(Logged::unpacked(id, old.clone()), Logged::read(id, old));
         assert!(Logged::unpacked(id, Bytes::from_static(b"\x01nonsense")).is_err());

@@ -163,7 +163,7 @@ mod tests {
 
     fn logged(seq: Seq, container: Option<u64>, revision: u64, at_ms: u64) -> Logged {
         let event = Event {
-            container: container.map(|number| Loid::new(DatabaseId::MAIN, number)),
+            container: container.map(|number| Loid::new(DatabaseId::FIRST, number)),
             revision,
             kind: "drawer.item.add".to_owned(),
             ids: vec!["1$1.0.8".to_owned()],
@@ -201,12 +201,12 @@ mod tests {
         assert_eq!(SegmentHead::read(&index[0].1), Ok(head));
         let of: Vec<_> = index[1..].iter().map(|(key, value)| (key.table, key.key.clone(), value.clone())).collect();
         let entry = |container, last| {
-            (Table::SegmentsOf, place_in(Loid::new(DatabaseId::MAIN, container), last), segment().key())
+            (Table::SegmentsOf, place_in(Loid::new(DatabaseId::FIRST, container), last), segment().key())
         };
         assert_eq!(of, [entry(1, 5), entry(2, 1)]);
-        let range = Segment::range_of(Loid::new(DatabaseId::MAIN, 1), 4).expect("there are revisions after it");
+        let range = Segment::range_of(Loid::new(DatabaseId::FIRST, 1), 4).expect("there are revisions after it");
         assert!(range.from <= of[0].1 && range.to.as_ref().is_some_and(|to| of[0].1 < to && *to <= of[1].1));
-        assert!(Segment::range_of(Loid::new(DatabaseId::MAIN, 1), u64::MAX).is_none());
+        assert!(Segment::range_of(Loid::new(DatabaseId::FIRST, 1), u64::MAX).is_none());
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The shape of a story as a document: one of the shape templates of a channel (docs/api/configuration.md, "The site configuration").
+//! The shape of a story as a document: one of the shape templates of a channel
+//! (docs/api/configuration.md, "The site configuration").
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,8 +68,8 @@ pub async fn story_shape(call: Call) -> Result<Json<ShapeReply>> {
     .await
 }
 
-/// Returns the template for a story: of those for its work folder and its number of words, the default one, else the first. Where
-/// none is for that many words, any number counts.
+/// Returns the template for a story: of those for its work folder and its number of words, the
+/// default one, else the first. Where none is for that many words, any number counts.
 fn fitting<'t>(
     templates: &'t [ShapeTemplate],
     work_folder: Option<&str>,
@@ -87,7 +88,8 @@ fn fitting<'t>(
     first(&mut candidates.iter().filter(holds).copied()).or_else(|| first(&mut candidates.iter().copied()))
 }
 
-/// Counts the words of a story's latest version; `None` for a content that is no text, or too large to be read whole.
+/// Counts the words of a story's latest version; `None` for a content that is no text, or too large
+/// to be read whole.
 async fn words_of(call: &Call, story: &Cached) -> Result<Option<usize>> {
     let Some(content) = &story.content else { return Ok(None) };
     let kind = content.content_type.clone();

@@ -49,7 +49,7 @@ fn not_refreshed(call: &Call, refused: Refused) -> Error {
     if let Refused::Failed(error) = refused {
         return error;
     }
-    let database = call.database().unwrap_or(stet_actors::id::DatabaseId::MAIN);
+    let database = call.database().unwrap_or(stet_actors::id::DatabaseId::main());
     let errors = RefreshError::of(&call.app, database, "site", refused);
     let message = format!("The site configuration has {}; what was in force still is.", counted(errors.len(), "fault"));
     // Texts and numbers are serialised without fail.
@@ -147,7 +147,7 @@ pub async fn connections(call: Call) -> Result<Json<ConnectionsReply>> {
     Json::of(&ConnectionsReply {
         items: config.connections.iter().map(connection_info).collect(),
         repositories: shows.then(repositories),
-        default_repository: shows.then_some(stet_actors::id::DatabaseId::MAIN.0),
+        default_repository: shows.then_some(stet_actors::id::DatabaseId::main().0),
     })
 }
 

@@ -184,7 +184,7 @@ impl Asked {
             // Only that of a folder that a call names may say where the catalogs are.
             let catalogs = match call.query.lists("viewDatabaseId") {
                 true => call.app.database(text("viewDatabaseId"))?,
-                false => DatabaseId::MAIN,
+                false => DatabaseId::main(),
             };
             let (sort, path, unit) = (text("sortBy"), text("viewPath"), text("widthUnit"));
             return Ok(Asked {
@@ -244,7 +244,7 @@ impl Asked {
             display: Display::with_defaults(false),
             view,
             unit: named,
-            database: DatabaseId::MAIN,
+            database: DatabaseId::main(),
         })
     }
 }

@@ -76,7 +76,7 @@ mod tests {
     type Kept = KeptParts<u64, String>;
 
     fn part(part: u64) -> ShownPart<u64> {
-        let container = Loid::new(DatabaseId::MAIN, 1);
+        let container = Loid::new(DatabaseId::FIRST, 1);
         ShownPart { container, part, revision: 1, display: Display::with_defaults(false), path: None, configuration: 0 }
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let others = [
             ShownPart { revision: 2, ..part(1) },
             ShownPart { display: Display::with_defaults(true), ..part(1) },
-            ShownPart { container: Loid::new(DatabaseId::MAIN, 2), ..part(1) },
+            ShownPart { container: Loid::new(DatabaseId::FIRST, 2), ..part(1) },
             ShownPart { path: Some("/a".to_owned()), ..part(1) },
         ];
         for other in others {

@@ -23,7 +23,7 @@ const TYPE_NAME: &str = "LiveBlog";
 /// `POST /v3/container/liveblog/from/template`
 pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedLiveblog>> {
     let template = Source::Path(call.app.config.liveblog.template.clone());
-    create(&call, &template, DatabaseId::MAIN).await
+    create(&call, &template, DatabaseId::main()).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`

@@ -192,9 +192,9 @@ mod tests {
         let started =
             Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots are made");
         let object = NewObject::document("a.xml", "Story");
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         let object = repository.joint(create, by("ada")).await.expect("it is made").loid;
         let record = || repository.record(object).expect("it can be read").expect("it is there");
         let size = |record: &Record, user: &str| {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, Text};
 use stet_actors::web_container::WebContainer;
@@ -219,24 +219,8 @@ pub(super) async fn make(
         issue_date: issue_date.as_ref(),
         team: options.team.as_deref(),
     };
-    let wanted = Wanted {
-        product: how.use_default_product == Some(true),
-        issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
-    };
-    let mut system = app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?;
-    let of_template = template.as_ref().and_then(|template| template.record.attributes.system_attributes.clone());
-    let defaults = Defaults::find(call, of, wanted, &said, (system.as_ref(), of_template.as_ref())).await?;
-    let is_described = system.is_some();
-    if let Some(text) = system.take() {
-        system = Some(defaults.put_into(call, &mut object, text).await?);
-    }
-    describe_by(app, &mut object, system, &said).await?;
-    if let Some(template) = template {
-        begin_as(app, &mut object, template).await?;
-    }
-    if !is_described {
-        defaults.begin(call, &mut object).await?;
-    }
+    let system = options.system_attributes.take();
+    let defaults = describe(call, &mut object, (of, how), &said, system, template).await?;
     let said = defaults.over(&said);
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
@@ -247,12 +231,44 @@ pub(super) async fn make(
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
+/// Gives an object that is to be made, in the database `of`, its system attributes and what its template has; and fills in what the
+/// options ask for.
+async fn describe(
+    call: &Call,
+    object: &mut NewObject,
+    (of, how): (DatabaseId, ObjectOptions),
+    said: &ProductInfo<'_>,
+    given: Option<Given>,
+    template: Option<Template>,
+) -> Result<Defaults> {
+    let app = &call.app;
+    let wanted = Wanted {
+        product: how.use_default_product == Some(true),
+        issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
+    };
+    let system = app.rooted_text("systemAttributes", given, "props").await?;
+    let of_template = template.as_ref().and_then(|template| template.record.attributes.system_attributes.clone());
+    let defaults = Defaults::find(call, of, wanted, said, (system.as_ref(), of_template.as_ref())).await?;
+    let is_described = system.is_some();
+    let system = match system {
+        Some(text) => Some(defaults.put_into(call, object, text).await?),
+        None => None,
+    };
+    describe_by(app, object, system, said).await?;
+    if let Some(template) = template {
+        begin_as(app, object, template).await?;
+    }
+    if !is_described {
+        defaults.begin(call, object).await?;
+    }
+    Ok(defaults)
+}
+
 /// The form of a creation.
 pub(crate) type Form = form::Form<CreateObject>;
 
 /// Its only file.
-pub(super) const FILES: &[FileRule] =
-    &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: false }];
+pub(super) const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: false }];
 
 /// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///

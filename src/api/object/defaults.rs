@@ -1,4 +1,5 @@
-//! What a creation takes from the site configuration where the call leaves it open (docs/api/objects.md, "Creating").
+//! The product and the issue date that a creation takes from the site configuration
+//! (docs/api/objects.md, "Creating").
 
 use std::sync::LazyLock;
 
@@ -16,13 +17,13 @@ use crate::give_way;
 use crate::http::call::Call;
 use crate::sysconfig::Site;
 
-/// Where the issue date of a new object comes from if the call names none.
+/// The source of the issue date of a new object if the call names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum IssueDateStrategy {
-    /// It has none.
+    /// No issue date.
     None,
-    /// The next day on which its product appears.
+    /// The next day on which the product of the object appears.
     Calendar,
 }
 
@@ -35,22 +36,22 @@ pub(super) struct Wanted {
     pub issue_date: bool,
 }
 
-/// What was found for a creation.
+/// The values found for a creation.
 #[derive(Debug, Default)]
 pub(super) struct Defaults {
     product: Option<Text>,
     issue_date: Option<IssueDate>,
 }
 
-/// Where system attributes have the product and the issue date.
+/// The paths of product and issue date in system attributes.
 static PLACES: LazyLock<[Path; 2]> = LazyLock::new(|| {
     // They are paths, as a test shows.
     ["/props/productInfo/name", "/props/productInfo/issueDate"].map(|path| Path::parse(path).expect("it is a path"))
 });
 
 impl Defaults {
-    /// Finds what the call leaves open. `system` has the system attributes of the call, and `template` those that a new object has
-    /// instead, whose date is not the call's.
+    /// Finds what the call leaves open. `system` has the system attributes of the call, and
+    /// `template` those that a new object has instead, whose date is not the call's.
     ///
     /// # Errors
     /// `InvalidAttributes`, `Overloaded`; what the store says.
@@ -65,7 +66,7 @@ impl Defaults {
             return Ok(Defaults::default());
         }
         let [in_system, date_in_system] = texts_at(call, system).await?;
-        // Whoever says anything of product and team takes nothing of that from the template.
+        // A call that names any of product, edition, date and team takes none from the template.
         let template = if system.is_none() && said.is_empty() { template } else { None };
         let [in_template, _] = texts_at(call, template).await?;
         let named = given(said.product).or(in_system.as_deref()).or(in_template.as_deref());
@@ -84,7 +85,7 @@ impl Defaults {
         Ok(Defaults { product: default.filter(|_| wanted.product), issue_date })
     }
 
-    /// What the call says, with what was found.
+    /// Returns what the call says, completed by what was found.
     pub fn over<'a>(&'a self, said: &ProductInfo<'a>) -> ProductInfo<'a> {
         ProductInfo {
             product: given(said.product).or(self.product.as_deref()),
@@ -93,7 +94,8 @@ impl Defaults {
         }
     }
 
-    /// Puts what was found into system attributes that the call gives, and the date into the object.
+    /// Puts what was found into system attributes that the call gives, and the date into the
+    /// object.
     ///
     /// # Errors
     /// `InvalidAttributes`, `Overloaded`.
@@ -104,7 +106,8 @@ impl Defaults {
         Ok(self.put(call, Some(system.clone())).await?.unwrap_or(system))
     }
 
-    /// Puts what was found into what a new object begins with. An object that is there already keeps what it has.
+    /// Puts what was found into what a new object begins with. An object that is there already
+    /// keeps what it has.
     ///
     /// # Errors
     /// As [`Defaults::put_into`].
@@ -140,7 +143,7 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// The texts of system attributes at [`PLACES`].
+/// Returns the texts of system attributes at [`PLACES`].
 async fn texts_at(call: &Call, system: Option<&Text>) -> Result<[Option<String>; 2]> {
     let Some(text) = system.cloned() else { return Ok([const { None }; 2]) };
     let limits = call.app.attribute_limits();
@@ -150,8 +153,8 @@ async fn texts_at(call: &Call, system: Option<&Text>) -> Result<[Option<String>;
     Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
 }
 
-/// Returns the product of the team's default channel, else the site's default product. Without a team that the site knows, the team
-/// is the caller's.
+/// Returns the product of the team's default channel, else the site's default product. Without a
+/// team that the site knows, the team is the caller's.
 fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Option<Text>> {
     let own = call.app.directory.user(call.caller()?.user())?.and_then(|user| user.team.clone());
     let team = team.and_then(|name| site.team(name)).or_else(|| site.team(own.as_deref()?));
@@ -161,7 +164,8 @@ fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Optio
     Ok(of_team.or_else(|| Some(site.default_product()?.name.clone())))
 }
 
-/// Puts the time of the call, in UTC, behind a name, in front of its extension: `brief.xml` becomes `brief_20261124-170509.xml`.
+/// Puts the time of the call, in UTC, behind a name, in front of its extension: `brief.xml` becomes
+/// `brief_20261124-170509.xml`.
 pub(super) fn with_time(name: &str, now_ms: u64) -> String {
     let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
     let time = now.strftime("%Y%m%d-%H%M%S");

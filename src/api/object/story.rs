@@ -1,4 +1,5 @@
-//! `POST /object/story` of the older surface: creates a story, or writes one that exists (docs/api/objects.md, "On the older surface").
+//! `POST /object/story` of the older surface: creates a story, or writes one that exists
+//! (docs/api/objects.md, "On the older surface").
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,17 +38,20 @@ impl From<ChangedRecord> for StoryReply {
     }
 }
 
-/// `POST /object/story`: writes the story that the query names as `id`; without `id` it creates one from a form.
+/// `POST /object/story`: writes the story that the query names as `id`; without `id` it creates one
+/// from a form.
 pub async fn story(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     if arriving.query().text("id").is_some_and(|id| !id.is_empty()) {
         return Box::pin(write(arriving)).await;
     }
-    check_form_type(arriving.headers())
-        .map_err(|error| error.rephrased(|message| format!("{message} To write a story that exists, name it as `id`.")))?;
+    check_form_type(arriving.headers()).map_err(|error| {
+        error.rephrased(|message| format!("{message} To write a story that exists, name it as `id`."))
+    })?;
     Ok(Box::pin(create(arriving)).await?.among())
 }
 
-/// Creates a story from a form as that of `/v3/object/create`. Without content it begins as the configured template.
+/// Creates a story from a form as that of `/v3/object/create`. Without content it begins as the
+/// configured template.
 async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
     let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -59,12 +63,13 @@ async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
         return make(&call, options, content, None).await;
     }
     let source = Source::Path(call.app.config.story.template.clone());
-    let template = Template::find(&call, &source, DatabaseId::MAIN).await?;
+    let template = Template::find(&call, &source, DatabaseId::main()).await?;
     named_as_template(&mut options, &template.record);
     make(&call, options, None, Some(template)).await
 }
 
-/// Writes a story's content. A lock that the caller holds stays; without one it is taken and released within the step.
+/// Writes a story's content. A lock that the caller holds stays; without one it is taken and
+/// released within the step.
 async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     if is_multipart(arriving.headers()) {
         let message = "With `id` the body must be the content of that story, but is a form.";

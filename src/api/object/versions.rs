@@ -166,7 +166,7 @@ mod tests {
     #[actix_web::test]
     async fn many_versions_are_read_some_at_a_time() {
         let store = Arc::new(MemoryStore::new());
-        let object = |number| Loid::new(DatabaseId::MAIN, number);
+        let object = |number| Loid::new(DatabaseId::FIRST, number);
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
         for (loid, versions) in [(object(6), 3), (object(7), 600), (object(8), 3)] {
             for number in 1..=versions {

@@ -33,7 +33,7 @@ pub async fn next_publication_date(call: Call) -> Result<Json<NextPublicationDat
     let format = SimpleDateFormat::parse(pattern).map_err(|why| {
         Error::parameter("simpleDateFormat", pattern, &format!("a pattern of Java's SimpleDateFormat: {why}"))
     })?;
-    let site = call.app.sysconfig.site(DatabaseId::MAIN);
+    let site = call.app.sysconfig.site(DatabaseId::main());
     let product = site.product(named).ok_or_else(|| {
         let help = suggestion(named, site.products.iter().map(|product| &*product.name));
         Error::new(Code::ObjectNotFound, format!("There is no product `{named}`.{help}")).with_source(named)

@@ -49,11 +49,11 @@ struct Located {
 fn locate(call: &Call) -> Result<Located> {
     check_session(call)?;
     let object = match (named(call, "id"), named(call, "path")) {
-        (Some(id), _) => Some(call.find(&Source::parse("id", id)?, DatabaseId::MAIN)?),
-        (None, Some(path)) => Some(call.find(&Source::parse("path", path)?, DatabaseId::MAIN)?),
+        (Some(id), _) => Some(call.find(&Source::parse("id", id)?, DatabaseId::main())?),
+        (None, Some(path)) => Some(call.find(&Source::parse("path", path)?, DatabaseId::main())?),
         (None, None) => None,
     };
-    let database = object.as_ref().map_or(DatabaseId::MAIN, |object| object.loid.database);
+    let database = object.as_ref().map_or(DatabaseId::main(), |object| object.loid.database);
     let content = call.app.sysconfig.site_content(database);
     let asks_for_default = call.query.lists("defaultMetadata") && call.query.boolean("defaultMetadata");
     let definition = if asks_for_default {

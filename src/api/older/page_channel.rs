@@ -1,4 +1,5 @@
-//! The channel that a page takes of a bundle which it is linked with (docs/api/objects.md, "Correlates").
+//! The channel that a page takes of a bundle which it is linked with (docs/api/objects.md,
+//! "Correlates").
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ use crate::http::call::Call;
 use crate::records::Cached;
 use crate::sysconfig::Channel;
 
-/// What pages are made for.
+/// The medium that pages are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Medium {
     Print,
@@ -34,15 +35,16 @@ impl Medium {
     }
 }
 
-/// Where system attributes name a channel, and the product.
+/// The paths of channel and product in system attributes.
 static NAMED: LazyLock<[Path; 3]> = LazyLock::new(|| {
     // They are paths, as a test shows.
     ["/props/productInfo/channel", "/props/channel", "/props/productInfo/name"]
         .map(|path| Path::parse(path).expect("it is a path"))
 });
 
-/// Returns the channel by which two linked objects belong together: where one is a page and the other a bundle that has a copy for the
-/// page's channel, that one; where one is a page and the other a copy, the copy's.
+/// Returns the channel by which two linked objects belong together: where one is a page and the
+/// other a bundle that has a copy for the page's channel, that one; where one is a page and the
+/// other a copy, the copy's.
 ///
 /// # Errors
 /// `Overloaded`; what the store says.
@@ -84,7 +86,7 @@ pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result
     Ok(None)
 }
 
-/// What the system attributes of a page have at [`NAMED`]. Those that can't be read name nothing.
+/// Returns the texts of a page's system attributes at [`NAMED`]. Those that can't be read name nothing.
 async fn named_by(call: &Call, page: &Cached) -> Result<[Option<String>; 3]> {
     let Some(text) = page.attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
     let limits = call.app.attribute_limits();

@@ -16,12 +16,12 @@ pub async fn remove(call: Call) -> Result<Json<Removed>> {
     let named = named(&call, "source");
     let named = named.ok_or_else(|| Error::new(Code::InvalidParameter, "`source` is required."))?;
     let source = Source::parse("source", named)?;
-    let plan = call.find_for(Privilege::Delete, &source, DatabaseId::MAIN)?;
+    let plan = call.find_for(Privilege::Delete, &source, DatabaseId::main())?;
     let types = &call.app.config.compat.page_plan_types;
     if !types.iter().any(|kind| **kind == *plan.type_name) {
         let message = format!("`{named}` is of type {}, not a page plan ({}).", plan.type_name, types.join(", "));
         return Err(Error::new(Code::InvalidType, message).with_source(named));
     }
     // That object, wherever it is by now: its path may lead to another one, of another type.
-    discarded(&call, &plan.loid.into(), DatabaseId::MAIN).await
+    discarded(&call, &plan.loid.into(), DatabaseId::main()).await
 }

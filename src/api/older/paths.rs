@@ -69,7 +69,7 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvePathBean>> {
 
 /// `GET /conf/siteconfig`
 pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
-    let database = DatabaseId::MAIN;
+    let database = DatabaseId::main();
     let site = call.app.sysconfig.site(database);
     let said = Said::of(&call, &site, database, "type")?;
     let (_, path) = said.destination(&site)?;

@@ -154,12 +154,12 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
 
 /// `GET /conf/userdata`
 pub async fn user_data(call: Call) -> Result<Json<UserData>> {
-    let site = call.app.sysconfig.site(DatabaseId::MAIN);
+    let site = call.app.sysconfig.site(DatabaseId::main());
     let team = team(&call, &site)?;
     let workfolder = own_work_folder(&call, &site, team)?;
     if call.query.boolean("checkWorkfolder") {
         let dir = site.work_folder(&workfolder).map_or(&*workfolder, |(known, _)| &*known.dir);
-        call.find_seen(&Source::Path(dir.to_owned()), DatabaseId::MAIN)?;
+        call.find_seen(&Source::Path(dir.to_owned()), DatabaseId::main())?;
     }
     let user = call.app.directory.user(call.caller()?.user())?;
     Json::of(&UserData {

@@ -288,8 +288,8 @@ async fn items_of<T>(call: &Call, make: fn(Vec<ContentItem>) -> T) -> Result<Jso
 where
     T: Serialize + 'static,
 {
-    let content = call.app.sysconfig.site_content(DatabaseId::MAIN);
-    let types = call.app.sysconfig.object_types(DatabaseId::MAIN);
+    let content = call.app.sysconfig.site_content(DatabaseId::main());
+    let types = call.app.sysconfig.object_types(DatabaseId::main());
     let validate = call.query.boolean("validate");
     Json::made(content.bytes, move || {
         let is_shown = |item: &&ContentItem| !validate || item.is_valid(&types);

@@ -276,7 +276,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedTopic>> {
 /// `POST /v3/container/topic/from/template`
 pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedTopic>> {
     let template = Source::Path(call.app.config.topic.template.clone());
-    from_template(&call, &template, DatabaseId::MAIN).await
+    from_template(&call, &template, DatabaseId::main()).await
 }
 
 /// `POST /v3/container/topic/from/template/{source}`

@@ -166,7 +166,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedPlan>> {
 /// `POST /v3/container/topicplan/from/template`
 pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedPlan>> {
     let template = Source::Path(call.app.config.topic_plan.template.clone());
-    from_template(call, template, DatabaseId::MAIN).await
+    from_template(call, template, DatabaseId::main()).await
 }
 
 /// `POST /v3/container/topicplan/from/template/{source}`

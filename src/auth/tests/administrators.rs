@@ -131,7 +131,7 @@ proptest! {
     fn whatever_is_done_the_last_administrator_stays(deeds in deeds()) {
         run(async {
             let server = Server::new().await;
-            server.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+            server.repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
             server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
             let (disabled, has_password) = ([false; 2], [true, false]);
             let mut model = Model { disabled, has_password, is_in: [[false; 2]; 2], manages: [false; 2] };

@@ -98,8 +98,8 @@ fn other_changes_of_a_user_leave_password_and_sessions_alone() {
 fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
     run(async {
         let server = Server::new().await;
-        server.directory.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
-        let root = root(DatabaseId::MAIN);
+        server.directory.repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
+        let root = root(DatabaseId::FIRST);
         server.put_group("readers", &[(Privilege::Read, None)]).await;
         let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/"))];
         server.put_group("writers", &writes).await;

@@ -20,12 +20,12 @@ fn by(session: &NewSession) -> Request {
 impl Server {
     /// Objects that the session has locked.
     async fn locked<const N: usize>(&self, session: &NewSession) -> [Loid; N] {
-        self.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        self.repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
         let mut loids = Vec::new();
         for _ in 0..N {
             let mut object = NewObject::document("a.xml", "Story");
             object.mode = stet_actors::object::CreateMode::AutoRename;
-            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             let object = self.repository.joint(create, by(session)).await.unwrap().loid;
             self.repository.joint(TakeLock { object, lasts_s: LASTS_S }, by(session)).await.unwrap();
             loids.push(object);

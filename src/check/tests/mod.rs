@@ -23,12 +23,12 @@ struct Ground {
     content: ContentStore,
 }
 
-const ROOT: Loid = root(DatabaseId::MAIN);
-const STORY: Loid = Loid::new(DatabaseId::MAIN, 7);
-const DRAWER: Loid = Loid::new(DatabaseId::MAIN, 8);
-const SPIKED: Loid = Loid::new(DatabaseId::MAIN, 9);
-const BLOG: Loid = Loid::new(DatabaseId::MAIN, 10);
-const POST: Loid = Loid::new(DatabaseId::MAIN, 11);
+const ROOT: Loid = root(DatabaseId::FIRST);
+const STORY: Loid = Loid::new(DatabaseId::FIRST, 7);
+const DRAWER: Loid = Loid::new(DatabaseId::FIRST, 8);
+const SPIKED: Loid = Loid::new(DatabaseId::FIRST, 9);
+const BLOG: Loid = Loid::new(DatabaseId::FIRST, 10);
+const POST: Loid = Loid::new(DatabaseId::FIRST, 11);
 
 fn record(loid: Loid, name: &str, family: FamilyKind) -> Record {
     Record {
@@ -113,7 +113,7 @@ impl Ground {
         add(&item(21, SPIKED, true), &mut changes);
         add(&LiveblogHead { loid: BLOG, moderated: false }, &mut changes);
         add(&post(), &mut changes);
-        let gone = Loid::new(DatabaseId::MAIN, 12);
+        let gone = Loid::new(DatabaseId::FIRST, 12);
         let removed =
             RemovedPost { liveblog: BLOG, post: gone, revision: 3, was_approved: true, author: "editor".into() };
         add(&removed, &mut changes);
@@ -260,7 +260,7 @@ fn a_row_whose_object_is_gone_is_found() {
 #[test]
 fn an_object_whose_folder_is_gone_is_found() {
     let ground = Ground::new();
-    ground.put(&Record { folder: Some(FolderKey(Loid::new(DatabaseId::MAIN, 99))), ..story() });
+    ground.put(&Record { folder: Some(FolderKey(Loid::new(DatabaseId::FIRST, 99))), ..story() });
     ground.one_fault(&[&STORY.to_string(), "the folder it lies in"]);
 }
 
@@ -349,7 +349,7 @@ fn a_draft_without_its_bytes_or_its_object_is_found() {
     ground.one_fault(&["drafts/1", "bytes are not there"]);
     ground.set(body, Some(Bytes::from_static(b"<story/>")));
     assert_eq!(ground.faults(), Vec::<String>::new());
-    ground.put(&Draft { loid: Loid::new(DatabaseId::MAIN, 99), ..draft });
+    ground.put(&Draft { loid: Loid::new(DatabaseId::FIRST, 99), ..draft });
     ground.one_fault(&["drafts/1", "no record"]);
 }
 
@@ -398,7 +398,7 @@ fn bytes_of_an_attachment_that_no_post_has_are_found() {
     ground.one_fault(&[&BLOG.to_string(), "bytes of an attachment 30"]);
     // Another liveblog's post has it.
     let ground = Ground::new();
-    let other = Loid::new(DatabaseId::MAIN, 13);
+    let other = Loid::new(DatabaseId::FIRST, 13);
     let mut changes = Vec::new();
     add(&record(other, "m", FamilyKind::Liveblog), &mut changes);
     add(&LiveblogHead { loid: other, moderated: false }, &mut changes);
@@ -424,7 +424,7 @@ fn a_version_above_the_latest_is_found() {
 #[test]
 fn posts_of_one_name_and_posts_that_are_remembered_as_removed_are_found() {
     let other = |name: &str| {
-        let loid = Loid::new(DatabaseId::MAIN, 14);
+        let loid = Loid::new(DatabaseId::FIRST, 14);
         Post { record: record(loid, name, FamilyKind::Document), attachments: Vec::new(), ..post() }
     };
     let with = |name: &str| {
@@ -492,7 +492,7 @@ fn a_version_whose_file_has_no_entry_is_found() {
 
 /// A shelf that holds the story twice, and the discarded one. Rows of a family that nobody but the tests has.
 fn with_shelf(change: impl FnOnce(&mut Slot)) -> Ground {
-    const SHELF: Loid = Loid::new(DatabaseId::MAIN, 15);
+    const SHELF: Loid = Loid::new(DatabaseId::FIRST, 15);
     let slot = |id, object, hidden| {
         let stands = Stands::Object(FolderKey(object));
         Slot { shelf: SHELF, id, board: "top".into(), stands, order: u128::from(id).into(), hidden }
@@ -522,7 +522,7 @@ fn a_family_is_proved_as_it_says_and_one_that_is_not_known_is_found() {
     let changes: [(Damage, &str); 3] = [
         (|slot| slot.hidden = true, "it is hidden, which"),
         (|slot| slot.board = "side".into(), "the shelf has no board `side`"),
-        (|slot| slot.stands = Stands::Object(FolderKey(Loid::new(DatabaseId::MAIN, 99))), "which is not there"),
+        (|slot| slot.stands = Stands::Object(FolderKey(Loid::new(DatabaseId::FIRST, 99))), "which is not there"),
     ];
     for (change, saying) in changes {
         let found = faults(FAMILIES, &with_shelf(change));
@@ -532,7 +532,7 @@ fn a_family_is_proved_as_it_says_and_one_that_is_not_known_is_found() {
 
 #[test]
 fn a_link_that_leads_to_nothing_or_is_known_on_one_side_alone_is_found() {
-    let none = Loid::new(DatabaseId::MAIN, 99);
+    let none = Loid::new(DatabaseId::FIRST, 99);
     let link = |source, target| Link { source, source_name: "x".into(), target, target_name: "y".into() };
     let put = |ground: &Ground, link: &Link| {
         ground.put(link);

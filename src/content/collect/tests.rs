@@ -48,7 +48,7 @@ impl Ground {
 
     /// Puts the object's version with that content, or takes it away.
     fn put(&self, object: u64, new: &NewContent, there: bool) {
-        let loid = Loid::new(DatabaseId::MAIN, object).at_version(1);
+        let loid = Loid::new(DatabaseId::FIRST, object).at_version(1);
         let version = Version { loid, author: "editor".into(), at: 1, content: new.content.clone() };
         let mut rows = vec![(version.place(), encode_value(1, &version))];
         version.index(&mut rows);

@@ -312,6 +312,7 @@ fn types_stand_among_the_components() {
         token: Token::Required,
         privilege: Some(Privilege::Read),
         privilege_of_status: false,
+        or_privilege: None,
         path_params: &[],
         query: &[],
         headers: &[],

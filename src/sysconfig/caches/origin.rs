@@ -152,7 +152,7 @@ impl Repositories {
         before: Option<&Arc<SourceFile>>,
     ) -> Result<Option<Arc<SourceFile>>> {
         let mut record = None;
-        for database in [database, DatabaseId::MAIN] {
+        for database in [database, DatabaseId::main()] {
             match self.repository.resolve(&Source::Path(path.to_owned()), database) {
                 Ok(found) => {
                     record = Some(found);

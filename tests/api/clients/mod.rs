@@ -1,6 +1,7 @@
 //! What published clients of such servers send, each request as they send it: below the other product's REST root, with its codes.
 
 mod creating;
+mod database;
 mod login;
 mod reading;
 mod templates;

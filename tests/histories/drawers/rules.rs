@@ -36,9 +36,9 @@ impl Real {
         let store = Arc::new(MemoryStore::new());
         let options = RuntimeOptions::default();
         let repository = Repository::start(store, Arc::new(SystemClock), options).await.expect("it starts");
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("there is room for a root");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("there is room for a root");
         let create = async |object| {
-            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             repository.joint(create, request()).await.expect("it can be made").loid
         };
         let mut objects = Vec::new();

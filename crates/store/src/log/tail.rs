@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn event(seq: Seq, container: Option<u64>, revision: u64, bytes: usize) -> Logged {
-        let container = container.map(|number| Loid::new(DatabaseId::MAIN, number));
+        let container = container.map(|number| Loid::new(DatabaseId::FIRST, number));
         Logged { id: EventId { seq, ordinal: 0 }, container, revision, at_ms: 0, value: Bytes::from(vec![0; bytes]) }
     }
 
@@ -215,7 +215,7 @@ mod tests {
         let tail = Tail::default();
         tail.append([(1, 10), (2, 10), (3, 100), (4, 1)].map(|(seq, bytes)| event(seq, Some(1), seq, bytes)));
         let of = |after, most| {
-            let container = Loid::new(DatabaseId::MAIN, 1);
+            let container = Loid::new(DatabaseId::FIRST, 1);
             let found = tail.of(&Resumed { container, after, room: Room::of(most, 50) });
             (seqs(&found), found.more)
         };
@@ -236,7 +236,7 @@ mod tests {
             let mut list: Vec<Logged> = Vec::new();
             let (mut seq, mut revisions) = (0, BTreeMap::<u64, u64>::new());
             for (step, container, number) in steps {
-                let loid = Loid::new(DatabaseId::MAIN, container);
+                let loid = Loid::new(DatabaseId::FIRST, container);
                 match step {
                     0..=2 => {
                         seq += 1 + number % 3;

@@ -79,9 +79,9 @@ fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too(
     actix::System::new().block_on(async {
         let clock = Arc::new(SystemClock);
         let repository = Repository::start(observed, clock, RuntimeOptions::default()).await.expect("it starts");
-        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         let create = async |object| {
-            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             repository.joint(create, by("a")).await.expect("it can be made").loid
         };
         let drawer = NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(5));

@@ -220,7 +220,7 @@ fn row(row: &impl Row) -> Change {
 
 #[test]
 fn rows_of_before_there_was_an_index_of_content_files_get_their_entries() {
-    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let loid = |number| Loid::new(DatabaseId::FIRST, number);
     let version = |number, content| Version { loid: loid(number).at_version(1), author: "a".into(), at: 1, content };
     let small = Content { stored: Stored::Row, ..large(4) };
     let attachments = [(1, large(3)), (2, large(3)), (3, small.clone())];
@@ -275,7 +275,7 @@ fn a_row_that_cannot_be_read_stops_the_index_of_content_files_rather_than_lose_i
 
 #[test]
 fn members_of_before_their_index_named_the_part_get_their_entries() {
-    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let loid = |number| Loid::new(DatabaseId::FIRST, number);
     let item = |drawer, shortcut, object| {
         Item::new(loid(drawer), ShortcutId(shortcut), loid(object), u128::from(shortcut), false)
     };
@@ -322,7 +322,7 @@ fn a_part_that_cannot_be_read_stops_the_index_of_members_and_leaves_the_one_befo
 
 #[test]
 fn folders_of_before_their_names_were_counted_get_their_counts() {
-    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let loid = |number| Loid::new(DatabaseId::FIRST, number);
     let name = |folder, name: &str| Change {
         table: Table::Names,
         key: name_key(loid(folder), name),

@@ -15,7 +15,7 @@ use crate::options::DAY_MS;
 use crate::shared::Phase;
 
 fn loid(number: u64) -> Loid {
-    Loid::new(DatabaseId::MAIN, number)
+    Loid::new(DatabaseId::FIRST, number)
 }
 
 fn resumed(container: u64, after: u64, most: usize, bytes: usize) -> Resumed {

@@ -86,7 +86,7 @@ fn bytes(text: &str) -> Bytes {
 
 fn event(container: u64, revision: u64, at_ms: u64) -> Event {
     Event {
-        container: Some(Loid::new(DatabaseId::MAIN, container)),
+        container: Some(Loid::new(DatabaseId::FIRST, container)),
         revision,
         kind: "add_post".to_owned(),
         ids: vec!["7".to_owned()],

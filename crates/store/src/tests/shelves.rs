@@ -16,7 +16,7 @@ use super::*;
 use crate::fault::{DiskFault, Plan};
 use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
-const MAIN: Loid = root(DatabaseId::MAIN);
+const MAIN: Loid = root(DatabaseId::FIRST);
 const STEPS: usize = 12;
 
 fn by() -> Request {
@@ -138,7 +138,7 @@ async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Ve
     let start = async |store: &Arc<RedbStore>| {
         let options = RuntimeOptions::default();
         let repository = Repository::start_with(FAMILIES, store.clone(), Arc::new(SystemClock), options).await?;
-        repository.make_roots(&[DatabaseId::MAIN]).await.map_err(|_| StoreError::Closed)?;
+        repository.make_roots(&[DatabaseId::FIRST]).await.map_err(|_| StoreError::Closed)?;
         Ok::<_, StoreError>(repository)
     };
     let mut seen = Vec::new();

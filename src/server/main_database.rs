@@ -1,0 +1,107 @@
+//! The main database of a data directory. Paths of users, groups and templates are looked up there,
+//! so it stays the one that the directory was filled with: a mark in the tables names it, and a
+//! start with another is refused once it has objects.
+
+use bytes::Bytes;
+use stet_actors::id::DatabaseId;
+use stet_actors::repository::Repository;
+use stet_actors::store::{Change, Look, Range, StoreError, Table, View};
+
+use super::left_out::has_objects;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+
+/// The mark's key in [`Table::Marks`]; the value is the number as digits.
+pub(crate) const MARK: &[u8] = b"main database";
+
+/// Returns the database that a mark names. A directory without one has the first: before there were
+/// marks, no other could be.
+///
+/// # Errors
+/// The mark can't be understood: a sentence.
+pub(crate) fn named_by(mark: Option<&[u8]>) -> Result<DatabaseId, String> {
+    let Some(mark) = mark else { return Ok(DatabaseId::FIRST) };
+    let number = str::from_utf8(mark).ok().and_then(|text| text.parse().ok());
+    number
+        .map(DatabaseId)
+        .ok_or_else(|| "the tables don't say which database is the main one: their mark is damaged".to_owned())
+}
+
+/// Why a directory whose main database is `noted` does not go with a configuration that has
+/// another.
+pub(crate) fn mismatch(noted: DatabaseId, configured: DatabaseId) -> String {
+    format!("its main database is number {noted}, but the configuration makes number {configured} the main one")
+}
+
+/// What to do about a mismatch.
+pub(crate) const ADVICE: &str = "set `main = true` in the [[databases]] entry with the number that the directory has";
+
+fn noted(store: &dyn Look) -> Result<DatabaseId, Failure> {
+    let unread = |error: StoreError| Failure::new(Exit::Data, format!("the main database can't be read: {error}"));
+    let mark = store.get(View::Committed, Table::Marks, MARK).map_err(unread)?;
+    named_by(mark.as_deref()).map_err(|why| Failure::new(Exit::Data, why))
+}
+
+/// Makes the main database of an open data directory that of the process, for commands that do not
+/// serve: they need no configuration.
+///
+/// # Errors
+/// [`Exit::Data`].
+pub(super) fn adopt(store: &dyn Look) -> Result<(), Failure> {
+    noted(store)?.set_main();
+    Ok(())
+}
+
+/// Makes the configured main database that of the process. Returns whether the directory has to be
+/// [told](note) of it.
+///
+/// # Errors
+/// [`Exit::Data`] where the directory has another, with objects in it.
+pub(super) fn settle(config: &Config, store: &dyn Look) -> Result<bool, Failure> {
+    let (noted, configured) = (noted(store)?, config.main_database());
+    if noted != configured {
+        let keys = |table: Table, range: &Range, limit: usize| {
+            let found = store.scan(View::Committed, table, range, limit, false)?;
+            Ok::<_, StoreError>(found.into_iter().map(|(key, _)| key).collect::<Vec<Bytes>>())
+        };
+        let data = config.data.directory.display();
+        let has_some = has_objects(noted, &keys)
+            .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be read: {error}")))?;
+        if has_some {
+            let why = mismatch(noted, configured);
+            return Err(Failure::new(Exit::Data, format!("{data} can't be used: {why}. {}", capitalised(ADVICE))));
+        }
+    }
+    configured.set_main();
+    Ok(noted != configured)
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+/// Notes the configured main database in the directory.
+///
+/// # Errors
+/// [`Exit::Data`] where the disk does not take it.
+pub(super) async fn note(config: &Config, repository: &Repository) -> Result<(), Failure> {
+    let value = config.main_database().to_string();
+    let change = Change { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(value.into()) };
+    repository.commit(|set| set.changes = vec![change]).await.map_err(|error| {
+        let data = config.data.directory.display();
+        Failure::new(Exit::Data, format!("{data}: the main database can't be noted: {}", error.message))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directory_without_a_mark_has_the_first_database() {
+        assert_eq!(named_by(None), Ok(DatabaseId::FIRST));
+        assert_eq!(named_by(Some(b"33")), Ok(DatabaseId(33)));
+        assert!(named_by(Some(b"x")).is_err() && named_by(Some(b"70000")).is_err());
+    }
+}
