@@ -60,13 +60,23 @@ fn lines(checked: &Checked) -> Vec<String> {
 /// What `read` says.
 pub(super) fn check_files(read: &mut ReadFile<'_>) -> Result<Findings, String> {
     let checked = check_with(read)?;
-    Ok(Findings { lines: lines(&checked), faults: checked.faults.len(), files: checked.files.len() })
+    Ok(Findings { lines: lines(&checked), faults: checked.faults.len() })
+}
+
+/// Adds to a refusal of a directory that is in use how its configuration can be checked all the same.
+fn beside_a_server(failure: Failure) -> Failure {
+    if failure.exit != Exit::InUse {
+        return failure;
+    }
+    let instead = "Beside a server, check the files in a folder: `stet config check DIR`, or `stet config apply DIR --url URL --dry-run` \
+                   together with those that the server has";
+    Failure::new(failure.exit, format!("{}. {instead}", failure.message))
 }
 
 async fn saved(config: Config) -> Result<Checked, Failure> {
     existing(&config)?;
     let ground = Ground::of(&config);
-    let opened = Prepared::open(ground, config, None).await?;
+    let opened = Prepared::open(ground, config, None).await.map_err(beside_a_server)?;
     let checked = opened.app.sysconfig.check().await;
     opened.close().await;
     checked.map_err(|error| Failure::new(Exit::Failed, error.message))

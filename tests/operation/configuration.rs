@@ -80,6 +80,7 @@ fn what_is_saved_is_checked_without_a_server() {
     let sound = |data: &Path| run(stet(&["config", "check", "--data", path(data)]));
     let busy = sound(server.data());
     assert_eq!(busy.code, Some(6), "a server has it open: {}{}", busy.out, busy.err);
+    assert!(busy.err.contains("--dry-run"), "it says what to do instead: {}", busy.err);
     let file = format!("/SysConfig/{WORKFLOWS}");
     let call = admin.call("stet-object-content-put", &[&file]).bytes("text/xml", "<workflows><workflow/></workflows>");
     call.ok();

@@ -33,8 +33,6 @@ pub struct Findings {
     pub lines: Vec<String>,
     /// How many of them keep the files from being taken over.
     pub faults: usize,
-    /// How many files were read.
-    pub files: usize,
 }
 
 /// Gives the bytes of a configuration file by its path in the repository; `None` if there is none.

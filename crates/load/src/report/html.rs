@@ -214,8 +214,10 @@ fn codes(report: &Report) -> String {
     let refusals = codes.refused.iter().map(|count| bar("c3", "", count)).collect();
     let note = format!("refusals by a rule of {}: the plan asks for them, and they are no errors", report.rules);
     let none = "None: nothing failed, and nothing was refused for overload.";
-    chart("Errors by code", "failures, and refusals for overload", none, errors)
-        + &chart("Planned refusals by code", &note, "None: no rule was touched.", refusals)
+    let errors = chart("Errors by code", "failures, and refusals for overload", none, errors);
+    let refusals = chart("Planned refusals by code", &note, "None: no rule was touched.", refusals);
+    // One above the other, as each is low.
+    format!("<div>{errors}{refusals}</div>")
 }
 
 fn operations(report: &Report) -> String {
