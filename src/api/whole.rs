@@ -97,11 +97,9 @@ impl Whole {
         let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
         let held = parts.iter().map(|part| part.held).sum();
         dates::check_unmodified(call.headers(), modified)?;
-        if tag.is_known(call.headers()) || dates::is_known(call.headers(), modified) {
-            return Ok(Reply::not_modified(tag));
-        }
+        let unchanged = tag.is_known(call.headers()) || dates::is_known(call.headers(), modified);
         let wanted = match *call.http.method() {
-            Method::GET => range::wanted(call.headers(), size, &tag, modified),
+            Method::GET if !unchanged => range::wanted(call.headers(), size, &tag, modified),
             _ => Wanted::Whole,
         };
         let reply = match wanted {
@@ -119,8 +117,11 @@ impl Whole {
                 return Err(error.with_source(source).with_detail("size", size));
             }
         };
-        let mut reply =
-            reply.holding(held).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        let mut reply = reply
+            .holding(held)
+            .unchanged(unchanged)
+            .with_etag(tag)
+            .with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
             reply = reply.with_header(LAST_MODIFIED, date);
         }

@@ -15,8 +15,8 @@ use super::body::Bodies;
 use super::calls::CallLimit;
 use super::change::Changes;
 use super::client::Proxies;
+use super::kept_text::KeptText;
 use super::meters::Meters;
-use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
 use super::shared::Shared;
@@ -85,7 +85,7 @@ pub struct App {
     /// Where traces go, if anywhere.
     pub traces: Option<Traces>,
     /// What `/openapi.json` answers, once it was asked for.
-    pub openapi: OnceCell<Served>,
+    pub openapi: OnceCell<KeptText>,
     /// By which objects are changed.
     pub(super) changes: Changes,
     kept: Kept,

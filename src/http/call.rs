@@ -20,6 +20,8 @@ use stet_actors::trace::Trace;
 use super::app::App;
 use super::authorise::check_again;
 use super::body::{Incoming, Reading};
+use super::compress::is_form_known;
+use super::etag::ETag;
 use super::identify::{check_origin, key_in_address, token_of};
 use super::query::{Pairs, Query};
 use super::reply::Json;
@@ -80,6 +82,14 @@ impl Call {
     /// Request headers.
     pub fn headers(&self) -> &HeaderMap {
         self.http.headers()
+    }
+
+    /// Whether a read may be answered with [`Reply::not_modified`] before the representation with this tag is made.
+    ///
+    /// `false` may also mean that only the finished reply shows which tag the 304 must have. Then the reply is made, and its ETag
+    /// is compared again when it goes out.
+    pub fn has(&self, tag: &ETag) -> bool {
+        tag.is_known(self.headers()) && is_form_known(&self.http, self.app.config.server.compress_bytes, tag)
     }
 
     /// The token as it came.

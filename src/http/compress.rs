@@ -8,6 +8,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use actix_http::ResponseHead;
 use actix_http::encoding::Encoder;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header, HeaderMap, HeaderValue};
@@ -16,6 +17,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use stet_actors::object::Text;
 
+use super::etag::{self, ETag};
 use super::held::Held;
 use crate::limits::{PIECE, Pool, Taken};
 
@@ -27,7 +29,7 @@ const CODER_BYTES: u64 = 8 << 20;
 const SMALL_CODER_BYTES: u64 = 1 << 20;
 
 /// The codings, and what they add to the ETag of a representation.
-const CODINGS: [(ContentEncoding, &str); 3] =
+pub(super) const CODINGS: [(ContentEncoding, &str); 3] =
     [(ContentEncoding::Zstd, ".zst"), (ContentEncoding::Brotli, ".br"), (ContentEncoding::Gzip, ".gz")];
 
 /// The tag of a representation without what a coding has added to it.
@@ -35,65 +37,115 @@ pub(super) fn uncoded(tag: &str) -> &str {
     CODINGS.iter().find_map(|(_, suffix)| tag.strip_suffix(suffix)).unwrap_or(tag)
 }
 
-/// The coding of `ours` that the client wants most; `None` for none at all.
-pub(super) fn wanted(http: &HttpRequest, ours: &[ContentEncoding]) -> Option<ContentEncoding> {
-    if !http.headers().contains_key(header::ACCEPT_ENCODING) {
+/// The coding in which a complete reply of text to this request goes out; `None` for none.
+pub(super) fn negotiated(http: &HttpRequest) -> Option<ContentEncoding> {
+    if http.method() == Method::HEAD || !http.headers().contains_key(header::ACCEPT_ENCODING) {
         return None;
     }
-    let known: Vec<Encoding> = ours.iter().map(|coding| Encoding::Known(*coding)).collect();
+    let known: Vec<Encoding> = CODINGS.iter().map(|(coding, _)| Encoding::Known(*coding)).collect();
     let accept = AcceptEncoding::parse(http).ok()?;
     match accept.negotiate(known.iter().chain([&Encoding::identity()])) {
-        Some(Encoding::Known(coding)) if ours.contains(&coding) => Some(coding),
+        Some(Encoding::Known(coding)) if CODINGS.iter().any(|(ours, _)| *ours == coding) => Some(coding),
         _ => None,
     }
 }
 
-/// For whom a reply may be compressed, and where.
+/// Whether the tag of a 304 follows from the request alone.
+///
+/// A 304 has the tag that the reply itself would have (RFC 9110, 15.4.5). Where the client accepts a coding but names no
+/// compressed form of the text, that depends on the size of the text: the reply must be made to know it.
+pub(super) fn is_form_known(http: &HttpRequest, from: u64, tag: &ETag) -> bool {
+    from == 0 || negotiated(http).is_none() || names_coded_form(http, tag)
+}
+
+/// Whether the client has some compressed form of a representation. Then its text is long enough to be compressed.
+fn names_coded_form(http: &HttpRequest, tag: &ETag) -> bool {
+    let coded = CODINGS.iter().filter_map(|(coding, _)| coded_tag(tag.value(), *coding));
+    coded.into_iter().any(|coded| etag::names(http.headers(), &coded))
+}
+
+/// Which replies may be compressed, and the memory that this may take.
 pub(super) struct Compression<'c> {
-    /// Bytes of a reply from which on it is; 0 is never.
+    /// Bytes of a reply from which on it is compressed; 0 is never.
     pub from: u64,
-    /// Whether there is a secret in it.
+    /// Whether the reply contains a secret.
     pub secret: bool,
-    /// What is in memory for clients that have not taken it.
+    /// Memory for replies that clients have not taken yet.
     pub pool: &'c Pool,
-    /// Whom the reply goes to; callers without a session are one.
+    /// The user whom the reply goes to; all callers without a session share one entry.
     pub holder: Option<Text>,
 }
 
 impl Compression<'_> {
-    /// The reply, compressed if that is of use and asked for. Where too much waits for clients already it goes out as it is.
+    /// Compresses a reply if the client asks for it and gains from it. Where too much waits for clients already, the reply goes out
+    /// as it is.
     pub fn of(self, mut response: HttpResponse, http: &HttpRequest) -> HttpResponse {
-        let size = match response.body().size() {
-            BodySize::Sized(size) if self.from > 0 && size >= self.from => Some(size),
-            BodySize::Stream if self.from > 0 => None,
-            _ => return response,
-        };
-        if self.secret || response.status() != StatusCode::OK || !is_text(response.headers()) {
+        if response.status() != StatusCode::OK || !self.varies(&response) {
             return response;
         }
-        let ours = CODINGS.map(|(coding, _)| coding);
-        let coding = wanted(http, &ours).filter(|_| http.method() != Method::HEAD);
-        let coded = coding.and_then(|coding| Some((coding, self.room(size)?)));
+        let size = response.body().size();
+        let coded = negotiated(http).and_then(|coding| Some((coding, self.room(size)?)));
         let Some((coding, room)) = coded else {
-            response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
+            response.headers_mut().append(header::VARY, VARY);
             return response;
         };
         if let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| coded_tag(tag, coding)) {
             response.headers_mut().insert(header::ETAG, tag);
         }
-        // It says in the head what it does, and that it depends on what was asked for.
-        response.map_body(|head, body| {
-            let slices = Slices { body, left: Bytes::new(), taken: 0 };
-            BoxBody::new(Held::new(Encoder::response(coding, head, slices), room))
-        })
+        // The encoder adds `Content-Encoding` and `Vary` to the head.
+        response.map_body(|head, body| BoxBody::new(Held::new(encoder(coding, head, body), room)))
+    }
+
+    /// The 304 in place of a reply that the client has already, with the tag and the `Vary` that the reply would have.
+    ///
+    /// A `response` that is a 304 itself was never made: what its size would be is known from [`is_form_known`] alone.
+    pub fn not_modified(&self, response: &HttpResponse, http: &HttpRequest) -> HttpResponse {
+        let tag = response.headers().get(header::ETAG);
+        let was_made = response.status() != StatusCode::NOT_MODIFIED;
+        let varies = match was_made {
+            true => response.status() == StatusCode::OK && self.varies(response),
+            false => self.from > 0 && !self.secret && is_text(response.headers()),
+        };
+        let names_coded = || tag.is_some_and(|tag| names_coded_form(http, &ETag::from(tag.clone())));
+        let coding = negotiated(http).filter(|_| varies && (was_made || names_coded()));
+        let mut bare = HttpResponse::NotModified();
+        if let Some(tag) = tag {
+            let coded = coding.and_then(|coding| coded_tag(tag, coding));
+            bare.insert_header((header::ETAG, coded.unwrap_or_else(|| tag.clone())));
+        }
+        if let Some(control) = response.headers().get(header::CACHE_CONTROL) {
+            bare.insert_header((header::CACHE_CONTROL, control.clone()));
+        }
+        if varies {
+            bare.insert_header((header::VARY, VARY));
+        }
+        bare.finish()
+    }
+
+    /// Whether the form of a complete reply depends on what the client accepts.
+    fn varies(&self, response: &HttpResponse) -> bool {
+        let is_long_enough = match response.body().size() {
+            BodySize::Sized(size) => size >= self.from,
+            BodySize::Stream => true,
+            BodySize::None => false,
+        };
+        self.from > 0 && is_long_enough && !self.secret && is_text(response.headers())
     }
 
     /// Room for a coder, for as long as the reply is under way.
-    fn room(&self, size: Option<u64>) -> Option<Taken> {
+    fn room(&self, size: BodySize) -> Option<Taken> {
         let mut room = self.pool.nothing(&self.holder.clone().unwrap_or_else(|| "".into()));
-        let is_small = size.is_some_and(|size| size <= PIECE as u64);
+        let is_small = matches!(size, BodySize::Sized(size) if size <= PIECE as u64);
         room.grow_to(if is_small { SMALL_CODER_BYTES } else { CODER_BYTES }).then_some(room)
     }
+}
+
+/// The value of `Vary` of replies that are compressed for some clients.
+pub(super) const VARY: HeaderValue = HeaderValue::from_static("accept-encoding");
+
+/// A body in a coding, made a piece at a time on the thread that sends it.
+pub(super) fn encoder(coding: ContentEncoding, head: &mut ResponseHead, body: BoxBody) -> impl MessageBody + 'static {
+    Encoder::response(coding, head, Slices { body, left: Bytes::new(), taken: 0 })
 }
 
 /// Whether a body is text that gains from it.

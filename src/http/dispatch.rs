@@ -31,6 +31,7 @@ use super::error::{ErrorReply, Surface};
 use super::identify::{identify, key_in_address};
 use super::meters::{NO_ENDPOINT, Timed};
 use super::pieces::{self, Counted};
+use super::pipeline::Turn;
 use super::probe::Probe;
 use super::query::{Pairs, Query};
 use super::reply::{BodyStream, Content, Reply};
@@ -51,12 +52,24 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
-    let connection = http.extensions().get::<Rc<Connection>>().cloned();
+    let (connection, turn) = {
+        let known = http.extensions();
+        (known.get::<Rc<Connection>>().cloned(), known.get::<Rc<Turn>>().cloned())
+    };
+    if let Some(turn) = &turn
+        && turn.is_behind_the_last()
+    {
+        return turn.silence().await;
+    }
     let call = match connection {
         Some(connection) => Some(connection.call().await),
         None => None,
     };
     let reply = reply(http, payload, app).await;
+    let reply = match &turn {
+        Some(turn) => turn.end(reply),
+        None => reply,
+    };
     match call {
         Some(call) => call.until_sent(reply),
         None => reply,
@@ -76,6 +89,9 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     if let Some(response) = response {
         // What these say is the same for all, and there anyway.
         let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
+        let compression =
+            Compression { from: app.config.server.compress_bytes, secret: false, pool: &app.replies, holder: None };
+        let response = compression.of(response, &http);
         return finish(&app, &http, response, request_id);
     }
     let path = below_base(&app.config, path);
@@ -96,38 +112,18 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let is_strict = found.is_some() && prefer::prefers_strict(http.headers());
     let mut response = match outcome {
         Ok(reply) => {
-            // With warnings the bytes are a copy, which nobody else is sent.
-            let share = if warnings.is_empty() { reply.share() } else { Share::default() };
-            let (held, is_repeated) = (reply.held, matches!(reply.content, Content::Kept(_)));
-            let mut response = render(reply, found, &warnings, surface, &http);
-            // What a reply says that is sent again, it said when it was made.
-            if is_strict && !is_repeated {
-                prefer::note_strict(response.headers_mut());
-            }
-            let response = match &claim {
-                Some(claim) => app.receipts.keep(claim, response),
-                None => response,
-            };
-            let may_fail = found.is_some_and(Route::only_reads);
-            let counted = Counted::Against { pool: &app.replies, holder: holder.clone(), share, may_fail };
-            // A reply to a key in the address may have links that carry the key on.
-            let pairs = Pairs::of(http.query_string());
-            let secret = found.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
-            let from = app.config.server.compress_bytes;
-            let compression = Compression { from, secret, pool: &app.replies, holder };
-            match pieces::in_pieces(response, held, &counted) {
-                Ok(response) => compression.of(response, &http),
-                Err(error) => render_error(&app, &error, surface, &http, request_id),
-            }
+            let unknown = UnknownNames { warnings: &warnings, is_strict };
+            deliver(&app, reply, found, surface, &http, unknown, (claim.as_deref(), holder))
         }
-        Err(error) => {
-            let mut response = render_error(&app, &error, surface, &http, request_id);
-            if is_strict {
-                prefer::note_strict(response.headers_mut());
-            }
-            response
+        Err(error) => Err(error),
+    }
+    .unwrap_or_else(|error| {
+        let mut response = render_error(&app, &error, surface, &http, request_id);
+        if is_strict {
+            prefer::note_strict(response.headers_mut());
         }
-    };
+        response
+    });
     if let Some(standing) = standing {
         calls::report(&standing, response.headers_mut());
     }
@@ -171,6 +167,57 @@ fn below_base<'p>(config: &Config, path: &'p str) -> &'p str {
     }
 }
 
+/// How a call treats names that it does not know.
+struct UnknownNames<'w> {
+    warnings: &'w Warnings,
+    /// Whether the client asks for such calls to be refused.
+    is_strict: bool,
+}
+
+/// The response of a call that succeeded: kept if it may be repeated, a 304 if the client has it, compressed if it asks for that.
+///
+/// # Errors
+/// `Overloaded` where too many replies to reads wait for their clients.
+fn deliver(
+    app: &App,
+    reply: Reply,
+    route: Option<&'static Route>,
+    surface: Surface,
+    http: &HttpRequest,
+    unknown: UnknownNames<'_>,
+    (claim, holder): (Option<&Claim>, Option<Text>),
+) -> Result<HttpResponse> {
+    let UnknownNames { warnings, is_strict } = unknown;
+    // With warnings the bytes are a copy, which nobody else is sent.
+    let share = if warnings.is_empty() { reply.share() } else { Share::default() };
+    let (held, is_repeated) = (reply.held, matches!(reply.content, Content::Kept(_)));
+    let (mut response, fresh) = render(reply, route, warnings, surface, http);
+    // What a reply says that is sent again, it said when it was made.
+    let notes_strict = is_strict && !is_repeated;
+    if notes_strict {
+        prefer::note_strict(response.headers_mut());
+    }
+    let response = match claim {
+        Some(claim) => app.receipts.keep(claim, response),
+        None => response,
+    };
+    // A reply to a key in the address may have links that carry the key on.
+    let pairs = Pairs::of(http.query_string());
+    let secret = route.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
+    let from = app.config.server.compress_bytes;
+    let compression = Compression { from, secret, pool: &app.replies, holder: holder.clone() };
+    if fresh {
+        let mut bare = compression.not_modified(&response, http);
+        if notes_strict {
+            prefer::note_strict(bare.headers_mut());
+        }
+        return Ok(bare);
+    }
+    let may_fail = route.is_some_and(Route::only_reads);
+    let counted = Counted::Against { pool: &app.replies, holder, share, may_fail };
+    Ok(compression.of(pieces::in_pieces(response, held, &counted)?, http))
+}
+
 /// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
 struct Known {
@@ -196,6 +243,9 @@ async fn answer(
     known: &mut Known,
 ) -> Result<Reply> {
     // A call that fails before its caller is known is its address's.
+    if let Some(turn) = http.extensions().get::<Rc<Turn>>() {
+        turn.check().map_err(|error| counted(app, client, error, &mut known.standing))?;
+    }
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
         return Err(counted(app, client, body::too_large("The URL", limit as u64), &mut known.standing));
@@ -420,18 +470,19 @@ fn check_params(route: &Route, params: &Params<'_>) -> Result<Sources> {
     Ok(sources)
 }
 
+/// The complete response, and whether the client has it already.
 fn render(
     reply: Reply,
     route: Option<&'static Route>,
     warnings: &Warnings,
     surface: Surface,
     http: &HttpRequest,
-) -> HttpResponse {
-    let Reply { content, etag, headers, held: _ } = reply;
+) -> (HttpResponse, bool) {
+    let Reply { content, etag, headers, held: _, unchanged } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
-    let fresh = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
-    let content = if fresh { Content::NotModified } else { content };
+    let known = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
+    let fresh = unchanged || known || matches!(content, Content::NotModified(_));
     let json = match route.map(|route| route.produces) {
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
@@ -439,9 +490,9 @@ fn render(
     // What a browser might show as a page: it may run nothing, load nothing, and send its address to nobody, in which a
     // token may stand.
     let page = matches!(content, Content::Stream(..) | Content::Part(..) | Content::File(..) | Content::Made(..))
-        || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
+        || json.starts_with("application/xml");
     let mut response = match content {
-        Content::NotModified => HttpResponse::NotModified().finish(),
+        Content::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
         Content::Kept(kept) => replay(&kept),
         Content::Json(body) => {
             let bytes = if surface == Surface::V3 { warnings.beside(body.whole()) } else { body.bare() };
@@ -481,7 +532,7 @@ fn render(
     for (name, value) in headers {
         out.append(name, value);
     }
-    response
+    (response, fresh)
 }
 
 /// What is made while it goes out. Of a HEAD nobody takes it, and nothing of it is made.

@@ -48,6 +48,18 @@ impl ETag {
     }
 }
 
+impl From<HeaderValue> for ETag {
+    fn from(value: HeaderValue) -> ETag {
+        ETag(value)
+    }
+}
+
+/// Whether `If-None-Match` names a tag, weak or strong.
+pub(super) fn names(headers: &HeaderMap, wanted: &HeaderValue) -> bool {
+    tags(headers, &header::IF_NONE_MATCH)
+        .is_some_and(|mut tags| tags.any(|tag| wanted == tag.strip_prefix("W/").unwrap_or(tag)))
+}
+
 impl ETag {
     /// Whether that is the tag, or what it is in a coding.
     fn is(&self, tag: &str) -> bool {

@@ -5,7 +5,8 @@
 //! at a time, and nothing more while some requests wait. What a client sends beyond stays in the system's buffers, which
 //! are bounded, and then with the client.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -16,6 +17,7 @@ use actix_web::HttpMessage;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connection::Connection;
+use super::pipeline::Turn;
 
 /// Bytes that are read at once. Of the shortest heads that there are these are 157, hence some 600 KB.
 const PORTION: usize = 4 << 10;
@@ -30,12 +32,60 @@ pub struct Queue {
     shared: RefCell<Weak<Extensions>>,
     /// Who wants to read on when some have had their turn.
     reader: RefCell<Option<Waker>>,
+    /// Whether the next request had been read when the reply to the one before it was there.
+    next_was_ahead: Cell<bool>,
+    /// Whether a reply has closed the connection.
+    is_closing: Cell<bool>,
+    /// Whether bytes of replies have been written that may not have reached the system.
+    is_unflushed: Cell<bool>,
+    /// Wakes the request that waits for them to do so.
+    flushed: RefCell<Option<Waker>>,
+    /// Whether what is written is dropped.
+    is_silent: Cell<bool>,
 }
 
 impl Queue {
     fn is_full(&self) -> bool {
         // One share is the connection's.
         self.shared.borrow().strong_count() > QUEUE
+    }
+
+    /// Whether requests have been read whose turn has not come.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.shared.borrow().strong_count() > 1
+    }
+
+    /// Whether a reply has closed the connection.
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_closing.get()
+    }
+
+    /// Whether the request whose turn begins had been read when the reply to the one before it was there.
+    pub(super) fn next_was_ahead(&self) -> bool {
+        self.next_was_ahead.get()
+    }
+
+    /// Notes that a request has its reply: whether the next one has been read by then, and whether the reply closes the connection.
+    pub(super) fn ended(&self, next_is_ahead: bool, closes: bool) {
+        self.next_was_ahead.set(next_is_ahead);
+        self.is_closing.set(self.is_closing.get() || closes);
+    }
+
+    /// Has all that is written from now on dropped, once all before has reached the system.
+    pub(super) async fn silence(&self) {
+        // What the library has in its own buffer it writes when the call waits.
+        let mut has_waited = false;
+        poll_fn(|cx| {
+            if has_waited && !self.is_unflushed.get() {
+                return Poll::Ready(());
+            }
+            has_waited = true;
+            self.is_unflushed.set(true);
+            *self.flushed.borrow_mut() = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        self.is_silent.set(true);
     }
 
     fn got_shorter(&self) {
@@ -60,6 +110,8 @@ pub fn begin(request: &mut Request) {
     }
     drop(shared);
     queue.got_shorter();
+    let turn = Turn::begin(request, queue);
+    request.extensions_mut().insert(Rc::new(turn));
 }
 
 thread_local! {
@@ -124,6 +176,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Intake<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if self.queue.is_silent.get() {
+            return Poll::Ready(Ok(buf.len()));
+        }
         Pin::new(&mut self.inner).poll_write(cx, buf)
     }
 
@@ -132,6 +187,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Intake<S> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.queue.is_silent.get() {
+            return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
+        }
         Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
     }
 
@@ -139,8 +197,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Intake<S> {
         self.inner.is_write_vectored()
     }
 
+    /// The library flushes once it has written all that it has.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
+        if flushed.is_ready() {
+            self.queue.is_unflushed.set(false);
+            if let Some(waiting) = self.queue.flushed.take() {
+                waiting.wake();
+            }
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -10,7 +10,8 @@ use stet_actors::error::Result;
 use stet_actors::store::Health;
 
 use super::app::{App, Stage};
-use super::openapi::{self, Served};
+use super::kept_text::KeptText;
+use super::openapi;
 use crate::documents::{self, Page};
 use crate::give_way::aside_at_once;
 
@@ -50,7 +51,7 @@ impl Probe {
             Probe::Document(page) => Ok(document(page)),
             Probe::Health => Ok(health(app)),
             Probe::Readiness => Ok(readiness(app)),
-            Probe::Metrics => metrics(app).await,
+            Probe::Metrics => metrics(app, http).await,
             Probe::OpenApi => openapi(app, http).await,
         };
         // Only while the server ends.
@@ -74,9 +75,10 @@ fn document(page: &'static Page) -> HttpResponse {
 /// The OpenAPI document, made when it is first asked for.
 async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
-    let document = move || Served::new(&openapi::document(made_of.groups, &made_of.config.server.base_path));
+    let document =
+        move || KeptText::new(openapi::document(made_of.groups, &made_of.config.server.base_path).to_string());
     let make = || aside_at_once(document);
-    Ok(app.openapi.get_or_try_init(make).await?.answer(http))
+    app.openapi.get_or_try_init(make).await?.answer("application/json", http, app.config.server.compress_bytes).await
 }
 
 /// The process is there, answers, and need not be started again: only that brings back a store that has broken down.
@@ -141,7 +143,7 @@ fn readiness(app: &App) -> HttpResponse {
 }
 
 /// All metrics, with the state of the store at this moment.
-async fn metrics(app: &Arc<App>) -> Result<HttpResponse> {
+async fn metrics(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
     let text = app.shown_metrics.made(move || {
         let app = made_of;
@@ -154,5 +156,5 @@ async fn metrics(app: &Arc<App>) -> Result<HttpResponse> {
         metrics::gauge!("stet_reply_bytes").set(app.replies.taken() as f64);
         app.metrics.render()
     });
-    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text.await?))
+    text.await?.answer("text/plain; version=0.0.4", http, app.config.server.compress_bytes).await
 }

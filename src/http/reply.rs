@@ -47,6 +47,8 @@ pub struct Reply {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// Bytes that a body that comes in pieces holds in memory until it has gone.
     pub(super) held: u64,
+    /// Whether the client is known to have the representation already: 304.
+    pub(super) unchanged: bool,
 }
 
 /// The body of an answer.
@@ -69,15 +71,15 @@ pub(super) enum Content {
     Made(&'static str, BodyStream),
     /// Server-sent events, for as long as the client stays.
     Events(BodyStream),
-    /// The client has it already: 304.
-    NotModified,
+    /// Nothing: the client has the representation already. The media type is that of the representation.
+    NotModified(&'static str),
     /// What the call was answered when it was sent before, headers and all.
     Kept(Arc<KeptReply>),
 }
 
 impl Reply {
     fn new(content: Content) -> Reply {
-        Reply { content, etag: None, headers: Vec::new(), held: 0 }
+        Reply { content, etag: None, headers: Vec::new(), held: 0, unchanged: false }
     }
 
     /// Plain text.
@@ -115,9 +117,21 @@ impl Reply {
         Reply::new(Content::Events(events))
     }
 
-    /// The client has it already.
+    /// The 304 in place of a text that the client has already ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Reply {
-        Reply::new(Content::NotModified).with_etag(etag)
+        Reply::new(Content::NotModified("text/plain")).with_etag(etag)
+    }
+
+    /// The 304 in place of a picture that the client has already.
+    pub fn picture_not_modified(etag: ETag) -> Reply {
+        Reply::new(Content::NotModified("image/jpeg")).with_etag(etag)
+    }
+
+    /// Marks a complete reply as one that the client has already, or not: then it is answered with 304.
+    #[must_use]
+    pub fn unchanged(mut self, unchanged: bool) -> Reply {
+        self.unchanged = unchanged;
+        self
     }
 
     /// JSON that is made while it goes out.
@@ -210,7 +224,7 @@ impl<T> Json<T> {
         made.map(|made| made?.map(Json::from))
     }
 
-    /// The client has it already.
+    /// The 304 in place of a reply that the client has already ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Json<T> {
         Json::new(Reply::not_modified(etag))
     }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use stet_actors::error::Result;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use super::kept_text::KeptText;
 use crate::give_way::aside_at_once;
 
 /// For how many times as long as making it took it is not made again.
@@ -33,7 +33,7 @@ pub struct Shared {
 struct Last {
     /// The how manieth it is; 0: there was none.
     number: u64,
-    text: Bytes,
+    text: Arc<KeptText>,
     /// When the next may be begun; at once if there was none.
     rested: Option<Instant>,
 }
@@ -46,7 +46,7 @@ impl Shared {
     ///
     /// # Panics
     /// When `make` does.
-    pub async fn made(&self, make: impl FnOnce() -> String + Send + 'static) -> Result<Bytes> {
+    pub async fn made(&self, make: impl FnOnce() -> String + Send + 'static) -> Result<Arc<KeptText>> {
         let before = self.begun.load(Ordering::SeqCst);
         let mut last = self.last.clone().lock_owned().await;
         if last.number > before {
@@ -60,7 +60,7 @@ impl Shared {
         // again and again would have it made at all times.
         let work = move || {
             let begun = Instant::now();
-            let text = Bytes::from(make());
+            let text = Arc::new(KeptText::new(make()));
             let rested = Instant::now() + (begun.elapsed() * REST).min(LONGEST_REST);
             *last = Last { number, text: text.clone(), rested: Some(rested) };
             text
@@ -89,7 +89,7 @@ mod tests {
         for round in 0..3 {
             let before = made.load(Ordering::SeqCst);
             for text in join_all((0..100).map(|_| ask())).await {
-                let number: usize = std::str::from_utf8(&text.unwrap()).unwrap().parse().unwrap();
+                let number: usize = text.unwrap().plain().parse().unwrap();
                 assert!(number > before, "{round}: {number} was made before it was asked for");
             }
             // The first one who asks makes one, and another makes one for all who asked while it was made.
@@ -104,7 +104,7 @@ mod tests {
             let gone = std::pin::pin!(shared.made(|| "gone".to_owned()));
             assert!(gone.now_or_never().is_none());
         }
-        assert_eq!(shared.made(|| "there".to_owned()).await.unwrap(), "there");
+        assert_eq!(shared.made(|| "there".to_owned()).await.unwrap().plain(), "there");
     }
 
     /// Clients that went away at once had it made on all cores.
@@ -133,6 +133,6 @@ mod tests {
             tokio::task::spawn_blocking(|| ()).await.unwrap();
         }
         end.send(()).expect("it waits");
-        assert_eq!(next.await.unwrap(), "true");
+        assert_eq!(next.await.unwrap().plain(), "true");
     }
 }

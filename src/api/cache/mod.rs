@@ -150,7 +150,7 @@ async fn content<F: Family>(call: &Call, database: DatabaseId) -> CacheContent<F
 
 /// What a client already has is not sent again.
 fn tagged<T: Serialize>(call: &Call, tag: ETag, bytes: usize, reply: &T) -> Result<Json<T>> {
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }
     Ok(Json::from(Enveloped::of(reply, bytes)?).with_etag(tag))

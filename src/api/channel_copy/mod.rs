@@ -201,7 +201,7 @@ pub async fn actions(call: Call) -> Result<Json<ActionsReply>> {
     let items = call.app.sysconfig.content_items(database);
     let items: Vec<ItemActions> = items.0.iter().map(|item| actions_of(item, &channel)).collect();
     let tag = ETag::new(Tag::of(&bundle), &items);
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }
     Ok(Json::of(&ActionsReply { items: items.into() })?.with_etag(tag))

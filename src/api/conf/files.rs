@@ -39,7 +39,7 @@ pub async fn xml_file(call: Call) -> Result<Reply> {
         return Err(Error::parameter("resolveHrefEntity", "false", wanted));
     }
     let tag = ETag::of_bytes(file.sha256);
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Reply::not_modified(tag));
     }
     Ok(Reply::xml(file.text.clone()).with_etag(tag))

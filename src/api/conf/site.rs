@@ -37,7 +37,7 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     }
     let in_force = call.app.sysconfig.sites.of(database).in_force();
     let tag = ETag::of_bytes(in_force.value.content.text_sha256);
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Reply::not_modified(tag));
     }
     let text = &in_force.value.content.text;

@@ -388,7 +388,7 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
     let kept = call.app.kept::<RenderedDrawers>();
     let asked = kept.ask(&call.app, view, &display, part)?;
     let asked = match asked {
-        Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
+        Asked::Kept(kept) => return Ok(kept.answer(&call)),
         Asked::Missing(missing) => missing,
     };
     let seen = seen(&call, view).await?;
@@ -400,7 +400,7 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
     let mut listing = Drawers::up_to(whole, &call, items, reply).await?;
     if let Some(whole) = listing.whole().cloned() {
         let seen = mem::take(&mut listing.list_mut().seen);
-        return Ok(kept.keep(asked, view, whole, seen).answer(call.headers()));
+        return Ok(kept.keep(asked, view, whole, seen).answer(&call));
     }
     let tag = ETag::new(tag_of(view), listing.list_mut().facts(&call).await?);
     Ok(listing.answer(call).with_etag(tag))

@@ -4,7 +4,6 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use actix_web::http::header::HeaderMap;
 use quick_cache::Weighter;
 use stet_actors::error::Result;
 use stet_actors::expect::Tag;
@@ -12,6 +11,7 @@ use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
 
+use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
@@ -37,9 +37,9 @@ pub(crate) struct Rendered<F: Family, T> {
 }
 
 impl<F: Family, T> Rendered<F, T> {
-    /// The reply to a read with those headers.
-    pub(crate) fn answer(&self, headers: &HeaderMap) -> Json<T> {
-        if self.etag.is_known(headers) {
+    /// The reply to a read.
+    pub(crate) fn answer(&self, call: &Call) -> Json<T> {
+        if call.has(&self.etag) {
             return Json::not_modified(self.etag.clone());
         }
         Json::from(self.reply.clone()).with_etag(self.etag.clone())

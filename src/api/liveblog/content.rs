@@ -61,7 +61,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     // The posts are those of the revision. How each is written hangs on the configuration as well, and tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
     let tag = ETag::new(open.tag(), ("resolved", identity, &app.config.server.base_path, limits));
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Some(Reply::not_modified(tag)));
     }
     let Some(posts) = Posts::of(app, &open.view, frame.in_default).await? else { return Ok(None) };

@@ -140,7 +140,7 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.tag(), (&open.sight, &display, part, path));
-        if tag.is_known(call.headers()) {
+        if call.has(&tag) {
             return Ok((None, tag));
         }
         let list = wanted.find(open).await;

@@ -144,7 +144,7 @@ pub async fn list(call: Call) -> Result<Json<CorrelateList>> {
     let record = call.app.records.get(&call.app.repository, end.container)?;
     let record = record.ok_or_else(|| Error::not_found(end.loid()))?;
     let tag = ETag::new(Tag::of(&record), ("correlates", facts(&call, end.loid())?));
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }
     Ok(Json::of(&list_of(&call, end.loid()).await?)?.with_etag(tag))

@@ -34,7 +34,7 @@ async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
     let what = (content.sha256, "lowres", scaler.longest(), call.query.integer("maxSize"));
     let tag = ETag::new(Tag::of(&record), what);
     if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
+        return Ok(Reply::picture_not_modified(tag));
     }
     let scaled = scaler.scaled(&content, reader).await.map_err(|error| error.with_source(source))?;
     let stem = record.name.rsplit_once('.').map_or(&*record.name, |(stem, _)| stem);

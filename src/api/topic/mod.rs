@@ -233,7 +233,7 @@ pub async fn get(call: Call) -> Result<Json<TopicReply>> {
     let page = call.query.page();
     let (listing, tag) = settled(&call, open, async |open| {
         let tag = ETag::new(open.tag(), (page, facts(&call, open, &extent).await?));
-        if tag.is_known(call.headers()) {
+        if call.has(&tag) {
             return Ok((None, tag));
         }
         Ok((Some(topic_reply(&call, open, &extent, page).await?), tag))

@@ -363,12 +363,12 @@ pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Re
     // Those of a part are made anew.
     let whole = (page == Page::WHOLE).then_some(());
     let asked = match kept.ask(&call.app, &open.0, display, whole)? {
-        Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
+        Asked::Kept(kept) => return Ok(kept.answer(call)),
         Asked::Missing(missing) => missing,
     };
     let structure = structure_made(call, open, display, page).await?;
     let whole = Enveloped::of(&structure, structure.text().len())?;
-    Ok(kept.keep(asked, &open.0, whole, Seen::new()).answer(call.headers()))
+    Ok(kept.keep(asked, &open.0, whole, Seen::new()).answer(call))
 }
 
 async fn structure_made(call: &Call, open: &Open, display: &Display, page: Page) -> Result<Ready<TopicStructure>> {

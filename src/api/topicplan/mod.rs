@@ -114,7 +114,7 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
     for _ in 0..TRIES {
         let seen = seen(&call, &view.state).await?;
         let tag = ETag::new(tag_of(&view), (page, facts(&call, &view.state, &seen, &extent).await?));
-        if tag.is_known(call.headers()) {
+        if call.has(&tag) {
             return Ok(Json::not_modified(tag));
         }
         match plan_reply(&call, &view, &seen, &extent, page).await {
@@ -138,7 +138,7 @@ pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
     let shown: Vec<u128> = seen.iter().map(stet_actors::topic_plan::Line::id).collect();
     let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
     let tag = ETag::new(tag_of(&view), ("structure", &display, page, path, shown));
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }
     Ok(Json::of(&structure_of(&call, &view, &seen, &display, page).await?)?.with_etag(tag))

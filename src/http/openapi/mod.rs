@@ -8,14 +8,12 @@ mod parameters;
 mod prose;
 mod responses;
 mod schemas;
-mod served;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
-pub use self::served::Served;
 use super::route::{Group, Route, Token};
 
 /// Where a session's token may stand, in the order in which it is looked for (docs/api/README.md, "Tokens").

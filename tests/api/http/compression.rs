@@ -135,4 +135,86 @@ fn it_can_be_left_to_a_proxy() {
     let drawer = filled(&client, 30);
     let reply = accepting(&client, "gzip", &format!("/v3/container/drawer/{drawer}?showItems=true"));
     assert_eq!((reply.header("content-encoding"), reply.header("vary")), (None, None));
+    for path in ["/openapi.json", "/metrics"] {
+        let reply = accepting(&client, "gzip", path);
+        assert_eq!((reply.status, reply.header("content-encoding"), reply.header("vary")), (200, None, None), "{path}");
+    }
+}
+
+/// Status, tag and `Vary` of a read by a client that accepts `accept` and has what `known` names.
+fn conditional(client: &Client, accept: &str, known: &str, path: &str) -> (u16, String, Option<String>) {
+    let reply = client.send("GET", path, &[("accept-encoding", accept), ("if-none-match", known)], b"");
+    let header = |name: &str| reply.header(name).map(str::to_owned);
+    assert_eq!(header("content-encoding").filter(|_| reply.status == 304), None);
+    (reply.status, header("etag").expect("it has a tag"), header("vary").map(|vary| vary.to_ascii_lowercase()))
+}
+
+#[test]
+fn a_304_has_the_tag_and_vary_of_the_reply_that_it_stands_for() {
+    let client = Server::shared().user("editor");
+    let folder = own_folder();
+    let options = json!({ "name": "long.xml", "type": "Story", "folderPath": folder });
+    let made = client.upload("/v3/object/create", &options, Some(("long.xml", "text/xml", &long_story()))).ok();
+    let (story, drawer) = (made["id"].as_str().expect("it has an id"), filled(&client, 30));
+    let blog = client.liveblog(&folder, "long");
+    for number in 0..8 {
+        let (options, text) = (json!({ "title": "t".repeat(500) }), format!("<p>{number}</p>"));
+        client
+            .call("liveblog-post-create", &[&blog])
+            .form(&options, &[("content", "", "text/html", text.as_bytes())])
+            .ok();
+    }
+    for path in [
+        format!("/v3/container/drawer/{drawer}?showItems=true"),
+        format!("/v3/object/{story}/content"),
+        format!("/v3/container/liveblog/{blog}"),
+        format!("/v3/container/liveblog/{blog}/feed/atom"),
+        format!("/v3/folder/{}", encoded(&folder)),
+        "/v3/conf/cache/objecttypes".to_owned(),
+    ] {
+        let forms = ["identity", "gzip", "br", "zstd"].map(|accept| {
+            let reply = accepting(&client, accept, &path);
+            (accept, reply.header("etag").expect("it has a tag").to_owned(), reply.header("vary").is_some())
+        });
+        for (accept, tag, varies) in &forms {
+            let expected = (304, tag.clone(), varies.then(|| "accept-encoding".to_owned()));
+            for (_, known, _) in &forms {
+                assert_eq!(conditional(&client, accept, known, &path), expected, "{path} {accept} {known}");
+                let both = format!("\"other\", W/{known}");
+                assert_eq!(conditional(&client, accept, &both, &path), expected, "{path} {accept} {both}");
+            }
+            assert_eq!(conditional(&client, accept, "*", &path), expected, "{path} {accept} *");
+        }
+    }
+}
+
+#[test]
+fn a_304_of_a_short_text_has_the_plain_tag() {
+    let client = Server::shared().user("editor");
+    let drawer = client.drawer(&own_folder(), "short", 10);
+    let path = format!("/v3/container/drawer/{drawer}");
+    let tag = accepting(&client, "gzip", &path).header("etag").expect("it has one").to_owned();
+    assert!(!tag.ends_with(".gz\""), "{tag}");
+    assert_eq!(conditional(&client, "gzip", &tag, &path), (304, tag, None));
+}
+
+#[test]
+fn the_document_and_the_metrics_are_compressed_as_other_replies_are() {
+    let client = Server::shared().client();
+    for path in ["/openapi.json", "/metrics"] {
+        for (coding, _) in CODINGS {
+            let reply = accepting(&client, coding, path);
+            assert_eq!((reply.status, reply.header("content-encoding")), (200, Some(coding)), "{path}");
+            assert_eq!(reply.header("vary").map(str::to_ascii_lowercase).as_deref(), Some("accept-encoding"), "{path}");
+            let text = reply.decoded().body;
+            assert!(text.len() > 2 * reply.body.len(), "{path}: {} of {}", reply.body.len(), text.len());
+            let begin = if path == "/metrics" { &b"# "[..] } else { b"{\"openapi\"" };
+            assert!(text.starts_with(begin), "{path}");
+        }
+        for accept in ["identity", "deflate", "gzip;q=0", ""] {
+            let reply = accepting(&client, accept, path);
+            assert_eq!((reply.status, reply.header("content-encoding")), (200, None), "{path} {accept}");
+            assert_eq!(reply.header("vary").map(str::to_ascii_lowercase).as_deref(), Some("accept-encoding"), "{path}");
+        }
+    }
 }

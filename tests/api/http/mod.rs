@@ -9,6 +9,7 @@ mod limits;
 mod messages;
 mod numbers;
 mod openapi;
+mod pipelining;
 pub mod raw;
 mod tokens;
 mod warnings;

@@ -156,7 +156,7 @@ pub async fn feed(call: Call) -> Result<Reply> {
         let place = (&origin, &call.app.config.server.base_path, &key);
         let named = Named::of(&call.app, open, limit, offset).await?;
         let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place, &named));
-        if tag.is_known(call.headers()) {
+        if call.has(&tag) {
             return Ok(Reply::not_modified(tag));
         }
         let part = Part { format, origin: &origin, key: key.as_deref(), limit, offset };

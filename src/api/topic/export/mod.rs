@@ -151,7 +151,7 @@ pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export
     let format = export.format;
     let titles = (&export.title, call.app.facts_of_titles(export.database));
     let tag = ETag::new(of, ("export", format, facts, titles, export.zone.name()));
-    if tag.is_known(call.headers()) {
+    if call.has(&tag) {
         return Ok(Reply::not_modified(tag));
     }
     let disposition = disposition(&format!("{}.{}", export.name, format.extension()));

@@ -1,0 +1,96 @@
+//! A text that many clients are sent: plain, and in each coding, made when a client first asks for it.
+//!
+//! Callers without a session may ask for such a text as often as they like. So no request costs more than sending it.
+
+use actix_web::body::{BoxBody, to_bytes};
+use actix_web::http::header::{self, ContentEncoding};
+use actix_web::{HttpRequest, HttpResponse};
+use bytes::Bytes;
+use stet_actors::error::{Error, Result};
+use tokio::sync::OnceCell;
+
+use super::compress::{CODINGS, VARY, encoder, negotiated};
+
+/// The text, with the compressed forms that clients have asked for.
+#[derive(Default)]
+pub struct KeptText {
+    plain: Bytes,
+    coded: [OnceCell<Bytes>; CODINGS.len()],
+}
+
+impl KeptText {
+    /// A text without compressed forms yet.
+    pub fn new(plain: String) -> KeptText {
+        KeptText { plain: plain.into(), coded: Default::default() }
+    }
+
+    /// The reply to a request, in the coding that it asks for if the text has at least `from` bytes; 0 is never.
+    ///
+    /// The plain form lacks `Vary`, which [`Compression`](super::compress::Compression) adds.
+    ///
+    /// # Errors
+    /// None in practice: an encoder in memory does not fail.
+    pub async fn answer(&self, media_type: &'static str, http: &HttpRequest, from: u64) -> Result<HttpResponse> {
+        let mut response = HttpResponse::Ok();
+        response.content_type(media_type);
+        let coding = negotiated(http).filter(|_| from > 0 && self.plain.len() as u64 >= from);
+        Ok(match coding {
+            Some(coding) => {
+                let body = self.coded(coding).await?;
+                response.insert_header(coding).insert_header((header::VARY, VARY)).body(body)
+            }
+            None => response.body(self.plain.clone()),
+        })
+    }
+
+    /// The form in a coding, of which each is made once.
+    async fn coded(&self, coding: ContentEncoding) -> Result<Bytes> {
+        let place = CODINGS.iter().position(|(known, _)| *known == coding).ok_or_else(Error::internal)?;
+        let make = async || {
+            // The encoder writes headers into the head of a response, of which nothing else is used here.
+            let mut unused = HttpResponse::Ok().finish();
+            let body = encoder(coding, unused.head_mut(), BoxBody::new(self.plain.clone()));
+            to_bytes(body).await.map_err(|_| Error::internal())
+        };
+        self.coded[place].get_or_try_init(make).await.cloned()
+    }
+
+    /// The text as it was given.
+    #[cfg(test)]
+    pub fn plain(&self) -> &str {
+        std::str::from_utf8(&self.plain).expect("it was made of a text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use actix_web::body::MessageBody;
+    use actix_web::test::TestRequest;
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_coding_is_made_once_and_only_for_texts_that_are_long_enough() {
+        let text = "# HELP stet_up Whether it is up.\n".repeat(9000);
+        let kept = KeptText::new(text.clone());
+        let http = TestRequest::get().insert_header((header::ACCEPT_ENCODING, "gzip")).to_http_request();
+        let mut bodies = Vec::new();
+        for _ in 0..2 {
+            let response = kept.answer("text/plain", &http, 4096).await.expect("it can be compressed");
+            assert_eq!(response.headers().get(header::CONTENT_ENCODING).expect("it has one"), "gzip");
+            bodies.push(response.into_body().try_into_bytes().expect("it is in memory"));
+        }
+        assert_eq!(bodies[0].as_ptr(), bodies[1].as_ptr(), "it was made twice");
+        let mut found = String::new();
+        GzDecoder::new(&bodies[0][..]).read_to_string(&mut found).expect("it is gzip");
+        assert!(found == text);
+        for from in [0, text.len() as u64 + 1] {
+            let response = kept.answer("text/plain", &http, from).await.expect("it is there");
+            assert!(!response.headers().contains_key(header::CONTENT_ENCODING), "{from}");
+            assert!(response.into_body().try_into_bytes().expect("it is in memory") == text, "{from}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Requests that a client sends before it has the reply to an earlier one (pipelining).
+//!
+//! The library reads them ahead, carries them out one after the other, and goes on after a reply that says `Connection: close`. It says
+//! so of its own accord where a body has not come whole: that of the request which it has read last, whichever request it answers.
+//! A client takes what follows such a reply as not carried out, and sends it again (RFC 9112, 9.6). So three rules hold here:
+//!
+//! - Behind a reply that closes the connection nothing is carried out, and nothing is sent.
+//! - The reply to a change closes the connection if further requests have been read by then.
+//! - A change that has been read before the reply to an earlier request was there is refused, for that reply may have closed the
+//!   connection.
+//!
+//! Reads may be sent ahead as ever.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use actix_http::{ConnectionType, HttpMessage as _, Payload, Request, h1};
+use actix_web::HttpResponse;
+use actix_web::error::PayloadError;
+use actix_web::http::Method;
+use bytes::Bytes;
+use futures_util::Stream;
+use stet_actors::error::{Code, Error};
+
+use super::intake::Queue;
+
+/// A request's place among those of its connection.
+pub struct Turn {
+    queue: Rc<Queue>,
+    place: Place,
+    is_change: bool,
+    /// Whether the client asks for the connection to be closed behind the reply.
+    is_last: bool,
+    body: Option<Body>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The reply before it, if there is one, came first; or both are reads.
+    InOrder,
+    /// A change that was read before the reply to an earlier request was there.
+    ChangeAhead,
+    /// Behind a reply that closes the connection.
+    BehindTheLast,
+}
+
+impl Turn {
+    /// Begins the turn of a request, in which the request's body remains within reach.
+    pub(super) fn begin(request: &mut Request, queue: Rc<Queue>) -> Turn {
+        let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+        let place = match () {
+            () if queue.is_closing() => Place::BehindTheLast,
+            () if is_change && queue.next_was_ahead() => Place::ChangeAhead,
+            () => Place::InOrder,
+        };
+        let is_last = request.head().connection_type() == ConnectionType::Close;
+        let is_chunked = request.chunked().unwrap_or(false);
+        let body = match request.take_payload() {
+            Payload::H1 { payload } => {
+                let shared = Rc::new(RefCell::new(Some(payload)));
+                *request.payload() = Payload::Stream { payload: Box::pin(Incoming(shared.clone())) };
+                Some(Body { shared, is_chunked })
+            }
+            other => {
+                *request.payload() = other;
+                None
+            }
+        };
+        Turn { queue, place, is_change, is_last, body }
+    }
+
+    /// Whether the request stands behind a reply that closes the connection.
+    pub fn is_behind_the_last(&self) -> bool {
+        self.place == Place::BehindTheLast
+    }
+
+    /// Refuses a change that was sent ahead.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.place != Place::ChangeAhead {
+            return Ok(());
+        }
+        let message = "The change was sent before the reply to the request before it had come, and was not carried out: send it again.";
+        Err(Error::new(Code::Overloaded, message))
+    }
+
+    /// Waits until the replies before this one are with the system, and has the connection send nothing more.
+    pub async fn silence(&self) -> HttpResponse {
+        self.queue.silence().await;
+        HttpResponse::Ok().force_close().finish()
+    }
+
+    /// Ends the turn with its reply, which says whether it is the last one on the connection.
+    pub fn end(&self, mut response: HttpResponse) -> HttpResponse {
+        let is_ahead = self.queue.has_waiting();
+        let says_close = response.head().connection_type() == ConnectionType::Close;
+        let closes = self.is_last
+            || says_close
+            || self.place == Place::ChangeAhead
+            || (self.is_change && is_ahead)
+            || self.body.as_ref().is_some_and(Body::closes);
+        if closes {
+            response.head_mut().set_connection_type(ConnectionType::Close);
+        }
+        self.queue.ended(is_ahead, closes);
+        response
+    }
+}
+
+/// The body of a request, which its call reads, and of which the rest is looked at when the call has ended.
+struct Body {
+    shared: Rc<RefCell<Option<h1::Payload>>>,
+    is_chunked: bool,
+}
+
+impl Body {
+    /// Whether the library closes the connection because of it: what is missing of a body of announced length is not waited for.
+    fn closes(&self) -> bool {
+        let Some(mut payload) = self.shared.take() else { return false };
+        let mut cx = Context::from_waker(Waker::noop());
+        loop {
+            match Pin::new(&mut payload).poll_next(&mut cx) {
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(Some(Err(_)) | None) => return false,
+                Poll::Pending => return !self.is_chunked,
+            }
+        }
+    }
+}
+
+/// The body as the call reads it.
+struct Incoming(Rc<RefCell<Option<h1::Payload>>>);
+
+impl Stream for Incoming {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match &mut *self.0.borrow_mut() {
+            Some(payload) => Pin::new(payload).poll_next(cx),
+            None => Poll::Ready(None),
+        }
+    }
+}
