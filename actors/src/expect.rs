@@ -37,6 +37,8 @@ impl Tag {
 pub enum Expect {
     /// Any, so long as there is an object.
     Any,
+    /// That there is no object: the command may only make a new one.
+    Nothing,
     /// One of these. The cost for each object does not depend on their number.
     OneOf {
         /// The states that match.
@@ -61,6 +63,11 @@ impl Expect {
     /// # Errors
     /// `PreconditionFailed`.
     pub(crate) fn check(&self, record: &Record) -> Result<()> {
+        if matches!(self, Expect::Nothing) {
+            let message =
+                format!("`If-None-Match: *` allows a new object alone, and the call meets `{}`.", record.loid);
+            return Err(Error::new(Code::PreconditionFailed, message).with_source(record.loid));
+        }
         let Expect::OneOf { tags, weak } = self else { return Ok(()) };
         let now = Tag::of(record);
         if tags.contains(&now) {

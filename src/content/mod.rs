@@ -11,7 +11,7 @@
 pub(crate) mod collect;
 pub mod download;
 pub(crate) mod identity;
-mod picture;
+pub(crate) mod picture;
 mod pins;
 mod reader;
 pub(crate) mod scaling;

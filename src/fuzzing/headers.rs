@@ -55,7 +55,7 @@ fn expected_in(headers: &HeaderMap) -> bool {
             !tags.is_empty()
         }
         Some(Expect::Any) => true,
-        None => false,
+        Some(Expect::Nothing) | None => false,
     }
 }
 

@@ -401,6 +401,17 @@ impl Call {
         self.display_over(self.display()).await
     }
 
+    /// The display options of the reply to a creation or change: `showPath` is on unless the query or the body says something else.
+    /// Asked for before the change, which a body that says nonsense must not make.
+    ///
+    /// # Errors
+    /// `InvalidParameter`, `InvalidBody`.
+    pub async fn display_of_change(&self) -> Result<Display> {
+        let asked = self.display();
+        let path = asked.path || !self.query.has("showPath");
+        self.display_over(Display { path, ..asked }).await
+    }
+
     /// These display options, then those in the body.
     ///
     /// # Errors

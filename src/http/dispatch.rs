@@ -263,9 +263,14 @@ async fn answer(
     });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     check_privilege(app, access_of(app, session.as_ref(), &rights), route, &params)?;
-    if route.takes_if_match() {
-        etag::refuse_none_match(http.headers())?;
-    }
+    let expect = match () {
+        () if route.meets_object => etag::expectation_of_meeting(http.headers())?,
+        () if route.takes_if_match() => {
+            etag::refuse_none_match(http.headers())?;
+            etag::expectation(http.headers())
+        }
+        () => None,
+    };
     if !matches!(route.body, Body::None) {
         body_headers::check(http.headers())?;
     }
@@ -338,7 +343,7 @@ async fn answer(
         incoming,
         room,
         claim: known.claim.clone(),
-        expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
+        expect: expect.map(Arc::new),
         client,
         trace: trace.clone(),
         otel: known.otel.clone(),

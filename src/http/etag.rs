@@ -133,16 +133,38 @@ pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
     Some(Expect::OneOf { tags, weak })
 }
 
+/// What the conditions of a call expect that may meet an object or make a new one: `If-Match`, or `If-None-Match: *`.
+///
+/// # Errors
+/// `InvalidParameter` for tags in `If-None-Match`, and for both headers at once.
+pub fn expectation_of_meeting(headers: &HeaderMap) -> Result<Option<Expect>> {
+    let expected = expectation(headers);
+    let Some(mut none) = tags(headers, &header::IF_NONE_MATCH).map(Iterator::peekable) else { return Ok(expected) };
+    let is_any = none.next_if_eq(&"*").is_some() && none.peek().is_none();
+    if is_any && expected.is_none() {
+        return Ok(Some(Expect::Nothing));
+    }
+    let wanted = if is_any { "without `If-Match`" } else { "`*`, which allows a new object alone" };
+    Err(Error::parameter("If-None-Match", shown(headers), wanted))
+}
+
+/// `If-None-Match` as a message shows it.
+fn shown(headers: &HeaderMap) -> String {
+    let value = headers.get(header::IF_NONE_MATCH).map(HeaderValue::as_bytes).unwrap_or_default();
+    String::from_utf8_lossy(value).chars().take(SHOWN).collect()
+}
+
 /// Refuses `If-None-Match` on a change of objects: it is a condition on the change (RFC 9110, 13.1.2), which no command knows, and
 /// must not be dropped without a word.
 ///
 /// # Errors
 /// `InvalidParameter`.
 pub fn refuse_none_match(headers: &HeaderMap) -> Result<()> {
-    let Some(value) = headers.get(header::IF_NONE_MATCH) else { return Ok(()) };
-    let shown: String = String::from_utf8_lossy(value.as_bytes()).chars().take(SHOWN).collect();
+    if !headers.contains_key(header::IF_NONE_MATCH) {
+        return Ok(());
+    }
     let wanted = "left out of a change: it holds for reads alone. `If-Match` holds for changes, and `createMode` for new objects";
-    Err(Error::parameter("If-None-Match", shown, wanted))
+    Err(Error::parameter("If-None-Match", shown(headers), wanted))
 }
 
 #[cfg(test)]

@@ -249,6 +249,11 @@ impl<'a> Context<'a> {
         self.expect.is_some_and(|expect| expect.names(record))
     }
 
+    /// Whether the caller expects anything of the objects that the command is about.
+    pub fn is_conditional(&self) -> bool {
+        self.expect.is_some()
+    }
+
     /// Whether what the caller expects holds of what the command is about.
     ///
     /// # Errors
@@ -257,6 +262,7 @@ impl<'a> Context<'a> {
         match (self.expect, self.expected.take()) {
             (None, _) => Ok(()),
             (Some(_), Some(expected)) => expected,
+            (Some(Expect::Nothing), None) => Ok(()),
             (Some(_), None) => Err(Expect::met_nothing()),
         }
     }

@@ -239,6 +239,11 @@ impl Joint for Create {
         if let Some(existing) = taken {
             match self.object.mode {
                 CreateMode::AutoRename => {
+                    // The object stays as it is, but a condition of the caller speaks of it.
+                    if context.is_conditional() {
+                        turns.need([existing])?;
+                        context.expects(&turns.any(existing)?.record);
+                    }
                     name = free_name(&name, |name| {
                         Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some())
                     })?;

@@ -157,7 +157,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
     check_bundle(&bundle, call.param("source"))?;
     check_same(&call, &request, bundle.loid)?;
     let copy = request.wanted(&call, bundle.loid.database)?.copy(&call, &bundle)?;
-    let display = call.display_of_body().await?;
+    let display = call.display_of_change().await?;
     let done = call.change_all(copy).await?;
     // It is the bundle's next change that its tag serves for.
     let copy = done.reply.loid;

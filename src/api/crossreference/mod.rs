@@ -277,7 +277,7 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         usize::try_from(index).map_err(|_| Error::new(Code::InvalidXPath, format!("There is no node at {index}.")))?;
     let (source, target) = (call.source("source")?, Arc::<str>::from(request.target));
     check_whole(&source)?;
-    let display = call.display_of_body().await?;
+    let display = call.display_of_change().await?;
     if call.was_done() {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
         // What was there before is gone, and the XPath may find nothing in what the call has made of it.

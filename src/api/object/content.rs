@@ -79,14 +79,15 @@ pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record
     download::opened(&app.repository, &app.content, source, || found(call, source, record)).await
 }
 
-/// The version that the source or `version` names; without, the caller's working copy or the latest.
+/// The version that the source or `version` names; without either, the caller's working copy or the latest.
 fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     let app = &call.app;
+    let asked = version_asked(call);
     let named = match version_named(app, source, record)? {
         Some(version) => Some(version),
-        None => match version_asked(call).unwrap_or(-1) {
-            -1 => None,
-            number => {
+        None => match asked {
+            None | Some(-1) => None,
+            Some(number) => {
                 let wanted = u32::try_from(number).ok().filter(|number| *number > 0);
                 let wanted = wanted.ok_or_else(|| Error::parameter("version", number, "a version's number, or -1"))?;
                 Some(version(app, record, wanted)?)
@@ -94,6 +95,7 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
         },
     };
     if named.is_none()
+        && asked.is_none()
         && let Some(copy) = working_copy(call, record)?
     {
         return Ok(copy);
@@ -101,9 +103,9 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     named.map_or_else(|| latest(app, record, source), |version| Ok(version.into()))
 }
 
-/// The parameter `version`, of calls that have one.
+/// The parameter `version`, if the caller gives it: without it the default is not -1 for who holds the lock.
 fn version_asked(call: &Call) -> Option<i64> {
-    if call.query.lists("version") { call.query.integer("version") } else { None }
+    if call.query.has("version") { call.query.integer("version") } else { None }
 }
 
 /// The latest version.

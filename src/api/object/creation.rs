@@ -18,7 +18,7 @@ use {
 use super::defaults::{Defaults, IssueDateStrategy, Wanted, with_time};
 use super::status::{give_inferred, status_of};
 use super::system::{ProductInfo, begin as begin_as, describe_by};
-use super::{ChangedRecord, display_with_path, reply_with};
+use super::{ChangedRecord, reply_with};
 use crate::api::attributes::Given;
 use crate::api::form::{self, FilePart, FileRule, Submitted};
 use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
@@ -170,7 +170,7 @@ pub(super) async fn make(
     content: Option<NewContent>,
     template: Option<Template>,
 ) -> Result<Preferred<ChangedRecord>> {
-    let (app, display) = (&call.app, display_with_path(call).await?);
+    let (app, display) = (&call.app, call.display_of_change().await?);
     let how = options.how();
     // Both kinds of calls have one by now.
     let mut name = options.name.take().unwrap_or_default();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::error::Result;
 
-use super::{ChangedRecord, display_with_path, reply_with, target};
+use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
@@ -20,7 +20,7 @@ pub struct UnlockRequest {
 
 /// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
 pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let display = display_with_path(&call).await?;
+    let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_all(take).await?;
@@ -29,7 +29,7 @@ pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
 
 /// `POST /v3/object/{source}/unlock`
 pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let (request, display): (UnlockRequest, _) = (call.json().await?, display_with_path(&call).await?);
+    let (request, display): (UnlockRequest, _) = (call.json().await?, call.display_of_change().await?);
     let source = call.source("source")?;
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     let object = record.loid;

@@ -214,15 +214,6 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
     Ok(Reply::text(record.loid.at_version(record.version).to_string()))
 }
 
-/// What the reply to a change shows of an object: its path too, unless the body says something else. Asked for before the change,
-/// which a body that says nonsense must not make.
-///
-/// # Errors
-/// `InvalidParameter`, `InvalidBody`.
-async fn display_with_path(call: &Call) -> Result<Display> {
-    call.display_over(Display { path: true, ..Display::with_defaults(false) }).await
-}
-
 /// The object's record: what most changes of one answer.
 async fn reply_with(
     call: &Call,

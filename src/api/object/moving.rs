@@ -6,7 +6,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::{MoveObject, Rename};
 use stet_actors::object::CreateMode;
 
-use super::{ChangedRecord, display_with_path, reply_with, target, whole_target};
+use super::{ChangedRecord, reply_with, target, whole_target};
 use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
 use crate::auth::Privilege;
@@ -54,7 +54,7 @@ pub(super) fn name_mode(options: Option<&Object<CreateOptions>>, given: Option<W
 /// `POST /v3/object/{source}/rename`
 pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
     let RenameRequest { name, create_mode, options } = call.json().await?;
-    let display = display_with_path(&call).await?;
+    let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(options.as_ref(), create_mode)?;
     let done = call.change_all(Rename { object, name, mode }).await?;
@@ -63,7 +63,7 @@ pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
 
 /// `POST /v3/object/{source}/move`
 pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let (request, display): (MoveRequest, _) = (call.json().await?, display_with_path(&call).await?);
+    let (request, display): (MoveRequest, _) = (call.json().await?, call.display_of_change().await?);
     let (object, reach) = whole_target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {

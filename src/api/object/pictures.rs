@@ -1,6 +1,6 @@
-//! Pictures, scaled down (docs/api/content.md, "Pictures").
+//! Pictures, in full and scaled down (docs/api/content.md, "Pictures").
 
-use stet_actors::error::{Error, Result};
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::id::Source;
 
@@ -8,23 +8,43 @@ use super::content::{content_of, opened};
 use crate::api::whole::{Part, Whole, known_time};
 use crate::content::ContentReader;
 use crate::content::download::Found;
+use crate::content::picture::media_type_of;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::nearest::with_nearest;
 
-/// `GET /v3/object/{source}/content/{format}`: `binary`, or `lowres` for a picture scaled down.
+/// `GET /v3/object/{source}/content/{format}`: `binary`, or a picture: `highres` in full, `lowres` scaled down.
 pub async fn content_as(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
     match call.param("format") {
         "binary" => content_of(&call, &source).await,
         "lowres" => lowres_of(&call, &source).await,
+        "highres" => highres_of(&call, &source).await,
         other => {
-            let error = Error::parameter("format", other, "`binary` or `lowres`");
-            Err(with_nearest(error, other, ["binary", "lowres"]))
+            let error = Error::parameter("format", other, "`binary`, `highres` or `lowres`");
+            Err(with_nearest(error, other, ["binary", "highres", "lowres"]))
         }
     }
 }
+
+/// The bytes as they are stored, under the media type of the picture that they are.
+async fn highres_of(call: &Call, source: &Source) -> Result<Reply> {
+    let record = call.find(source, call.database()?)?;
+    let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
+    let head = reader.clone().range(0, HEAD).read_all().await?;
+    let Some(media_type) = media_type_of(&head) else {
+        let message = format!("`{source}` is no picture of a kind that is known.");
+        return Err(Error::new(Code::InvalidType, message).with_source(source));
+    };
+    let tag = ETag::new(Tag::of(&record), (content.sha256, "highres", call.query.integer("maxSize")));
+    let (parts, media_type) = (vec![Part::read(reader)], media_type.to_owned());
+    let whole = Whole { of: record.loid, media_type, parts, tag, modified: known_time(call, at) };
+    whole.reply(call, &source.to_string(), &record.name)
+}
+
+/// Bytes by which a picture is recognised.
+const HEAD: u64 = 64;
 
 /// A representation of its own: with an ETag and bytes of its own, which `maxSize` and `Range` count.
 async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {

@@ -7,7 +7,7 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::{Destroy, Discard, Restore};
 
 use super::moving::name_mode;
-use super::{BulkItem, ChangedRecord, Removed, any_target, display_with_path, reply_with, whole_target};
+use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, whole_target};
 use crate::api::folder::check_place;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
@@ -94,7 +94,7 @@ async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>
 
 /// `POST /v3/object/{source}/restore`
 pub async fn restore(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let (request, display): (RestoreRequest, _) = (call.json().await?, display_with_path(&call).await?);
+    let (request, display): (RestoreRequest, _) = (call.json().await?, call.display_of_change().await?);
     let (object, reach) = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {

@@ -123,6 +123,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/import",
         summary: "Import an object of another repository, with its uuid, its times and its links.",
         privilege: Some(Privilege::Configure),
+        meets_object: true,
         body: Body::Multipart { options: type_of::<object::ImportObject>, files: &["content"], needs_first: false },
         handler: handler!(object::import),
         ..POST
@@ -167,9 +168,15 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-content-format-get",
         path: "/v3/object/{source}/content/{format}",
-        summary: "Content of an object in a format: `binary`, or `lowres` for a picture scaled down.",
+        summary: "Content of an object in a format: `binary`, or of a picture `highres` in full or `lowres` scaled down.",
         source: "docs/api/content.md",
-        path_params: &[OBJECT, word("format", "`binary`: the bytes as they are; `lowres`: a scaled JPEG, or a PNG")],
+        path_params: &[
+            OBJECT,
+            word(
+                "format",
+                "`binary`: the bytes as they are; `highres`: the picture in full; `lowres`: a scaled JPEG, or a PNG",
+            ),
+        ],
         codes: &[200, 206, 304, 400, 401, 403, 404, 416, 503],
         handler: handler!(object::content_as),
         ..CONTENT
@@ -189,7 +196,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/{source}/content",
         summary: "Write an object's content: check out, write and check in as one step.",
         path_params: &[OBJECT],
-        query: &[disp(false), CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
+        query: &[SHOW_PATH, DISPLAY_OF_CHANGE, CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
         handler: handler!(object::write_content),
         ..WRITE
     },
@@ -197,7 +204,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-loid-content-put",
         path: "/v3/object/loid/content",
         summary: "Write the content of the object whose loid is in the query.",
-        query: &[LOID, disp(false), CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
+        query: &[LOID, SHOW_PATH, DISPLAY_OF_CHANGE, CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
         handler: handler!(object::write_content_by_loid),
         ..WRITE
     },

@@ -11,7 +11,7 @@ use stet_actors::runtime::Left;
 use stet_actors::status::ChangeStatus;
 use stet_actors::topic::{ITEM, Topic, TopicItem};
 
-use super::{BulkItem, ChangedRecord, Removed, display_with_path, reply_after};
+use super::{BulkItem, ChangedRecord, Removed, reply_after};
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
 use crate::api::settled::placed;
@@ -108,7 +108,7 @@ fn named(status: String) -> Result<Text> {
 /// `POST /v3/object/{source}/status`
 pub async fn change_status(call: Call) -> Result<Preferred<ChangedStatus>> {
     let request: StatusRequest = call.json().await?;
-    let (status, display) = (named(request.status)?, display_with_path(&call).await?);
+    let (status, display) = (named(request.status)?, call.display_of_change().await?);
     let (source, database) = (call.source("source")?, call.database()?);
     let find = async || Target::find(&call, &source, database, &status);
     let change = async |target: Target| {

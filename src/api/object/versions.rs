@@ -13,7 +13,7 @@ use stet_actors::object::Version;
 use stet_actors::repository::Reader;
 use stet_actors::store::{Range, Table};
 
-use super::{ChangedRecord, display_with_path, reply_with, target};
+use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -140,7 +140,7 @@ impl Items for Down {
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
 pub async fn restore_version(call: Call) -> Result<Preferred<ChangedRecord>> {
-    let display = display_with_path(&call).await?;
+    let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let number = call.integer("version")?;
     let version = u32::try_from(number).ok().filter(|number| *number > 0);

@@ -39,11 +39,11 @@ async fn write_to(arriving: Arriving, source: fn(&Call) -> Result<Source>) -> Re
     };
     let (call, record, body) =
         arriving.received(target, async |call, incoming, record| receive(call, incoming, record).await).await?;
-    let object = record.loid;
+    let (object, display) = (record.loid, call.display_of_change().await?);
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_all(write).await?;
-    reply_after(&call, object, done.left.as_ref(), &call.display(), 0, |record| record).await
+    reply_after(&call, object, done.left.as_ref(), &display, 0, |record| record).await
 }
 
 /// The switches of a write, as the query has them.

@@ -13,6 +13,7 @@ use image::codecs::png::{PngDecoder, PngEncoder};
 use image::codecs::webp::WebPDecoder;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageResult, Limits};
 
+mod jpeg;
 mod webp;
 
 /// At this quality and size people see no difference from the original.
@@ -64,7 +65,10 @@ pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, 
     let format = image::guess_format(bytes).map_err(|_| "it is none of a kind that is known".to_owned())?;
     let reader = Cursor::new(bytes);
     match format {
-        ImageFormat::Jpeg => scale_with(JpegDecoder::new(reader), longest, most),
+        ImageFormat::Jpeg => {
+            jpeg::check(bytes)?;
+            scale_with(JpegDecoder::new(reader), longest, most)
+        }
         ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most)), longest, most),
         ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most),
         ImageFormat::WebP => {
@@ -73,6 +77,11 @@ pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, 
         }
         other => Err(format!("{} pictures are not scaled", other.to_mime_type())),
     }
+}
+
+/// The media type of a picture that begins with these bytes; `None` if they begin none that is known.
+pub(crate) fn media_type_of(head: &[u8]) -> Option<&'static str> {
+    image::guess_format(head).ok().map(|format| format.to_mime_type())
 }
 
 fn limits(most: Bounds) -> Limits {

@@ -348,3 +348,33 @@ fn a_picture_that_ends_early_or_is_damaged_anywhere_breaks_nothing() {
     halves(24, 16).write_with_encoder(encoder).expect("it can be encoded");
     assert!(scale(&bytes, 8, MOST).is_ok());
 }
+
+/// A file of `tests/pictures`, written by `cjpeg` of libjpeg-turbo: green on the left, red above blue on the right.
+macro_rules! fixture {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pictures/", $name))
+    };
+}
+
+#[test]
+fn a_jpeg_is_scaled_right_or_refused_whatever_its_sampling_and_scans() {
+    for bytes in [
+        &fixture!("chroma-2x2.jpg")[..],
+        fixture!("chroma-2x2-progressive.jpg"),
+        fixture!("chroma-1x1-one-scan-each.jpg"),
+    ] {
+        let picture = decoded(&scale(bytes, 48, MOST).expect("it is supported"));
+        is_at(&picture, 8, 16, Rgb([32, 176, 64]));
+        is_at(&picture, 40, 2, Rgb([197, 47, 27]));
+        is_at(&picture, 40, 29, Rgb([26, 63, 180]));
+    }
+    for (bytes, why) in [
+        (&fixture!("chroma-2x2-one-scan-each.jpg")[..], "scans of their own"),
+        (fixture!("chroma-2x2-two-scans.jpg"), "scans of their own"),
+        (fixture!("chroma-2x1-two-scans.jpg"), "scans of their own"),
+        (fixture!("chroma-finer-than-luma.jpg"), "finer than its brightness"),
+    ] {
+        let found = scale(bytes, 48, MOST).expect_err("it would come out wrong");
+        assert!(found.contains(why), "{found}");
+    }
+}

@@ -323,6 +323,7 @@ fn types_stand_among_the_components() {
         cookie: false,
         ends_session: false,
         acts: false,
+        meets_object: false,
         sorts: false,
         filters: false,
         untagged: false,

@@ -146,6 +146,8 @@ pub struct Route {
     /// Whether it changes something, or may, though it is a GET or needs no more than to read: a page of another site must not bring that
     /// about by the cookie, and it is a change to all that is asked of changes.
     pub acts: bool,
+    /// Whether the call may meet an object or make a new one, and `If-None-Match: *` allows the latter alone.
+    pub meets_object: bool,
     /// Whether `sortBy` gives the order of the listing, though the interface does not list it.
     pub sorts: bool,
     /// Whether the listing takes the filters that all listings of objects have in common.
@@ -314,7 +316,8 @@ impl Route {
     /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects = match self.privilege {
-            None | Some(Privilege::ManageGroups | Privilege::Configure) => false,
+            None | Some(Privilege::ManageGroups) => false,
+            Some(Privilege::Configure) => self.meets_object,
             Some(Privilege::Read) => self.acts,
             Some(_) => true,
         };

@@ -36,6 +36,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         cookie: false,
         ends_session: false,
         acts: false,
+        meets_object: false,
         sorts: false,
         filters: false,
         untagged: false,
@@ -118,6 +119,11 @@ pub(crate) const fn disp(additional_info: bool) -> QueryParam {
     QueryParam::Display { additional_info, path: true, web: true }
 }
 
+/// The display options of the reply to a change: those of [`DISPLAY_OF_CHANGE`], and `showPath`, which is on.
+pub(crate) const SHOW_PATH: QueryParam = flag("showPath", true, "Show the path.");
+/// The display options of the reply to a change besides [`SHOW_PATH`].
+pub(crate) const DISPLAY_OF_CHANGE: QueryParam = QueryParam::Display { additional_info: false, path: false, web: true };
+
 /// The order of a listing.
 pub(crate) const SORT_BY: QueryParam =
     text("sortBy", None, "Order of the listing: `field`, `-field` or `field:asc|desc`, comma-separated.");
@@ -137,7 +143,11 @@ pub(crate) const VIEW_DATABASE: QueryParam =
 /// A view by its name.
 pub(crate) const VIEW: PathParam = word("view", "name of the view");
 /// The version of an object.
-pub(crate) const VERSION: QueryParam = number("version", Some("-1"), "Number of the version; -1 is the latest.");
+pub(crate) const VERSION: QueryParam = number(
+    "version",
+    Some("-1"),
+    "Number of the version; -1 is the latest. Without it the holder of the lock reads the draft.",
+);
 /// Whether content is left as it is stored.
 pub(crate) const RAW: QueryParam = flag("raw", false, "The content as it is stored in place of the resolved one.");
 /// Whether an XML document comes with its DTD.

@@ -19,6 +19,43 @@ fn shows(endpoint: &Endpoint) -> bool {
     endpoint.takes("showAttributes") && !endpoint.path.contains("/auth/")
 }
 
+/// The changes whose query has display options and whose reply shows the path.
+const PATH_BY_DEFAULT: [&str; 2] = ["stet-object-content-put", "stet-object-loid-content-put"];
+
+/// The changes that answer with the record of the object itself, which is no container.
+const CHANGES_OF_OBJECTS: [&str; 16] = [
+    "stet-object-create-post",
+    "stet-object-create-from-template-post",
+    "stet-object-import-post",
+    "stet-object-content-put",
+    "stet-object-loid-content-put",
+    "stet-object-rename-post",
+    "stet-object-move-post",
+    "stet-object-restore-post",
+    "stet-object-lock-post",
+    "stet-object-unlock-post",
+    "stet-object-version-restore-post",
+    "stet-object-status-post",
+    "container-bundle-channelcopy-post",
+    "web-channelcopy-post",
+    "crossreference-set-post",
+    "folder-post",
+];
+
+#[test]
+fn the_reply_to_a_change_of_an_object_shows_its_path() {
+    on_each(
+        14,
+        |endpoint| CHANGES_OF_OBJECTS.contains(&&*endpoint.id),
+        |faults, case, corner| {
+            let answer = (case.make)(corner).call(&corner.client, case.id).send();
+            faults.expect(answer.status == 200 && has(&answer.json(), "path"), || {
+                format!("{}: {:?}", case.id, lasting(&answer))
+            });
+        },
+    );
+}
+
 #[test]
 fn an_option_shows_or_hides_its_part_of_the_record() {
     on_each(10, shows, |faults, case, corner| {
@@ -36,6 +73,7 @@ fn an_option_shows_or_hides_its_part_of_the_record() {
             if !case.endpoint().takes(option) {
                 continue;
             }
+            let by_default = by_default || (option == "showPath" && PATH_BY_DEFAULT.contains(&case.id));
             for (value, shown) in [("true", true), ("1", true), ("FALSE", false), ("0", false), ("", by_default)] {
                 let made = (case.make)(corner);
                 let answer = made.call(&corner.client, case.id).query(option, value).send();

@@ -248,3 +248,18 @@ fn who_reads_while_others_replace_gets_one_content_whole() {
         }
     });
 }
+
+#[test]
+fn the_latest_version_is_what_the_holder_of_the_lock_asks_for_by_number() {
+    let desk = Desk::of("editor");
+    let loid = desk.make("a.xml", b"first");
+    write(&desk, &loid, "checkOut&checkIn=false", b"draft").ok();
+    for id in ["stet-object-content-get", "stet-object-content-binary-get"] {
+        let call = || desk.call(id, &[&loid]);
+        assert_eq!(bytes(&call()), b"draft");
+        assert_eq!(bytes(&call().query("version", "")), b"draft", "it counts as absent");
+        for version in [-1, 1] {
+            assert_eq!(bytes(&call().query("version", version)), b"first", "{version}");
+        }
+    }
+}

@@ -24,6 +24,28 @@ fn auto_rename_finds_the_next_free_name() {
 }
 
 #[test]
+fn auto_rename_is_held_to_the_tag_of_the_object_that_has_the_name() {
+    let desk = Desk::of("reporter");
+    let first = desk.make("a.xml", b"1");
+    let tag = |source: &str| tag(&desk.get(&format!("/v3/object/{}", encoded(source))));
+    let again =
+        |tag: &str| desk.create("a.xml", b"2", json!({ "createMode": "AUTO_RENAME" })).header("if-match", tag).send();
+    let own = tag(&first);
+    let second = again(&own).ok();
+    assert_eq!(second["name"], "a (2).xml");
+    assert_eq!((tag(&first), bytes_of(&desk, &first)), (own.clone(), b"1".to_vec()));
+    assert_eq!(again("*").ok()["name"], "a (3).xml");
+    again(&tag(&id(&second))).fails(412, "PreconditionFailed");
+    desk.again("a.xml", b"3", "NEW_VERSION");
+    again(&own).fails(412, "PreconditionFailed");
+    // Nothing has this name.
+    desk.create("b.xml", b"2", json!({ "createMode": "AUTO_RENAME" }))
+        .header("if-match", "*")
+        .fails(412, "PreconditionFailed");
+    assert_eq!(desk.names(), ["a (2).xml", "a (3).xml", "a.xml"]);
+}
+
+#[test]
 fn the_inner_mode_counts_for_more_than_the_one_on_top() {
     let desk = Desk::of("reporter");
     desk.make("a.xml", b"x");

@@ -257,3 +257,33 @@ fn of_many_who_import_the_same_one_makes_it() {
     assert_eq!(made.iter().filter(|reply| reply["created"] == true).count(), 1);
     assert!(made.iter().all(|reply| reply["info"]["id"] == made[0]["info"]["id"]));
 }
+
+#[test]
+fn an_import_is_held_to_the_tags_of_the_object_that_it_meets() {
+    let (admin, folder) = (Server::shared().user("admin"), own_folder());
+    let options = story(&folder, "a.xml");
+    let held =
+        |options: &Value, header: &str, value: &str| import(&admin, options, Some("<a/>")).header(header, value).send();
+    let exists = |options: &Value| {
+        admin.get(&format!("/v3/object/{}", options["uuid"].as_str().expect("it has a uuid"))).status == 200
+    };
+    // Nothing is there yet.
+    for value in ["*", "\"1-1$1.0.5-0\""] {
+        held(&options, "if-match", value).fails(412, "PreconditionFailed");
+        assert!(!exists(&options));
+    }
+    assert_eq!(held(&options, "if-none-match", "*").ok()["created"], true);
+    // Now it is.
+    let refused = held(&options, "if-none-match", "*").fails(412, "PreconditionFailed");
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains("If-None-Match")), "{refused}");
+    let uuid = options["uuid"].as_str().expect("it has a uuid");
+    let tag = admin.get(&format!("/v3/object/{uuid}")).header("etag").expect("it has a tag").to_owned();
+    assert_eq!(held(&options, "if-match", &tag).ok()["created"], false);
+    held(&options, "if-match", "\"999-1$1.0.5-0\"").fails(412, "PreconditionFailed");
+    // Other conditions have no meaning.
+    let other = story(&folder, "b.xml");
+    held(&other, "if-none-match", &tag).fails(400, "InvalidParameter");
+    let both = import(&admin, &other, None).header("if-none-match", "*").header("if-match", &tag).send();
+    both.fails(400, "InvalidParameter");
+    assert!(!exists(&other));
+}

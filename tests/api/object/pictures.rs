@@ -115,7 +115,7 @@ fn what_is_no_picture_or_no_format_is_refused() {
         assert!(bytes_of(&desk, &loid) == bad);
     }
     let loid = desk.picture("c.png", "image/png", &good);
-    for format in ["highres", "LOWRES", "lowres/", "lowres.jpg"] {
+    for format in ["HIGHRES", "LOWRES", "lowres/", "lowres.jpg"] {
         let refused = desk.call(FORMAT, &[&loid, &format]).fails(400, "InvalidParameter");
         let message = refused["message"].as_str().expect("it has a message");
         assert!(message.contains("format") && message.contains(format), "{message}");
@@ -157,4 +157,48 @@ fn many_who_ask_at_once_cost_one_scaling_and_what_is_too_large_none() {
     let refused = lowres(&desk, &large).fails(400, "InvalidType");
     let message = refused["message"].as_str().expect("it has a message");
     assert!(message.contains("101 × 100") && message.contains("10000"), "{message}");
+}
+
+#[test]
+fn a_jpeg_that_would_come_out_wrong_is_not_scaled_and_served_as_it_is() {
+    let desk = Desk::of("editor");
+    let scans = include_bytes!("../../pictures/chroma-2x2-one-scan-each.jpg");
+    let loid = desk.picture("scans.jpg", "image/jpeg", scans);
+    let refused = lowres(&desk, &loid).fails(400, "InvalidType");
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains("scans of their own")), "{refused}");
+    for format in ["binary", "highres"] {
+        assert_eq!(bytes(&desk.call(FORMAT, &[&loid, &format])), scans);
+    }
+}
+
+#[test]
+fn highres_is_the_picture_in_full() {
+    for noisy in [false, true] {
+        let desk = Desk::of("editor");
+        let original = picture(800, 400, ImageFormat::Png, noisy);
+        let loid = desk.picture("front page.png", "application/octet-stream", &original);
+        let call = || desk.call(FORMAT, &[&loid, &"highres"]);
+        let whole = call().send();
+        assert!(whole.status == 200 && whole.body == original);
+        assert_eq!(whole.header("content-type"), Some("image/png"));
+        assert!(whole.header("content-disposition").is_some_and(|name| name.contains("front page.png")));
+        let tag = tag(&whole);
+        assert_ne!(Some(&*tag), lowres(&desk, &loid).send().header("etag"));
+        assert_eq!(call().header("if-none-match", &tag).send().status, 304);
+        let part = call().header("range", "bytes=2-9").header("if-range", &tag).send();
+        assert_eq!((part.status, &part.body[..]), (206, &original[2..10]));
+        call().header("range", "bytes=99999999-").fails(416, "RangeNotSatisfiable");
+        assert_eq!(bytes(&call().query("maxSize", 0)), b"");
+        let newer = picture(30, 20, ImageFormat::Png, false);
+        desk.create_of(
+            "front page.png",
+            ("image/png", &newer),
+            json!({ "type": "Image", "createMode": "NEW_VERSION" }),
+        )
+        .ok();
+        assert!(bytes(&call()) == newer && bytes(&call().query("version", 1)) == original);
+    }
+    let desk = Desk::of("editor");
+    let story = desk.make("a.xml", b"<story/>");
+    desk.call(FORMAT, &[&story, &"highres"]).fails(400, "InvalidType");
 }
