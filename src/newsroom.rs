@@ -8,6 +8,7 @@ use stet_actors::folder::path_by;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{FamilyKind, Record, Text};
 use stet_actors::repository::{Reader, Repository};
+use stet_xml::Limits;
 
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
@@ -72,6 +73,17 @@ pub struct Parts {
 }
 
 impl Newsroom {
+    /// Returns the bounds of an XML text that is parsed whole.
+    pub fn xml_limits(&self) -> Limits {
+        let limits = &self.config.limits;
+        Limits { max_depth: limits.xml_depth, max_bytes: limits.xml_bytes, ..Limits::default() }
+    }
+
+    /// Returns the bounds of an attribute text that is to be stored.
+    pub fn attribute_limits(&self) -> Limits {
+        Limits { max_nodes: self.config.limits.json_values, ..self.xml_limits() }
+    }
+
     /// Puts the newsroom together.
     pub fn new(parts: Parts) -> Newsroom {
         let Parts { config, repository, records, followers, directory, sessions, sysconfig, content } = parts;

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
 use stet_actors::trace::RequestId;
-use stet_xml::Limits;
 use tokio::sync::OnceCell;
 
 use super::body::Bodies;
@@ -104,17 +103,6 @@ impl Deref for App {
 }
 
 impl App {
-    /// What a text that is parsed whole is held to.
-    pub fn xml_limits(&self) -> Limits {
-        let limits = &self.config.limits;
-        Limits { max_depth: limits.xml_depth, max_bytes: limits.xml_bytes, ..Limits::default() }
-    }
-
-    /// What an attribute text that is to be stored is held to.
-    pub fn attribute_limits(&self) -> Limits {
-        Limits { max_nodes: self.config.limits.json_values, ..self.xml_limits() }
-    }
-
     /// Puts the web layer of `newsroom` together, which calls change by `changes`, with the endpoints of `surface`; it is [`Stage::Starting`].
     pub fn new(newsroom: Arc<Newsroom>, changes: Changes, surface: Surface, metrics: Metrics) -> App {
         let Surface { groups, kept } = surface;

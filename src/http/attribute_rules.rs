@@ -13,8 +13,8 @@ use stet_actors::object::{Record, Text};
 use stet_actors::rules::{AttributeRules, Checked};
 use stet_xml::Limits;
 
-use super::app::App;
 use crate::give_way::{LARGE_TEXT, aside};
+use crate::newsroom::Newsroom;
 use crate::sysconfig::{Finding, MetadataDefinition, SiteContent};
 
 /// How often checks of a change are put off before they are made in the command.
@@ -25,7 +25,7 @@ const MOST_REPORTED: usize = 100;
 
 /// The metadata definitions in force, and what they have found in the texts of one change.
 pub(super) struct DefinedAttributes {
-    app: Arc<App>,
+    newsroom: Arc<Newsroom>,
     state: Mutex<State>,
 }
 
@@ -59,8 +59,8 @@ impl Subject {
 
 impl DefinedAttributes {
     /// The rules for one change.
-    pub fn of(app: Arc<App>) -> DefinedAttributes {
-        DefinedAttributes { app, state: Mutex::default() }
+    pub fn of(newsroom: Arc<Newsroom>) -> DefinedAttributes {
+        DefinedAttributes { newsroom, state: Mutex::default() }
     }
 
     /// What was found and not refused.
@@ -82,13 +82,13 @@ impl DefinedAttributes {
                 return None;
             }
         }
-        Some(subject.findings(&self.app.attribute_limits()))
+        Some(subject.findings(&self.newsroom.attribute_limits()))
     }
 }
 
 impl AttributeRules for DefinedAttributes {
     fn check(&self, record: &Record, text: &Text, imported: bool) -> Result<Checked> {
-        let content = self.app.sysconfig.site_content(record.loid.database);
+        let content = self.newsroom.sysconfig.site_content(record.loid.database);
         let definition = content.rules_for(&record.type_name, record.work_folder.as_deref()).cloned();
         let Some(definition) = definition else { return Ok(Checked::Now) };
         let Some(findings) = self.findings(Subject { content, definition, text: text.clone() }) else {
@@ -107,7 +107,7 @@ impl AttributeRules for DefinedAttributes {
     }
 
     fn catch_up(&self) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> {
-        let (put_off, limits) = (self.state.lock().put_off.take(), self.app.attribute_limits());
+        let (put_off, limits) = (self.state.lock().put_off.take(), self.newsroom.attribute_limits());
         Box::pin(async move {
             let Some(subject) = put_off else { return Ok(()) };
             let checked = aside(move || (subject.findings(&limits), subject)).await;

@@ -27,7 +27,7 @@ use super::query::{Pairs, Query};
 use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
 use super::router::Params;
-use super::warnings::Warnings;
+use super::warnings::{Warning, Warnings};
 use crate::access::{Access, Seen};
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::give_way;
@@ -79,6 +79,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// Reports something that the client should know of a call that is carried out all the same.
+    pub fn warn(&self, warning: Warning) {
+        self.warnings.add(warning);
+    }
+
     /// Request headers.
     pub fn headers(&self) -> &HeaderMap {
         self.http.headers()

@@ -368,7 +368,7 @@ impl Call {
 
     fn request_under(&self, step: Option<ReceiptStep>) -> Result<(Request, Arc<DefinedAttributes>)> {
         let readable = self.access().readable()?;
-        let held_to = Arc::new(DefinedAttributes::of(self.app.clone()));
+        let held_to = Arc::new(DefinedAttributes::of(self.app.newsroom.clone()));
         let rules: Arc<dyn AttributeRules> = held_to.clone();
         let (expect, large) = (self.expect.clone(), Some(self.app.changes.large.clone()));
         let (newsroom, session) = (self.app.newsroom.clone(), self.caller()?.clone());

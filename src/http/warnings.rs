@@ -1,6 +1,6 @@
 //! Warnings: remarks on a call that was carried out (docs/api/README.md, "Warnings").
 //!
-//! A handler reports one by [`Call::warn`] at any time before it answers. The dispatcher puts the warnings of a
+//! A handler reports one by `Call::warn` at any time before it answers. The dispatcher puts the warnings of a
 //! call beside the `result` of its v3 reply, whatever kind of JSON that is. The bytes of a reply that is kept for
 //! others stay as they are: warnings are added to a copy. Replies without an envelope have none.
 
@@ -12,7 +12,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{printable, shortened};
 
-use super::call::Call;
 use super::reply::AROUND;
 
 /// The largest number of warnings in a reply. Further ones are dropped.
@@ -128,13 +127,6 @@ impl Warnings {
         bytes.extend_from_slice(&member);
         bytes.extend_from_slice(AROUND.1);
         bytes.into()
-    }
-}
-
-impl Call {
-    /// Reports something that the client should know of a call that is carried out all the same.
-    pub fn warn(&self, warning: Warning) {
-        self.warnings.add(warning);
     }
 }
 

@@ -38,7 +38,7 @@ fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whiche
     type Damage = fn(&Ground, u64);
     let damages: [(Damage, &[&str]); 7] = [
         (|_, _| (), &[]),
-        (|ground, number| ground.set(message(number).1[0].place(), None), &["it is in 1 boxes, and copies/1 says 2"]),
+        (|ground, number| ground.set(message(number).1[0].place(), None), &["it is in 1 box, and copies/1 says 2"]),
         (|ground, number| ground.put(&Copies { number, count: 1 }), &["it is in 2 boxes, and copies/1 says 1"]),
         (|ground, number| ground.set(Copies::key(number), None), &["it is in 2 boxes, and copies/1 says nothing"]),
         // As two removals left it that were counted for one box.
