@@ -33,7 +33,7 @@ fn a_json_body_that_trickles_is_refused_and_its_connection_closed() {
     {
         let answer = trickle(&server, path, media_type, " ");
         assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
-        assert!(answer.contains("CMS.InvalidBody") && answer.contains("within the 1 seconds"), "{answer}");
+        assert!(answer.contains("CMS.InvalidBody") && answer.contains("within the 1 second "), "{answer}");
     }
     server.user("editor").call("stet-object-list-post", &[]).json(&json!({ "sources": [] })).ok();
 }

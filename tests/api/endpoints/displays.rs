@@ -23,7 +23,7 @@ fn shows(endpoint: &Endpoint) -> bool {
 const PATH_BY_DEFAULT: [&str; 2] = ["stet-object-content-put", "stet-object-loid-content-put"];
 
 /// The changes that answer with the record of the object itself, which is no container.
-const CHANGES_OF_OBJECTS: [&str; 16] = [
+const CHANGES_OF_OBJECTS: [&str; 15] = [
     "stet-object-create-post",
     "stet-object-create-from-template-post",
     "stet-object-import-post",
@@ -37,7 +37,6 @@ const CHANGES_OF_OBJECTS: [&str; 16] = [
     "stet-object-version-restore-post",
     "stet-object-status-post",
     "container-bundle-channelcopy-post",
-    "web-channelcopy-post",
     "crossreference-set-post",
     "folder-post",
 ];

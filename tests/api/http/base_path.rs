@@ -33,8 +33,10 @@ fn everything_is_below_the_base_path_and_nothing_outside_but_the_probes() {
         let body = String::from_utf8_lossy(&answer.body);
         assert!(body.contains("CMS.NoSuchEndpoint") && body.contains(path), "{path}: {body}");
     }
-    for path in ["/", "/healthz", "/readyz", "/metrics", "/openapi.json"] {
-        assert_eq!(server.client().get(path).status, 200, "{path}");
+    for (path, status) in
+        [("/", 307), ("/docs/", 200), ("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/openapi.json", 200)]
+    {
+        assert_eq!(server.client().get(path).status, status, "{path}");
         assert_eq!(client.get(&format!("{BASE}{path}")).status, 404, "{path}");
         let refused = server.client().send("POST", path, &[], b"");
         assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD")), "{path}");

@@ -53,8 +53,8 @@ pub enum Refusal {
 pub struct Draft<B> {
     pub bytes: B,
     author: &'static str,
-    /// How many versions there were, and what the latest was.
-    base: (usize, B),
+    /// How many versions there were, and what the latest was. `None` if the author can't have seen that.
+    base: Option<(usize, B)>,
 }
 
 /// The whiteboard.
@@ -62,15 +62,17 @@ pub struct Draft<B> {
 pub struct Sheet<B> {
     /// Oldest first; their numbers count from 1.
     pub versions: Vec<B>,
+    /// The author of the latest version.
+    latest_by: &'static str,
     /// It stays when the lock ends.
     pub draft: Option<Draft<B>>,
     pub lock: Option<Session>,
 }
 
 impl<B: Clone + PartialEq> Sheet<B> {
-    /// An object that was made with these bytes.
+    /// An object that the user of the first session created with these bytes.
     pub fn new(first: B) -> Sheet<B> {
-        Sheet { versions: vec![first], draft: None, lock: None }
+        Sheet { versions: vec![first], latest_by: USERS[0], draft: None, lock: None }
     }
 
     /// The latest version.
@@ -95,6 +97,7 @@ impl<B: Clone + PartialEq> Sheet<B> {
                 let old = number.checked_sub(1).and_then(|at| self.versions.get(at));
                 let old = old.ok_or(Refusal::ObjectNotFound)?.clone();
                 self.versions.push(old);
+                self.latest_by = USERS[by];
             }
             Change::Lock => self.lock = Some(by),
             Change::Unlock { force } => {
@@ -130,7 +133,9 @@ impl<B: Clone + PartialEq> Sheet<B> {
         // What another has saved, and who has not held the lock until now can't have read.
         let is_unseen = |draft: &&Draft<B>| self.lock.is_none() && draft.author != USERS[by];
         let unseen = self.draft.as_ref().filter(is_unseen).map(|draft| draft.bytes.clone());
-        let base = (self.versions.len(), self.latest().clone());
+        let present = (self.versions.len(), self.latest().clone());
+        // The latest version of another is not replaced by a caller who has not held the lock until now.
+        let overtaken = self.lock.is_none() && self.latest_by != USERS[by];
         if !to.check_in {
             if let Some(bytes) = bytes {
                 // Nobody saves over that.
@@ -138,26 +143,31 @@ impl<B: Clone + PartialEq> Sheet<B> {
                     return Err(Refusal::ObjectNotCheckedOut);
                 }
                 // What is saved again still comes from where it came from.
-                let base = self.draft.take().map_or(base, |draft| draft.base);
+                let base = self.draft.take().map_or((!overtaken).then_some(present), |draft| draft.base);
                 self.draft = Some(Draft { bytes, author: USERS[by], base });
             }
             self.lock = (checked_out && !to.unlock).then_some(by);
             return Ok(());
         }
         // A draft that comes from something else than what it would replace becomes a version of its own.
-        let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || draft.base != base));
+        let is_stale = |draft: &Draft<B>| draft.base.as_ref() != Some(&present);
+        let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || is_stale(draft)));
+        // So do bytes of a caller who goes on from such a draft.
+        let goes_on = self.draft.as_ref().filter(|_| checked_out && unseen.is_none());
+        let overtaken = overtaken || goes_on.is_some_and(is_stale);
         // Bytes leave one that was not seen alone. Who keeps the lock would read it in place of them: it becomes a version before
         // theirs.
         let unseen = unseen.filter(|_| bytes.is_some());
         let stays = unseen.is_some() && !to.keep;
         let kept = unseen.filter(|_| to.keep);
-        let as_new = to.new_version || kept.is_some();
+        let as_new = to.new_version || overtaken || kept.is_some();
         self.versions.extend(kept);
         if let Some((new, as_new)) = bytes.map(|bytes| (bytes, as_new)).or(draft) {
             if !as_new {
                 self.versions.pop();
             }
             self.versions.push(new);
+            self.latest_by = USERS[by];
         }
         // It belongs to who has the object checked out.
         if !stays && (checked_out || to.keep) {
