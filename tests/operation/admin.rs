@@ -162,7 +162,7 @@ fn groups_are_looked_after_beside_a_running_server_and_without_one() {
     assert_eq!(server.terminate(), Some(0));
     life(server.data());
     let trail = run(stet(&["audit", "--data", path(server.data())]));
-    assert_eq!(trail.out.matches(" - group.join - - night,editor,reporter - local\n").count(), 2, "{}", trail.out);
+    assert_eq!(trail.out.matches(" - group.join - - night,editor,reporter - local -\n").count(), 2, "{}", trail.out);
     assert_eq!(check(server.data()).code, Some(0));
 }
 

@@ -26,7 +26,7 @@ fn the_trail_of_a_data_directory_is_printed_oldest_first() {
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         ended.out
     };
-    const HEADINGS: &str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS\n";
+    const HEADINGS: &str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS STATUS\n";
     let all = audit(&["--object", &story]);
     let rest = all.strip_prefix(HEADINGS).expect("each part of a line has a name above");
     let lines: Vec<Vec<&str>> = rest.lines().map(|line| line.split(' ').collect()).collect();
@@ -34,7 +34,7 @@ fn the_trail_of_a_data_directory_is_printed_oldest_first() {
     let (first, last) = (&lines[0], &lines[lines.len() - 1]);
     assert!(first[0].starts_with("20") && first[0].ends_with('Z'), "{all}");
     assert_eq!((first[1], first[2], last[1], last[2]), ("editor", "object.create", "reporter", "object.discard"));
-    assert!(lines.iter().all(|line| line.len() == 8 && line[7] == "127.0.0.1"), "{all}");
+    assert!(lines.iter().all(|line| line.len() == 9 && line[7] == "127.0.0.1"), "{all}");
     let json = audit(&["--object", &story, "--user", "reporter", "--json"]);
     for line in json.lines() {
         let entry: Value = serde_json::from_str(line).expect("a line is JSON");
