@@ -388,7 +388,11 @@ cases! {
             "connectionId": "Editorial", "applicationId": "test", "username": "editor", "pwd": SAMPLE_PASSWORD
         }))
     };
-    "stet-old-message-get": |_| Made::default();
+    "stet-old-message-get": |corner| {
+        // An empty inbox shows no record.
+        message(corner);
+        Made::default()
+    };
     "stet-old-message-post": |corner| {
         Made::default().json(json!({ "subject": "s", "recipients": [corner.user()] }))
     };
