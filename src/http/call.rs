@@ -89,7 +89,7 @@ impl Call {
         self.http.headers()
     }
 
-    /// Whether a read may be answered with [`Reply::not_modified`] before the representation with this tag is made.
+    /// Whether a read may be answered with [`Reply::not_modified`](super::reply::Reply::not_modified) before the representation with this tag is made.
     ///
     /// `false` may also mean that only the finished reply shows which tag the 304 must have. Then the reply is made, and its ETag
     /// is compared again when it goes out.
