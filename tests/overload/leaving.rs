@@ -1,6 +1,5 @@
 //! Clients that are gone before they are answered, and clients that ask without waiting for answers.
 
-use std::net::Shutdown;
 use std::time::Duration;
 
 use super::*;
