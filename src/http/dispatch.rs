@@ -67,7 +67,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     };
     let reply = reply(http, payload, app).await;
     let reply = match &turn {
-        Some(turn) => turn.end(reply),
+        Some(turn) => turn.end(reply).await,
         None => reply,
     };
     match call {

@@ -4,17 +4,24 @@
 //! waits for its turn: one connection could take 20 MB before anybody is asked for a token. So a connection reads a small portion
 //! at a time, and nothing more while some requests wait. What a client sends beyond stays in the system's buffers, which
 //! are bounded, and then with the client.
+//!
+//! A connection that is closed while bytes of its client are unread is reset by the system, and
+//! a reply that the client has not read yet is lost with it. So the server first says that it
+//! sends nothing more, then discards what still comes, until the client closes its side as well or
+//! [`LINGER`] is over (RFC 9112, 9.6).
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use actix_http::{Extensions, Request};
 use actix_web::HttpMessage;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
 
 use super::connection::Connection;
 use super::pipeline::Turn;
@@ -24,6 +31,10 @@ const PORTION: usize = 4 << 10;
 
 /// Requests that may wait on a connection for it to be read further.
 const QUEUE: usize = 8;
+
+/// Time for which a connection is still read after its last reply, unless the client closes it
+/// first.
+pub const LINGER: Duration = Duration::from_secs(1);
 
 /// The requests of a connection that wait for their turn.
 #[derive(Default)]
@@ -126,12 +137,16 @@ pub struct Intake<S> {
     queue: Rc<Queue>,
     /// Bytes that may be read before others have their turn.
     left: usize,
+    /// Whether the client has closed its side.
+    has_ended: bool,
+    /// The end of the connection, once nothing more is sent.
+    closing: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Intake<S> {
     /// Nothing is read yet.
     pub fn new(inner: S) -> Intake<S> {
-        Intake { inner, queue: Rc::default(), left: PORTION }
+        Intake { inner, queue: Rc::default(), left: PORTION, has_ended: false, closing: None }
     }
 
     /// What is read.
@@ -145,36 +160,50 @@ impl<S> Intake<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if this.queue.is_full() {
-            *this.queue.reader.borrow_mut() = Some(cx.waker().clone());
-            return Poll::Pending;
-        }
-        if this.left == 0 {
-            this.left = PORTION;
+impl<S: AsyncRead + Unpin> Intake<S> {
+    /// Reads at most so many bytes, and no more than what is left of the portion. Gives `taken` what
+    /// has come: nothing, if the client has closed its side.
+    fn poll_portion(
+        &mut self,
+        cx: &mut Context<'_>,
+        most: usize,
+        taken: impl FnOnce(&[u8]),
+    ) -> Poll<io::Result<()>> {
+        if self.left == 0 {
+            self.left = PORTION;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let most = buf.remaining().min(this.left);
+        let most = most.min(self.left);
         READ.with_borrow_mut(|bytes| {
             let mut portion = ReadBuf::new(&mut bytes[..most]);
-            let outcome = Pin::new(&mut this.inner).poll_read(cx, &mut portion);
+            let outcome = Pin::new(&mut self.inner).poll_read(cx, &mut portion);
             match outcome {
                 Poll::Ready(Ok(())) => {
-                    buf.put_slice(portion.filled());
-                    this.left -= portion.filled().len();
+                    let read = portion.filled();
+                    self.has_ended |= read.is_empty() && most > 0;
+                    self.left -= read.len();
+                    taken(read);
                 }
-                Poll::Pending => this.left = PORTION,
-                Poll::Ready(Err(_)) => {}
+                Poll::Pending => self.left = PORTION,
+                Poll::Ready(Err(_)) => self.has_ended = true,
             }
             outcome
         })
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Intake<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.queue.is_full() {
+            *self.queue.reader.borrow_mut() = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        self.poll_portion(cx, buf.remaining(), |read| buf.put_slice(read))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Intake<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if self.queue.is_silent.get() {
             return Poll::Ready(Ok(buf.len()));
@@ -209,8 +238,23 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Intake<S> {
         flushed
     }
 
+    /// Says that nothing more is sent, and discards what still comes for a while.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
+        let this = &mut *self;
+        if this.closing.is_none() {
+            ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
+        }
+        let closing = this.closing.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
+        if closing.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        while !this.has_ended {
+            // An error is the end of the connection too.
+            if this.poll_portion(cx, PORTION, |_| ()).is_pending() {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -220,6 +264,23 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_read_after_its_last_reply_for_a_while() {
+        let (mut client, server) = duplex(PORTION);
+        let mut intake = Intake::new(server);
+        let sending = async {
+            client.write_all(&[7; 10 * PORTION]).await.expect("all of it is taken");
+            drop(client);
+        };
+        let (closed, ()) = tokio::join!(intake.shutdown(), sending);
+        closed.expect("the client has closed it");
+        // A client that leaves it open is not waited for.
+        let (_client, server) = duplex(PORTION);
+        let began = tokio::time::Instant::now();
+        Intake::new(server).shutdown().await.expect("it is closed");
+        assert_eq!(began.elapsed().as_secs(), LINGER.as_secs());
+    }
 
     #[tokio::test]
     async fn no_more_than_a_portion_is_read_at_once_and_nothing_while_requests_wait() {

@@ -14,14 +14,14 @@
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use actix_http::{ConnectionType, HttpMessage as _, Payload, Request, h1};
 use actix_web::HttpResponse;
 use actix_web::error::PayloadError;
 use actix_web::http::Method;
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt as _, poll};
 use stet_actors::error::{Code, Error};
 
 use super::intake::Queue;
@@ -95,14 +95,18 @@ impl Turn {
     }
 
     /// Ends the turn with its reply, which says whether it is the last one on the connection.
-    pub fn end(&self, mut response: HttpResponse) -> HttpResponse {
+    pub async fn end(&self, mut response: HttpResponse) -> HttpResponse {
+        let body_closes = match &self.body {
+            Some(body) => body.closes().await,
+            None => false,
+        };
         let is_ahead = self.queue.has_waiting();
         let says_close = response.head().connection_type() == ConnectionType::Close;
         let closes = self.is_last
             || says_close
             || self.place == Place::ChangeAhead
             || (self.is_change && is_ahead)
-            || self.body.as_ref().is_some_and(Body::closes);
+            || body_closes;
         if closes {
             response.head_mut().set_connection_type(ConnectionType::Close);
         }
@@ -119,13 +123,18 @@ struct Body {
 
 impl Body {
     /// Whether the library closes the connection because of it: what is missing of a body of announced length is not waited for.
-    fn closes(&self) -> bool {
+    async fn closes(&self) -> bool {
         let Some(mut payload) = self.shared.take() else { return false };
-        let mut cx = Context::from_waker(Waker::noop());
+        let mut has_waited = false;
         loop {
-            match Pin::new(&mut payload).poll_next(&mut cx) {
+            match poll!(payload.next()) {
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(_)) | None) => return false,
+                // The library hands over what has come with the head when the call first waits.
+                Poll::Pending if !has_waited => {
+                    has_waited = true;
+                    tokio::task::yield_now().await;
+                }
                 Poll::Pending => return !self.is_chunked,
             }
         }

@@ -28,8 +28,6 @@ use crate::http::dispatch::dispatch;
 use crate::http::intake::{self, Intake};
 use crate::tls::Certificates;
 
-/// How long a connection that is being closed may still be written to.
-const DISCONNECT: Duration = Duration::from_secs(1);
 
 /// A server of `app` with that many workers; it listens where it is told to ([`Front::listen`]).
 pub struct Front {
@@ -136,7 +134,7 @@ where
         })
         .keep_alive(idle)
         .client_request_timeout(head)
-        .client_disconnect_timeout(DISCONNECT)
+        .client_disconnect_timeout(intake::LINGER)
         .h1_allow_half_closed(true)
         .on_connect_ext(move |stream: &Intake<S>, data| {
             data.insert(stream.queue());
