@@ -103,6 +103,14 @@ codes! {
     RepositoryError,
 }
 
+impl Code {
+    /// Whether the failure says nothing about the call: the same call may succeed later, with
+    /// nothing else changed.
+    pub const fn is_passing(self) -> bool {
+        matches!(self, Code::TooManyRequests | Code::Overloaded | Code::StorageFull | Code::RepositoryError)
+    }
+}
+
 /// The longest sentence: a client may have sent megabytes where a name belongs, and an error must not send them back.
 pub const MAX_MESSAGE_BYTES: usize = 2048;
 

@@ -17,7 +17,7 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
@@ -220,6 +220,8 @@ pub struct Once {
     names: OnceLock<Vec<Option<Loid>>>,
     /// The steps that have left an outcome in this try.
     left: Mutex<BTreeSet<u16>>,
+    /// Whether a step has failed for a reason that passes.
+    is_unfinished: AtomicBool,
     /// Held by whoever carries out the call, see [`UnderWay`].
     under_way: Weak<dyn Any + Send + Sync>,
 }
@@ -237,6 +239,7 @@ impl Once {
             kept_bytes: Arc::default(),
             names: OnceLock::new(),
             left: Mutex::default(),
+            is_unfinished: AtomicBool::new(false),
             under_way,
         }
     }
@@ -244,6 +247,19 @@ impl Once {
     /// Bytes of the outcomes that this try keeps: they grow until its last command is decided. One that the disk refuses counts, too.
     pub fn kept_bytes(&self) -> Arc<AtomicU64> {
         self.kept_bytes.clone()
+    }
+
+    /// Notes that a step has failed. After a failure that passes the reply is not one to be repeated:
+    /// sent again, the call tries that step again.
+    pub fn note_failure(&self, code: Code) {
+        if code.is_passing() {
+            self.is_unfinished.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a step has failed for a reason that passes.
+    pub fn is_unfinished(&self) -> bool {
+        self.is_unfinished.load(Ordering::Relaxed)
     }
 
     /// A fingerprint of the call.

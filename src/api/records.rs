@@ -12,6 +12,7 @@ use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::{Object, Record};
+use stet_actors::receipt::Once;
 use stet_actors::runtime::Left;
 
 use crate::auth::Privilege;
@@ -53,14 +54,32 @@ pub struct BulkError {
     pub details: Option<Box<Map<String, Value>>>,
 }
 
-impl BulkError {
-    /// What became of one source.
-    pub fn of(app: &App, source: &str, error: Error) -> BulkError {
-        let code = format!("{}{}", app.config.compat.code_prefix, error.code.name());
+/// The failures of one bulk call.
+#[derive(Clone)]
+pub struct Failures {
+    app: Arc<App>,
+    once: Option<Arc<Once>>,
+}
+
+impl Failures {
+    /// Those of a call whose body has been read.
+    pub fn of(call: &Call) -> Failures {
+        Failures { app: call.app.clone(), once: call.once() }
+    }
+
+    /// Describes the failure of a source, after which the reply may not be one to be repeated
+    /// ([`Once::note_failure`]).
+    pub fn describe(&self, source: &str, error: Error) -> BulkError {
+        if let Some(once) = &self.once {
+            once.note_failure(error.code);
+        }
+        let code = format!("{}{}", self.app.config.compat.code_prefix, error.code.name());
         let source = shortened(source.to_owned(), MAX_SOURCE_BYTES);
         BulkError { source, code, message: error.message, details: error.details }
     }
+}
 
+impl BulkError {
     /// About how many bytes its JSON has, and it takes in memory.
     pub fn bytes(&self) -> usize {
         let detail = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(16, str::len);
@@ -79,7 +98,7 @@ pub struct BulkParts<T> {
 
 /// A bulk reply in the making. However its sources are dealt with, both lists have the order of the request.
 pub struct Bulk<'c, T> {
-    app: Arc<App>,
+    failures: Failures,
     sources: &'c [String],
     items: Vec<(usize, T)>,
     errors: Vec<(usize, BulkError)>,
@@ -90,7 +109,7 @@ pub struct Bulk<'c, T> {
 impl<'c, T> Bulk<'c, T> {
     /// Of a call that names these sources.
     pub fn of(call: &Call, sources: &'c [String]) -> Bulk<'c, T> {
-        Bulk { app: call.app.clone(), sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
+        Bulk { failures: Failures::of(call), sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
     }
 
     /// Notes what came of the source at that place of the request.
@@ -100,7 +119,7 @@ impl<'c, T> Bulk<'c, T> {
                 self.bytes += 64 + self.sources[place].len();
                 return self.items.push((place, item));
             }
-            Err(error) => BulkError::of(&self.app, &self.sources[place], error),
+            Err(error) => self.failures.describe(&self.sources[place], error),
         };
         self.bytes += error.bytes();
         self.errors.push((place, error));

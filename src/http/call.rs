@@ -314,7 +314,7 @@ impl Call {
     }
 
     /// The receipt under which the outcome of this call is kept, if it may be sent again.
-    pub(super) fn once(&self) -> Option<Arc<Once>> {
+    pub fn once(&self) -> Option<Arc<Once>> {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 

@@ -12,7 +12,9 @@
 //!
 //! # What is kept
 //!
-//! Only successful replies: a call that failed has changed nothing and may be tried again. A reply that must not be
+//! Only successful replies: a call that failed has changed nothing and may be tried again. Nor is
+//! the reply to a bulk call kept of which a source has failed for want of room or time: sent again,
+//! the call does what is missing. A reply that must not be
 //! stored (`Cache-Control: no-store`, `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome.
 //! And of each user no more than [`Bounds`] say, outcomes included: beyond them the oldest go.
 //!
@@ -327,7 +329,7 @@ impl Receipts {
 
     /// Keeps the reply to a call that was identified, if it is one to be kept, and gives it back.
     pub fn keep(self: &Arc<Receipts>, claim: &Claim, response: HttpResponse) -> HttpResponse {
-        let Some(once) = claim.once.get() else { return response };
+        let Some(once) = claim.once.get().filter(|once| !once.is_unfinished()) else { return response };
         let (response, reply) = reply::taken_down(response, claim.rights);
         if let Some(reply) = reply {
             self.write(claim.name.clone(), once, reply);

@@ -88,6 +88,36 @@ fn a_disk_that_fills_up_refuses_changes_and_reads_go_on_until_there_is_room() {
     all_there(&house.client(), &made);
 }
 
+/// The reply was repeated for a day, with the failures of a disk that had long had room again.
+#[test]
+fn a_bulk_call_that_a_full_disk_cut_short_is_finished_when_sent_again() {
+    let house = House::started();
+    let client = house.client();
+    let sources = ["one", "two"].map(|name| {
+        assert_eq!(create(&client, name).status, 200);
+        format!("/Full/{name}")
+    });
+    fill(&house.disk);
+    until_full(&client, "more");
+    let send = |number: usize| {
+        let status = ["Story/Ready", "Story/Edited"][number % 2];
+        let body = json!({ "sources": sources, "status": status }).to_string();
+        let headers = [("content-type", "application/json"), ("idempotency-key", &number.to_string())];
+        client.send("POST", "/v3/object/status", &headers, body.as_bytes())
+    };
+    let errors = |answer: &Answer| answer.ok()["errors"].as_array().expect("there is a list of failures").clone();
+    // A change of a status is short: some find room.
+    let refused = (0..2000).find(|number| !errors(&send(*number)).is_empty()).expect("the disk fills up");
+    let failed = errors(&send(refused));
+    assert!(failed.iter().all(|error| error["code"] == "CMS.StorageFull"), "{failed:?}");
+    house.disk.heal();
+    let done = send(refused);
+    let result = done.ok();
+    assert_eq!((&result["errors"], result["items"].as_array().map(Vec::len)), (&json!([]), Some(2)));
+    assert_eq!(done.header("idempotency-replayed"), None, "it was carried out");
+    assert_eq!(send(refused).header("idempotency-replayed"), Some("true"));
+}
+
 /// The token of a session or key, made while the disk has room.
 fn token(answer: &Answer) -> String {
     let token = &answer.ok()["token"];

@@ -11,7 +11,7 @@ use stet_xml::Limits;
 use stet_xml::xpath::{Budget, Found, Kind, XPath, XPathError};
 
 use super::object::{ChangedRecord, opened, reply_after};
-use super::records::{BulkError, BulkReply};
+use super::records::{BulkError, BulkReply, Failures};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
 use crate::give_way::Place;
@@ -255,7 +255,7 @@ impl Items for Looking {
         Ok(match outcome {
             Ok(references) => Made::Item(references),
             Err(error) if self.only => return Err(error),
-            Err(error) => Made::Failed(BulkError::of(&call.app, text, error)),
+            Err(error) => Made::Failed(Failures::of(call).describe(text, error)),
         })
     }
 

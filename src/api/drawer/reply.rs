@@ -414,6 +414,7 @@ mod tests {
     use stet_actors::lifecycle::NewObject;
 
     use super::*;
+    use crate::api::records::Failures;
     use crate::http::testing::House;
 
     /// A drawer with so many stories, and who may read nothing of it.
@@ -452,7 +453,7 @@ mod tests {
         let house = House::new().await;
         let call = house.call_of("drawer-get");
         let sources: Vec<String> = (0..100).map(|number| format!("/{number}{}", "x".repeat(400))).collect();
-        let errors = sources.iter().map(|source| BulkError::of(&call.app, source, Error::not_found(source)));
+        let errors = sources.iter().map(|source| Failures::of(&call).describe(source, Error::not_found(source)));
         let nothing = DrawerItems::of_change([], &Display::with_defaults(false));
         assert_eq!(nothing.bytes(), 0);
         let mut items = nothing.with_errors(errors.collect());

@@ -10,7 +10,7 @@ use stet_actors::object::{FamilyKind, parent_path};
 use super::reply::post_shown;
 use super::types::Post;
 use super::{Open, PostListing};
-use crate::api::records::BulkError;
+use crate::api::records::{BulkError, Failures};
 use crate::api::requests::{ObjectListRequest, Sources, bytes_of};
 use crate::api::settled::{Opened, settled};
 use crate::http::call::Call;
@@ -89,7 +89,7 @@ impl Items for Named {
             Ok(post) => post.map_or(Made::Nothing, Made::Item),
             Err(error) => {
                 let source = &self.sources[self.next];
-                Made::Failed(BulkError::of(&call.app, source, hidden(error, source)))
+                Made::Failed(Failures::of(call).describe(source, hidden(error, source)))
             }
         })
     }

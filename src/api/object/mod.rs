@@ -10,7 +10,7 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Reach, Record, Version};
 use stet_actors::runtime::Left;
 
-use super::records::{BulkError, BulkReply, left_of, path_if_shown, record_of};
+use super::records::{BulkError, BulkReply, Failures, left_of, path_if_shown, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::give_way::Place;
@@ -196,7 +196,7 @@ impl Items for Records {
             }
             shown(call, &source, &record, &self.display).await.map(Made::Item)
         };
-        Ok(made.await.unwrap_or_else(|error| Made::Failed(BulkError::of(&call.app, text, error))))
+        Ok(made.await.unwrap_or_else(|error| Made::Failed(Failures::of(call).describe(text, error))))
     }
 
     fn advance(&mut self) {

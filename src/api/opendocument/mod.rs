@@ -14,7 +14,7 @@ use stet_actors::store::View;
 
 use super::linked::linked;
 use super::object::latest_of;
-use super::records::{BulkError, BulkReply, record_of};
+use super::records::{BulkError, BulkReply, Failures, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::{LiveSession, Privilege};
 use crate::give_way::{self, GiveWay};
@@ -243,7 +243,7 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
     let (mut outcomes, mut way) = (Vec::with_capacity(sources.len()), GiveWay::new());
-    let app = call.app.clone();
+    let failures = Failures::of(&call);
     let mut each = call.each_of(sources.len())?;
     for (place, text) in sources.into_iter().enumerate() {
         way.now_and_then().await;
@@ -251,7 +251,7 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
             let source = Source::parse("sources", &text)?;
             prepared(&each.at(place)?, &source, database, check_out).await
         };
-        let outcome = outcome.await.map_err(|error| Box::new(BulkError::of(&app, &text, error)));
+        let outcome = outcome.await.map_err(|error| Box::new(failures.describe(&text, error)));
         outcomes.push((text, outcome));
     }
     // Whatever became of the last one, others may have been checked out.
@@ -300,7 +300,7 @@ impl Items for Documents {
                 (self.open, self.opened) = (Some(open), true);
                 made
             }
-            Err(error) => Made::Failed(BulkError::of(&call.app, text, error)),
+            Err(error) => Made::Failed(Failures::of(call).describe(text, error)),
         })
     }
 

@@ -12,7 +12,7 @@ use stet_actors::object::FamilyKind;
 
 use super::channel_copy::{ChannelCopyRequest, check_same};
 use super::linked::linked;
-use super::records::{BulkError, BulkReply};
+use super::records::{BulkError, BulkReply, Failures};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -44,11 +44,12 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     check_same(&call, &request, container.loid)?;
     let wanted = request.wanted(&call, container.loid.database)?;
     let (mut bundles, mut errors): (BTreeMap<Loid, Arc<Cached>>, Vec<BulkError>) = (BTreeMap::new(), Vec::new());
+    let failures = Failures::of(&call);
     for object in linked(&call, &container).await? {
         let Some(bundle) = bundle_of(&call, object)? else { continue };
         match call.access().check(Privilege::Create, &bundle, &bundle.loid) {
             Ok(_) => drop(bundles.insert(bundle.loid, bundle)),
-            Err(error) => errors.push(BulkError::of(&call.app, &bundle.loid.to_string(), error)),
+            Err(error) => errors.push(failures.describe(&bundle.loid.to_string(), error)),
         }
     }
     let copies = bundles.values().map(|bundle| wanted.copy(&call, bundle)).collect::<Result<_>>()?;
@@ -61,7 +62,7 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
             Copied::There(copy) => {
                 let message = format!("The bundle has a copy for the channel `{}`, `{copy}`.", wanted.channel);
                 let error = Error::duplicated(message, Some(copy));
-                errors.push(BulkError::of(&call.app, &bundle.to_string(), error));
+                errors.push(failures.describe(&bundle.to_string(), error));
             }
         }
     }
