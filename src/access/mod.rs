@@ -278,6 +278,18 @@ impl<'a> Access<'a> {
         if self.has_everywhere(privilege) { Ok(()) } else { Err(self.denied(privilege, "the server")) }
     }
 
+    /// Refuses a key that does not hold the privilege for all objects names, addresses and messages of
+    /// people: it may stand in an address that gets around.
+    ///
+    /// # Errors
+    /// `PermissionDenied`.
+    pub fn check_people(&self, privilege: Privilege) -> Result<()> {
+        if self.caller.is_some_and(|caller| !caller.person) && !self.has_everywhere(privilege) {
+            return Err(self.denied(privilege, "people: a key needs it for everything"));
+        }
+        Ok(())
+    }
+
     /// Whether the privilege holds for all objects.
     pub fn has_everywhere(&self, privilege: Privilege) -> bool {
         self.caller.is_some_and(|caller| {

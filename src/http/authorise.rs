@@ -24,6 +24,10 @@ pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Pa
             access.check_any_anywhere(&app.sysconfig.privileges_of_statuses(), about)
         }
         Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
+        Some(needed) if route.scope() == Scope::People => {
+            access.check_anywhere(needed, None)?;
+            access.check_people(needed)
+        }
         Some(_) if route.or_privilege.is_some_and(|other| access.check_anywhere(other, None).is_ok()) => Ok(()),
         Some(needed) => {
             let about = route.needs().find(|(_, of_object)| *of_object == needed);

@@ -163,12 +163,7 @@ impl<S> Intake<S> {
 impl<S: AsyncRead + Unpin> Intake<S> {
     /// Reads at most so many bytes, and no more than what is left of the portion. Gives `taken` what
     /// has come: nothing, if the client has closed its side.
-    fn poll_portion(
-        &mut self,
-        cx: &mut Context<'_>,
-        most: usize,
-        taken: impl FnOnce(&[u8]),
-    ) -> Poll<io::Result<()>> {
+    fn poll_portion(&mut self, cx: &mut Context<'_>, most: usize, taken: impl FnOnce(&[u8])) -> Poll<io::Result<()>> {
         if self.left == 0 {
             self.left = PORTION;
             cx.waker().wake_by_ref();

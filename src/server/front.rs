@@ -28,7 +28,6 @@ use crate::http::dispatch::dispatch;
 use crate::http::intake::{self, Intake};
 use crate::tls::Certificates;
 
-
 /// A server of `app` with that many workers; it listens where it is told to ([`Front::listen`]).
 pub struct Front {
     app: Data<App>,

@@ -183,6 +183,29 @@ fn a_token_is_told_once_and_nowhere_else() {
     assert!(log.contains("key made") && !log.contains(&token[4..]), "{log}");
 }
 
+/// A key for the calendar of one folder, in an address that anybody may come by, read names and
+/// e-mail addresses of the whole staff.
+#[test]
+fn a_key_for_one_folder_sees_no_people() {
+    let server = Server::start();
+    let below = machine(&server, "below", json!([{ "privilege": "read", "folder": "/News" }]));
+    let everything = machine(&server, "everything", reads());
+    let person = server.user("reader");
+    let lists = ["old-user-list-get", "old-group-list-get", "cache-users-get", "cache-groups-get"];
+    let of_database = ["cache-users-db-get", "cache-groups-db-get", "cache-users-timestamp-db-get"];
+    let first: [&dyn std::fmt::Display; 1] = [&"1"];
+    let calls = lists.iter().map(|id| (id, &first[..0])).chain(of_database.iter().map(|id| (id, &first[..])));
+    for (id, params) in calls {
+        let refused = below.call(id, params).send();
+        assert!(matches!(refused.status, 401 | 403), "{id}: {}", refused.status);
+        let text = String::from_utf8_lossy(&refused.body);
+        assert!(text.contains("a key needs it for everything"), "{id}: {text}");
+        assert_eq!(everything.call(id, params).send().status, 200, "{id}");
+        assert_eq!(person.call(id, params).send().status, 200, "{id}");
+    }
+    assert_eq!(below.call("cache-workflows-get", &[]).send().status, 200, "it is about no people");
+}
+
 /// Messages lie in no folder: a grant below one is none for them, and reading is not removing.
 #[test]
 fn a_key_reads_and_removes_its_users_messages_by_privileges_for_everything() {

@@ -4,6 +4,8 @@ use crate::api::cache;
 use crate::http::route::words::*;
 
 const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
+/// The caches that show names and addresses of people.
+const PEOPLE: Route = Route { about_people: true, ..READ };
 /// A refresh is a GET too, but not everyone's.
 const REFRESH: Route = Route { privilege: Some(Privilege::Configure), acts: true, ..READ };
 
@@ -11,14 +13,14 @@ const DATABASE_ID: PathParam = word("databaseId", "number or name of the databas
 
 /// The six operations on the cache of one family.
 macro_rules! families {
-    ($($family:literal, $kind:path;)+) => { &[$(
+    ($($family:literal, $kind:path, $read:ident;)+) => { &[$(
         Route {
             id: concat!("cache-", $family, "-get"),
             path: concat!("/v3/conf/cache/", $family),
             summary: concat!("Read the ", $family, " cache of all connected databases."),
             tagged: true,
             handler: handler!(cache::read_all::<$kind>),
-            ..READ
+            ..$read
         },
         Route {
             id: concat!("cache-", $family, "-refresh-get"),
@@ -32,7 +34,7 @@ macro_rules! families {
             path: concat!("/v3/conf/cache/", $family, "/timestamp"),
             summary: concat!("Say when the ", $family, " cache of each database was last updated."),
             handler: handler!(cache::timestamp_all::<$kind>),
-            ..READ
+            ..$read
         },
         Route {
             id: concat!("cache-", $family, "-db-get"),
@@ -41,7 +43,7 @@ macro_rules! families {
             path_params: &[DATABASE_ID],
             tagged: true,
             handler: handler!(cache::read::<$kind>),
-            ..READ
+            ..$read
         },
         Route {
             id: concat!("cache-", $family, "-refresh-db-get"),
@@ -57,19 +59,19 @@ macro_rules! families {
             summary: concat!("Say when the ", $family, " cache of one database was last updated."),
             path_params: &[DATABASE_ID],
             handler: handler!(cache::timestamp::<$kind>),
-            ..READ
+            ..$read
         },
     )+] };
 }
 
 /// The caches of the families, one by one.
 pub const FAMILIES: &[Route] = families![
-    "commands", cache::CommandCache;
-    "groups", cache::GroupCache;
-    "jobs", cache::JobCache;
-    "objecttypes", cache::ObjectTypeCache;
-    "users", cache::UserCache;
-    "workflows", cache::WorkflowCache;
+    "commands", cache::CommandCache, READ;
+    "groups", cache::GroupCache, PEOPLE;
+    "jobs", cache::JobCache, READ;
+    "objecttypes", cache::ObjectTypeCache, READ;
+    "users", cache::UserCache, PEOPLE;
+    "workflows", cache::WorkflowCache, READ;
 ];
 
 /// All caches at once.

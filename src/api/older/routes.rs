@@ -85,6 +85,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-group-list-get",
+        about_people: true,
         source: "docs/api/groups-and-users.md",
         path: "/conf/group/list",
         summary: "List the names of the groups.",
@@ -188,6 +189,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-user-list-get",
+        about_people: true,
         source: "docs/api/people.md",
         path: "/conf/user/list",
         summary: "List the users.",

@@ -39,6 +39,7 @@ fn privilege(route: &Route) -> Option<String> {
     let name = route.privilege?.name();
     let place = match route.scope() {
         Scope::Server => "for the whole server",
+        Scope::People => "on what the call names; a key needs it for everything",
         Scope::Path => "on the object in the path",
         Scope::Named => "on what the call names",
     };

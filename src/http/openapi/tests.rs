@@ -329,6 +329,7 @@ fn types_stand_among_the_components() {
         untagged: false,
         tagged: false,
         key_in_address: false,
+        about_people: false,
         produces: Produces::Json,
         codes: &[200],
         further: &[],

@@ -116,6 +116,8 @@ pub struct Route {
     pub token: Token,
     /// Whether a key that only reads may stand in the address, for programs that know nothing of tokens.
     pub key_in_address: bool,
+    /// Whether it shows or reaches people: see [`Scope::People`].
+    pub about_people: bool,
     /// What the caller's groups must allow.
     pub privilege: Option<Privilege>,
     /// Whether the privilege is the one that the configuration names for the wanted status. The handler checks that; the caller must
@@ -226,6 +228,8 @@ pub enum Scope {
     Server,
     /// The objects in the path: the first is what the endpoint is about, others say themselves what they need.
     Path,
+    /// Names, addresses and messages of people: a key needs the privilege for everything.
+    People,
     /// What the body names, or the caller's own: a grant below any folder lets the call in, and the handler asks for each object.
     Named,
 }
@@ -259,6 +263,7 @@ impl Route {
     pub fn scope(&self) -> Scope {
         match self.privilege {
             Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
+            _ if self.about_people => Scope::People,
             _ if self.path_params.iter().any(|param| param.kind == Kind::Source) => Scope::Path,
             _ => Scope::Named,
         }

@@ -23,6 +23,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         source,
         token: Token::Required,
         key_in_address: false,
+        about_people: false,
         privilege: Some(privilege),
         privilege_of_status: false,
         or_privilege: None,
