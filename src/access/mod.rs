@@ -224,6 +224,20 @@ impl<'a> Access<'a> {
         })
     }
 
+    /// Refuses a move that would let the caller do more with the object than where it lies, unless they
+    /// may take it away from there: that needs `delete`.
+    ///
+    /// # Errors
+    /// `PermissionDenied`; what the store says.
+    pub fn check_move(&self, record: &Record, folder: &Record, source: &impl Display) -> Result<()> {
+        for privilege in [Privilege::Delete, Privilege::Destroy, Privilege::Moderate, Privilege::ForceUnlock] {
+            if self.may(privilege, folder)? && !self.may(privilege, record)? {
+                return self.check(Privilege::Delete, record, source);
+            }
+        }
+        Ok(())
+    }
+
     /// Which posts of a liveblog the caller sees: all, if they may write it or moderate it; else the approved ones and their own.
     ///
     /// # Errors

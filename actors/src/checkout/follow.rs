@@ -4,12 +4,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use super::again;
 use super::write::put;
 use crate::command::{Context, Fault};
 use crate::folder::{MAX_MEMBERS, children};
 use crate::id::Loid;
 use crate::joint::Turns;
-use crate::object::{FamilyKind, FolderKey, NewContent, Record};
+use crate::object::{ChannelCopy, FamilyKind, FolderKey, NewContent, Record};
 use crate::store::View;
 
 /// An object, whose turn has been taken, has got that content as a new version, or in place of the latest. If it is a channel copy, it
@@ -35,7 +36,51 @@ pub(crate) fn spread(
         (None, FamilyKind::Bundle) => Some(object),
         (None, _) => None,
     };
-    let Some(bundle) = bundle else { return Ok(()) };
+    match bundle {
+        Some(bundle) => spread_in(bundle, object, content, as_new, turns, context),
+        None => Ok(()),
+    }
+}
+
+/// Gives a copy that comes back from the recycle bin the content that it follows, if that has changed
+/// meanwhile; as a new version, for the copy's own has been seen.
+pub(crate) fn catch_up(copy: Loid, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    let mut record = Record::clone(&turns.any(copy)?.record);
+    let Some(ChannelCopy { follows: true, inherited_from: Some(FolderKey(from)), .. }) = record.copy else {
+        return Ok(());
+    };
+    turns.need([from])?;
+    let Ok(followed) = turns.any(from) else { return Ok(()) };
+    let followed = followed.record.clone();
+    let hash = |record: &Record| record.content.as_ref().map(|content| content.sha256);
+    let Some(content) = followed.content.as_ref().filter(|content| Some(content.sha256) != hash(&record)) else {
+        return Ok(());
+    };
+    if followed.is_discarded() || record.lock_at(context.now_s()).is_some() {
+        return Ok(());
+    }
+    let content = again(content, followed.loid.at_version(followed.version), context)?;
+    put(&mut record, &content, true, context)?;
+    if let Some(copy) = &mut record.copy {
+        copy.version = followed.version;
+    }
+    let bundle = record.folder();
+    turns.any(copy)?.record = Arc::new(record);
+    match bundle {
+        Some(bundle) => spread_in(bundle, copy, &content, true, turns, context),
+        None => Ok(()),
+    }
+}
+
+/// Gives a new content of an object in a bundle to the copies there that follow it.
+fn spread_in(
+    bundle: Loid,
+    object: Loid,
+    content: &NewContent,
+    as_new: bool,
+    turns: &mut Turns,
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
     let followers = followers(object, bundle, context)?;
     turns.need(followers.iter().map(|(follower, _)| *follower))?;
     for (follower, from) in followers {

@@ -36,7 +36,7 @@ mod write;
 
 use std::sync::Arc;
 
-pub(crate) use self::follow::spread;
+pub(crate) use self::follow::{catch_up, spread};
 pub use self::lock::{Release, TakeLock, Unlock, is_held_by};
 pub(crate) use self::lock::{check_lock, lock_of};
 pub use self::rewrite::Rewrite;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::below::check_reach;
 use super::subtree::{Open, Part, remainder};
+use crate::checkout::catch_up;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::Fate;
@@ -95,6 +96,7 @@ impl Joint for Restore {
         record.name = name.as_str().into();
         record.folder = Some(FolderKey(folder));
         bring_back(&part, turns, context)?;
+        catch_up(self.object, turns, context)?;
         if let Some(after) = left {
             let open = Open { folder: self.object, after };
             context.put(None, &remainder(self.object, Task::Restore, open, context.who));

@@ -64,7 +64,8 @@ pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
 /// `POST /v3/object/{source}/move`
 pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     let (request, display): (MoveRequest, _) = (call.json().await?, call.display_of_change().await?);
-    let (object, reach) = whole_target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
+    let (moved, database) = (call.source("source")?, call.database()?);
+    let (object, reach) = whole_target(&call, Privilege::Write, &moved, database)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {
         let message = "`folder` or `folderPath` must say where the object goes.";
@@ -72,6 +73,7 @@ pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     };
     let folder = call.find_for(Privilege::Create, &source, object.database)?;
     check_place(&folder, &source.to_string())?;
+    call.access().check_move(&*call.find_for(Privilege::Write, &moved, database)?, &folder, &moved)?;
     let done = call.change_all(MoveObject { object, folder: folder.loid, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

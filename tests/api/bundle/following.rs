@@ -61,6 +61,24 @@ fn a_copy_that_is_checked_out_keeps_its_content_and_follows_again_afterwards() {
     assert_eq!(content(&desk, &web), "<story>3</story>");
 }
 
+/// It said that it followed, and had the old text until the next change.
+#[test]
+fn a_copy_that_is_restored_has_the_text_that_it_follows() {
+    let desk = Desk::of("editor");
+    let bundle = desk.bundle("story.xml");
+    let web = id(&copy(&desk, &bundle, "Web", Some("Neutral")).ok());
+    let tabloid = id(&copy(&desk, &bundle, "Tabloid", Some("Web")).ok());
+    desk.call("object-discard", &[&web]).ok();
+    write(&desk, &bundle, "<story>2</story>").query("newVersion", true).ok();
+    desk.call("stet-object-restore-post", &[&web]).ok();
+    assert_eq!([&web, &tabloid].map(|copy| content(&desk, copy)), ["<story>2</story>", "<story>2</story>"]);
+    assert_eq!((follows(&desk, &web), follows(&desk, &tabloid)), ((true, 2), (true, 2)));
+    // One whose text is the same has no new version.
+    desk.call("object-discard", &[&web]).ok();
+    desk.call("stet-object-restore-post", &[&web]).ok();
+    assert_eq!(record(&desk, &web)["version"], 2);
+}
+
 #[test]
 fn large_contents_are_followed_too() {
     let desk = Desk::of("editor");

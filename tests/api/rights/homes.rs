@@ -72,3 +72,29 @@ fn homes_are_in_the_main_database_and_in_no_other() {
     assert_eq!(names(&home), ["notes"]);
     newcomer.call("folder-post", &[]).json(&there).fails(403, "PermissionDenied");
 }
+
+/// In a home all privileges count that its user holds anywhere: with `write` in one folder and
+/// `destroy` in another, a story could be moved home and destroyed there.
+#[test]
+fn a_move_to_where_the_caller_may_do_more_needs_delete() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let story = admin.story("/News/Sport", "kick-off");
+    admin.call("folder-post", &[]).json(&json!({ "path": "/News/Sport/Archive" })).ok();
+    let group = |more: &[&str]| {
+        let held = ["read", "create", "write"].iter().chain(more);
+        let held = held.map(|privilege| json!({ "privilege": privilege, "folder": "/News/Sport" }));
+        let privileges: Vec<_> = held.chain([json!({ "privilege": "destroy", "folder": "/News/City" })]).collect();
+        json!({ "groupName": "sport", "privileges": privileges })
+    };
+    admin.call("group-create-post", &[]).json(&group(&[])).ok();
+    let user = json!({ "name": "newcomer", "password": "a good one", "groups": ["sport"] });
+    admin.call("stet-user-create-post", &[]).json(&user).ok();
+    let newcomer = server.client_with(&server.log_in("newcomer", "a good one").ok()["token"]["value"]);
+    newcomer.call("folder-post", &[]).json(&json!({ "path": "/Users/newcomer" })).ok();
+    let to = |path: &str| newcomer.post(&format!("/v3/object/{story}/move"), &json!({ "folderPath": path }));
+    says(&to("/Users/newcomer").fails(403, "PermissionDenied"), "delete");
+    assert_eq!(to("/News/Sport/Archive").status, 200, "there they may do nothing more");
+    admin.call("group-update-post", &[]).json(&group(&["delete"])).ok();
+    assert_eq!(to("/Users/newcomer").status, 200);
+}
