@@ -5,6 +5,7 @@
 //! a line `…` for any number of lines, and loids and numbers of nine digits or more for any others.
 
 mod examples;
+mod kinds;
 mod script;
 
 use std::path::Path;

@@ -1,0 +1,83 @@
+//! The kinds of changes that `docs/api/audit.md` lists are those that the sources have.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::document;
+
+/// Commands that change nothing, and so leave no event.
+const WITHOUT_EVENT: [&str; 1] = ["object.meet"];
+
+/// What stands before the name of a kind in the sources: of a command, of a kind that has a constant of its own, and of an
+/// event outside containers.
+const BEFORE_A_KIND: [&str; 4] =
+    ["const NAME: &'static str = \"", "const STATUS_EVENT: &str = \"", "const SEND: &str = \"", ".deed(\""];
+
+/// The functions that list the kinds of changes of users and groups.
+const LISTS: [&str; 2] = ["fn deeds(&self)", "fn deeds_since(&self,"];
+
+/// Adds the text of all sources below a folder to `text`, those of tests aside.
+fn read_sources(folder: &Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
+        let path = entry.expect("an entry can be read").path();
+        let name = path.file_name().unwrap_or_default();
+        if name == "tests" || name == "tests.rs" {
+            continue;
+        }
+        if path.is_dir() {
+            read_sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&std::fs::read_to_string(&path).expect("a source can be read"));
+        }
+    }
+}
+
+/// Whether a text has the form of a kind: words with dots between them.
+fn is_kind(text: &str) -> bool {
+    text.contains('.') && text.chars().all(|char| char.is_ascii_lowercase() || matches!(char, '.' | '_'))
+}
+
+/// Returns the kinds that the sources have.
+fn kinds_of_the_sources() -> BTreeSet<String> {
+    let mut sources = String::new();
+    for folder in ["actors/src", "src"] {
+        read_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut sources);
+    }
+    let mut kinds = BTreeSet::new();
+    for before in BEFORE_A_KIND {
+        let named = sources.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+        let known = kinds.len();
+        kinds.extend(named.filter(|name| is_kind(name)).map(str::to_owned));
+        assert!(kinds.len() > known, "the sources have no `{before}`: the test is out of date");
+    }
+    for list in LISTS {
+        let (_, rest) = sources.split_once(list).unwrap_or_else(|| panic!("the sources have no `{list}`"));
+        let (body, _) = rest.split_once("\n    }\n").expect("a function ends");
+        kinds.extend(body.split('"').skip(1).step_by(2).filter(|text| is_kind(text)).map(str::to_owned));
+    }
+    kinds.retain(|kind| !WITHOUT_EVENT.contains(&kind.as_str()));
+    kinds
+}
+
+/// Returns the kinds that stand in the first column of the document's tables.
+fn kinds_of_the_document() -> BTreeSet<String> {
+    let text = document("docs/api/audit.md");
+    let (_, section) = text.split_once("\n## Kinds of changes\n").expect("the document lists the kinds");
+    let (section, _) = section.split_once("\n## ").expect("a section follows");
+    let mut kinds = BTreeSet::new();
+    for row in section.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let cell = row.split(" | ").next().unwrap_or_default();
+        for kind in cell.split('`').step_by(2) {
+            assert!(kinds.insert(kind.to_owned()), "`{kind}` stands in the tables twice");
+        }
+    }
+    kinds
+}
+
+#[test]
+fn the_audit_document_lists_exactly_the_kinds_of_the_sources() {
+    let (known, listed) = (kinds_of_the_sources(), kinds_of_the_document());
+    let missing: Vec<_> = known.difference(&listed).collect();
+    let unknown: Vec<_> = listed.difference(&known).collect();
+    assert!(missing.is_empty() && unknown.is_empty(), "not in docs/api/audit.md: {missing:?}; only there: {unknown:?}");
+}
