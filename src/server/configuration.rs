@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stet_actors::count::counted;
-use stet_transfer::{Findings, ReadFile};
+use stet_transfer::{Findings, ReadFile, configuration_files};
 
 use super::{Ground, Prepared, existing};
 use crate::config::Config;
@@ -33,12 +33,18 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
             .map_err(|error| Failure::new(Exit::Failed, format!("{} can't be read: {error}", folder.display())))?,
         None => actix::System::new().block_on(saved(config))?,
     };
+    let mut found: String = lines(&checked).iter().map(|line| format!("{line}\n")).collect();
+    if let Some(folder) = folder {
+        let there = configuration_files(folder)?;
+        for path in there.keys().filter(|path| !checked.files.contains(path)) {
+            found += &format!("not read: {path}: no file that was read names it\n");
+        }
+    }
+    exit::print(&found)?;
     if checked.files.is_empty() {
         // Of a wrong folder it would be false comfort that nothing is wrong.
-        return Err(Failure::new(Exit::Failed, "no configuration file is there"));
+        return Err(Failure::new(Exit::Failed, "no configuration file is there that is read by itself"));
     }
-    let found: String = lines(&checked).iter().map(|line| format!("{line}\n")).collect();
-    exit::print(&found)?;
     let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
     let (files, faults, unknown) = (counted(files, "file"), counted(faults, "fault"), counted(unknown, "unknown part"));
     exit::print(&format!("{files}, {faults}, {unknown}\n"))?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::content::{Content, SiteContent};
 use super::fault::Fault;
 use super::files::{FILE_BYTES, FOLDER, Files, Read, Shelf, SourceFile, too_much};
+use super::references::Sources;
 use super::{Commands, Jobs, ObjectTypes, Workflows};
 
 /// What a check has found.
@@ -68,26 +69,35 @@ type Source<'s, E> = dyn FnMut(&str) -> Result<Option<SourceFile>, E> + 's;
 
 fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
     let mut checked = Checked::default();
-    read::<ObjectTypes, E>(source, &mut checked)?;
-    read::<Workflows, E>(source, &mut checked)?;
-    read::<Commands, E>(source, &mut checked)?;
+    let types = read::<ObjectTypes, E>(source, &mut checked)?;
+    let workflows = read::<Workflows, E>(source, &mut checked)?;
+    let commands = read::<Commands, E>(source, &mut checked)?;
     read::<Jobs, E>(source, &mut checked)?;
-    read::<SiteContent, E>(source, &mut checked)?;
+    let site = read::<SiteContent, E>(source, &mut checked)?;
+    let sources = Sources {
+        types: types.as_ref(),
+        workflows: workflows.as_ref(),
+        commands: commands.as_ref(),
+        site: site.as_ref().map(|content| &*content.site),
+    };
+    checked.note(&Files::new(), sources.faults(), Vec::new());
     Ok(checked)
 }
 
-fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Result<(), E> {
+/// Reads the files of one cache and notes what is wrong in them. Returns their content, unless a file
+/// is faulty or none is there.
+fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Result<Option<T>, E> {
     let mut files = Files::new();
     loop {
         let shelf = Shelf::of(&files);
         match T::read(&shelf) {
             Read::Done(parsed) => {
                 checked.note(&files, Vec::new(), parsed.unknown);
-                return Ok(());
+                return Ok(files.values().any(Option::is_some).then_some(parsed.value));
             }
             Read::Faulty { faults, unknown } => {
                 checked.note(&files, faults, unknown);
-                return Ok(());
+                return Ok(None);
             }
             Read::Needs(_) => {}
         }
@@ -96,7 +106,7 @@ fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Res
         for path in needed {
             if let Some(why) = too_much(&files, left) {
                 checked.note(&files, vec![Fault::of_file(FOLDER, why)], Vec::new());
-                return Ok(());
+                return Ok(None);
             }
             let file = source(&path)?;
             files.insert(path, file.map(Arc::new));

@@ -40,9 +40,14 @@ macro_rules! of_one_file {
 
             fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>> {
                 let mut gather = Gather::new(shelf);
-                let value = gather.file($path).unwrap_or_default();
+                let value = gather.file(<$content>::PATH).unwrap_or_default();
                 gather.end(value)
             }
+        }
+
+        impl $content {
+            /// Path of the file.
+            pub(super) const PATH: &'static str = $path;
         }
     )+ };
 }

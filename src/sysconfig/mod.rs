@@ -15,6 +15,7 @@ pub mod files;
 mod metadata;
 mod object_types;
 mod pages;
+mod references;
 mod site;
 mod trees;
 mod validation;

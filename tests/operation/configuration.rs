@@ -226,6 +226,15 @@ fn files_that_differ_are_written_and_come_into_force_together() {
     assert!(refused.out.contains("fault: /SysConfig/Workflows/workflows.xml:1:12: "), "{}", refused.out);
     assert!(refused.err.contains(" faults; nothing was written"), "{}", refused.err);
     assert!(knows() && version("ObjectTypes/objecttypes.xml") == json!(before + 1));
+    // Whoever may write and not configure is told before anything is written.
+    put(WORKFLOWS, &flows);
+    put("ObjectTypes/objecttypes.xml", &format!("{types}<!-- again -->"));
+    let mut command = stet(&["config", "apply", path(part.path()), "--url", &server.client().base, "--user", "editor"]);
+    command.env("STET_PASSWORD", SAMPLE_PASSWORD);
+    let refused = run(command);
+    assert_eq!(refused.code, Some(1), "{}{}", refused.out, refused.err);
+    assert!(refused.err.contains("nothing was written: the caches can't be refreshed: "), "{}", refused.err);
+    assert!(version("ObjectTypes/objecttypes.xml") == json!(before + 1));
     // Whoever may not configure changes nothing.
     let mut command =
         stet(&["config", "apply", path(ground.path()), "--url", &server.client().base, "--user", "reporter"]);

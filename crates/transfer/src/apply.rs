@@ -84,7 +84,7 @@ impl Apply<'_> {
     /// # Errors
     /// `Faults` when the files are not sound, `Failed` when something can't be read or written.
     pub fn run(&self) -> Result<String, TransferError> {
-        let files = self.files()?;
+        let files = configuration_files(self.directory)?;
         let found = (self.check)(&mut |path| self.read(&files, path)).map_err(TransferError::Failed)?;
         let mut told: String = found.lines.iter().map(|line| format!("{line}\n")).collect();
         if found.faults > 0 {
@@ -102,6 +102,10 @@ impl Apply<'_> {
             }
             return Ok(format!("{told}{} would be written, {unchanged}", count(differing.len(), "file", "files")));
         }
+        if !differing.is_empty() {
+            // Files that the server has may be at fault: the new ones may mend them.
+            self.refresh().map_err(|why| failed("nothing was written: the caches can't be refreshed", why))?;
+        }
         for (place, one) in differing.iter().enumerate() {
             self.write(one, kind.as_deref()).map_err(|error| {
                 let before = count(place, "file was", "files were");
@@ -111,21 +115,12 @@ impl Apply<'_> {
             })?;
             told += &format!("{}: {}\n", one.what(), one.path);
         }
-        self.refresh()?;
-        Ok(format!("{told}{} written, {unchanged}; the caches are refreshed", count(differing.len(), "file", "files")))
-    }
-
-    /// The files of the directory, by their paths in the repository.
-    fn files(&self) -> Result<BTreeMap<String, PathBuf>, TransferError> {
-        let inner = self.directory.join(FOLDER.trim_start_matches('/'));
-        let base = if inner.is_dir() { inner } else { self.directory.to_owned() };
-        let mut found = BTreeMap::new();
-        collect(&base, FOLDER, 0, &mut found)?;
-        if found.is_empty() {
-            // Of a wrong directory it would be false comfort that nothing differs.
-            return Err(failed(&base.display().to_string(), "no configuration file is there"));
+        let written = count(differing.len(), "file was", "files were");
+        let but = |why: &str| format!("{told}{written} written, but {why}");
+        if let Some(fault) = self.refresh().map_err(|why| failed(&but("the caches can't be refreshed"), why))? {
+            return Err(failed(&but("a cache was not refreshed"), fault));
         }
-        Ok(found)
+        Ok(format!("{told}{} written, {unchanged}; the caches are refreshed", count(differing.len(), "file", "files")))
     }
 
     /// A file as it will be: that of the directory, or else that of the repository.
@@ -200,21 +195,21 @@ impl Apply<'_> {
         self.client.form_if("/v3/object/create", &options, Some(upload), tag).map(drop)
     }
 
-    fn refresh(&self) -> Result<(), TransferError> {
+    /// Refreshes the caches. Done before anything is written, too: a caller who may not do so is told in
+    /// time. Returns the first fault of a file that keeps a cache as it is.
+    fn refresh(&self) -> Result<Option<String>, CallError> {
         let replies =
             [self.main.get("/v3/conf/cache/refresh"), self.main.post("/v3/conf/xmlfiles/clearcache", &json!({}))];
         for reply in replies {
-            let reply =
-                reply.map_err(|error| failed("the files are written, and the caches can't be refreshed", error))?;
+            let reply = reply?;
             let errors = reply["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
             if let Some(first) = errors.first() {
                 let text = |name: &str| first[name].as_str().unwrap_or_default().to_owned();
                 let (cache, path, message) = (text("cache"), text("path"), text("message"));
-                let why = format!("cache `{cache}`: {path}: {message}");
-                return Err(failed("the files are written, and a cache was not refreshed", why));
+                return Ok(Some(format!("cache `{cache}`: {path}: {message}")));
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -227,6 +222,23 @@ impl Differing {
 /// A number of things in words.
 fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Returns the configuration files in a directory, one that is `SysConfig` or holds it, by their paths in
+/// the repository.
+///
+/// # Errors
+/// `Failed` when there are none or too many, or what is there can't be read.
+pub fn configuration_files(directory: &Path) -> Result<BTreeMap<String, PathBuf>, TransferError> {
+    let inner = directory.join(FOLDER.trim_start_matches('/'));
+    let base = if inner.is_dir() { inner } else { directory.to_owned() };
+    let mut found = BTreeMap::new();
+    collect(&base, FOLDER, 0, &mut found)?;
+    if found.is_empty() {
+        // Of a wrong directory it would be false comfort that nothing is wrong or differs.
+        return Err(failed(&base.display().to_string(), "no configuration file is there"));
+    }
+    Ok(found)
 }
 
 /// Finds the regular files below a directory. Records of an export, and what begins with a dot, are no configuration.

@@ -27,7 +27,7 @@ use clap::Args;
 use serde_json::json;
 
 use self::apply::Apply;
-pub use self::apply::{CheckFiles, Findings, ReadFile};
+pub use self::apply::{CheckFiles, Findings, ReadFile, configuration_files};
 use self::client::Client;
 use self::export::Export;
 use self::import::Import;
