@@ -107,7 +107,10 @@ impl Row for User {
 }
 
 /// What a group may do, everywhere or below a folder (docs/api/rights.md, "Privileges").
+///
+/// An unknown key is refused: a misspelt `folder` would allow it everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,

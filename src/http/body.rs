@@ -208,6 +208,12 @@ impl<'r> Reading<'r> {
                 path if path.starts_with('[') => format!("${path}"),
                 path => format!("$.{path}"),
             };
+            let is_unknown = error.inner().to_string().starts_with("unknown field `");
+            let path = match path.rsplit_once('.') {
+                // The key of a client's choice may be a password.
+                Some((within, _)) if self.secret && is_unknown => within.to_owned(),
+                _ => path,
+            };
             let why = if self.secret { without_values(error.inner()) } else { wording::of_json(error.inner()) };
             invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
         })?;
@@ -336,6 +342,10 @@ fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if let Some(allowed) = wording::allowed_instead(&text) {
         return format!("the value there must be {allowed}");
+    }
+    if let Some((_, known)) = text.strip_prefix("unknown field `").and_then(|rest| rest.rsplit_once(", expected ")) {
+        let known = known.split(" at line ").next().unwrap_or(known).trim_start_matches("one of ");
+        return format!("there is a key that is none of {known}");
     }
     // Where the JSON itself is broken, the text gives a location; of a field, a name that is ours.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));

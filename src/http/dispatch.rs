@@ -118,7 +118,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         Err(error) => Err(error),
     }
     .unwrap_or_else(|error| {
-        let mut response = render_error(&app, &error, surface, &http, request_id);
+        let mut response = render_error(&app, &warnings.within(error), surface, &http, request_id);
         if is_strict {
             prefer::note_strict(response.headers_mut());
         }

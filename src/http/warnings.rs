@@ -2,7 +2,8 @@
 //!
 //! A handler reports one by `Call::warn` at any time before it answers. The dispatcher puts the warnings of a
 //! call beside the `result` of its v3 reply, whatever kind of JSON that is. The bytes of a reply that is kept for
-//! others stay as they are: warnings are added to a copy. Replies without an envelope have none.
+//! others stay as they are: warnings are added to a copy. Replies without an envelope have none. An error has them in
+//! its details.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{printable, shortened};
+use stet_actors::error::{Error, printable, shortened};
 
 use super::reply::AROUND;
 
@@ -94,6 +95,16 @@ impl Warnings {
         if all.len() < MOST && !all.contains(&warning) {
             all.push(warning);
         }
+    }
+
+    /// Returns the error of a call with its warnings in the detail `warnings`: a key that is missing may
+    /// have been misspelt.
+    pub(super) fn within(&self, error: Error) -> Error {
+        if self.is_empty() {
+            return error;
+        }
+        // Texts can't fail to be serialised.
+        error.with_detail("warnings", serde_json::to_value(&*self.0.borrow()).unwrap_or_default())
     }
 
     /// Whether there are none.

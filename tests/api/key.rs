@@ -168,6 +168,25 @@ fn a_key_that_can_not_be_is_refused_by_what_is_wrong_with_it() {
     assert_eq!(keys(&admin).ok()["total"], 1);
 }
 
+/// With another key than `folder` the privilege was given everywhere.
+#[test]
+fn a_privilege_with_an_unknown_key_is_refused() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let grants = json!([{ "privilege": "read", "folderPath": "/News" }]);
+    let refused = admin.call("stet-key-create-post", &[]).json(&request("wide", grants.clone()));
+    // The body is one that may have a secret: what came is not repeated.
+    says(
+        &refused.fails(400, "InvalidBody"),
+        "at `$.privileges[0]`: there is a key that is none of `privilege` or `folder`",
+    );
+    assert_eq!(keys(&admin).ok()["total"], 0);
+    let group = json!({ "groupName": "wide", "privileges": grants });
+    says(&admin.call("group-create-post", &[]).json(&group).fails(400, "InvalidBody"), "folderPath");
+    let names = admin.call("old-group-list-get", &[]).send().bare();
+    assert!(!names.as_array().is_some_and(|names| names.contains(&json!("wide"))));
+}
+
 #[test]
 fn a_token_is_told_once_and_nowhere_else() {
     let server = Server::with(&[("LOG__FILTER", "debug")]);

@@ -30,7 +30,10 @@ pub struct GroupRequest {
 }
 
 /// Something that the members of a group may do.
+///
+/// An unknown key is refused: a misspelt `folder` would allow it everywhere.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GrantRequest {
     /// What.
     privilege: Privilege,

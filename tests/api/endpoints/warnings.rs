@@ -100,7 +100,9 @@ fn objects_in(body: &Value, pointer: &str, path: &str, found: &mut Vec<(String, 
         Value::Object(members) => {
             // An operator has its name as its only key, and with another key it is no operator.
             let is_operator = path.ends_with(']') && path.contains(".operators[");
-            if !is_operator {
+            // With another key than `folder` a privilege would hold everywhere: it is refused.
+            let is_privilege = path.contains(".privileges[");
+            if !is_operator && !is_privilege {
                 found.push((pointer.to_owned(), path.to_owned()));
             }
             for (name, value) in members.iter().filter(|(name, _)| !FREE.contains(&name.as_str())) {

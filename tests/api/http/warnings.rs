@@ -45,6 +45,22 @@ fn a_mistyped_name_is_reported_with_the_nearest_and_has_no_effect() {
     }
 }
 
+/// A misspelt key that is optional was reported with the nearest one; one that is required, as missing.
+#[test]
+fn a_call_that_fails_has_its_warnings_in_the_details() {
+    let client = Server::shared().user("editor");
+    let story = client.story(&own_folder(), "a.xml");
+    let answer = client.call("stet-object-status-post", &[&story]).json(&json!({ "staus": "Story/Ready" }));
+    let refused = answer.fails(400, "InvalidBody");
+    says(&refused, "missing field `status`");
+    let warnings = &refused["details"]["warnings"];
+    assert_eq!((&warnings[0]["name"], &warnings[0]["didYouMean"]), (&json!("$.staus"), &json!("status")));
+    let found = client.call("object-get", &[&story]).query("showPaht", true).ok();
+    assert_eq!(found["details"], Value::Null);
+    let missing = client.call("object-get", &[&"/nothing"]).query("databaseid", 1).query("showPaht", true);
+    assert_eq!(missing.fails(404, "ObjectNotFound")["details"]["warnings"][0]["didYouMean"], "showPath");
+}
+
 #[test]
 fn names_that_any_call_may_have_are_no_unknown_ones() {
     let client = Server::shared().user("editor");

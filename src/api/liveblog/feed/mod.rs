@@ -150,7 +150,8 @@ pub async fn feed(call: Call) -> Result<Reply> {
     let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
     let scheme = if client::is_secure(&call.http, &call.app.proxies) { "https" } else { "http" };
     let origin = format!("{scheme}://{}", client::host(&call.http, &call.app.proxies));
-    let key = call.key_in_address();
+    // JSON-LD stands in public pages.
+    let key = call.key_in_address().filter(|_| format != Format::Ld);
     settled(&call, open(&call).await?, async |open| {
         // Addresses have these in them.
         let place = (&origin, &call.app.config.server.base_path, &key);
