@@ -12,6 +12,7 @@ mod filled;
 mod follow;
 mod includes;
 mod login;
+mod pdf;
 mod server;
 pub mod shelf;
 
@@ -25,6 +26,7 @@ pub use self::filled::Filled;
 pub use self::follow::{Follow, FollowedEvent, connect_with_little_room};
 pub use self::includes::{includes, says};
 pub use self::login::{credentials, with};
+pub use self::pdf::Pdf;
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.
 pub use stet_store::fault as disk;

@@ -1,0 +1,204 @@
+//! Lines on pages.
+
+use crate::faces::Face;
+use crate::lines::{Measure, PlacedGlyph, Type, lines};
+use crate::{Block, BlockKind, MAX_CHARS, MAX_PAGES};
+
+/// Points of a page (A5): on a picture of some 500 pixels its text can still be read.
+pub(crate) const PAGE: (f32, f32) = (420.0, 595.0);
+/// Points from the edges of a page to its text, at the sides, the top and the bottom.
+const SIDE: f32 = 44.0;
+const TOP: f32 = 46.0;
+const BOTTOM: f32 = 52.0;
+/// Points from the edges of a page to its frame.
+pub(crate) const FRAME: f32 = 20.0;
+/// Points from the top of a page to the baseline of its number.
+const NUMBER_AT: f32 = PAGE.1 - 31.0;
+
+const BODY: Style = Style {
+    set_in: Type { face: Face::Regular, size: 10.5 },
+    leading: 14.0,
+    before: 0.0,
+    after: 0.0,
+    keep_with_next: false,
+};
+const SUBHEADING: Style = Style {
+    set_in: Type { face: Face::Bold, size: 12.0 },
+    leading: 15.0,
+    before: 10.0,
+    after: 3.0,
+    keep_with_next: true,
+};
+const HEADLINE: Style = Style {
+    set_in: Type { face: Face::Bold, size: 21.0 },
+    leading: 25.0,
+    before: 8.0,
+    after: 9.0,
+    keep_with_next: true,
+};
+const NUMBER: Type = Type { face: Face::Regular, size: 8.5 };
+
+/// Points by which a paragraph behind another one begins further right.
+const INDENT: f32 = 13.0;
+
+/// How a block is set; lengths in points.
+#[derive(Clone, Copy)]
+struct Style {
+    set_in: Type,
+    /// From baseline to baseline.
+    leading: f32,
+    before: f32,
+    after: f32,
+    /// Whether lines of what follows must stand below it on the same page.
+    keep_with_next: bool,
+}
+
+impl Style {
+    const fn of(kind: BlockKind) -> Style {
+        match kind {
+            BlockKind::Headline => HEADLINE,
+            BlockKind::Subheading => SUBHEADING,
+            BlockKind::Paragraph => BODY,
+        }
+    }
+}
+
+/// A line of glyphs on a page.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) set_in: Type,
+    /// Points from the top of the page to the baseline.
+    pub(crate) baseline: f32,
+    /// Their places are points from the left edge of the page.
+    pub(crate) glyphs: Vec<PlacedGlyph>,
+}
+
+/// Texts set on pages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    pub(crate) pages: Vec<Vec<Run>>,
+    is_cut: bool,
+}
+
+impl Layout {
+    /// Sets blocks one below the other. There is one page at least.
+    pub fn of(blocks: &[Block]) -> Layout {
+        let mut cursor = Cursor { pages: vec![Vec::new()], y: TOP, is_full: false };
+        let (mut left, mut before) = (MAX_CHARS, None);
+        for block in blocks {
+            if cursor.is_full || left == 0 {
+                cursor.is_full = true;
+                break;
+            }
+            let text = match block.text.char_indices().nth(left) {
+                Some((end, _)) => &block.text[..end],
+                None => &*block.text,
+            };
+            left -= text.chars().count();
+            cursor.place(block.kind, text, before);
+            before = Some(block.kind);
+            cursor.is_full |= text.len() < block.text.len();
+        }
+        let Cursor { mut pages, is_full, .. } = cursor;
+        number(&mut pages);
+        Layout { pages, is_cut: is_full }
+    }
+
+    /// The number of pages.
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Whether text was left out, for it exceeds [`MAX_PAGES`] or [`MAX_CHARS`].
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+/// The place of the next line.
+struct Cursor {
+    pages: Vec<Vec<Run>>,
+    /// Points from the top of the page to the top of the line.
+    y: f32,
+    /// Whether something was left out.
+    is_full: bool,
+}
+
+impl Cursor {
+    fn place(&mut self, kind: BlockKind, text: &str, before: Option<BlockKind>) {
+        let style = Style::of(kind);
+        let follows_text = before == Some(BlockKind::Paragraph);
+        let is_body = kind == BlockKind::Paragraph;
+        let measure = Measure {
+            width: PAGE.0 - 2.0 * SIDE,
+            indent: if is_body && follows_text { INDENT } else { 0.0 },
+            justified: is_body,
+        };
+        let lines = lines(text, style.set_in, measure);
+        if self.y > TOP {
+            self.y += style.before;
+        }
+        let kept = if style.keep_with_next {
+            lines.len() as f32 * style.leading + style.after + 2.0 * BODY.leading
+        } else {
+            0.0
+        };
+        // What is longer than a page is kept together with nothing.
+        if kept < PAGE.1 - TOP - BOTTOM && !self.has_room(kept) {
+            self.turn();
+        }
+        for glyphs in lines {
+            if !self.has_room(style.leading) {
+                self.turn();
+            }
+            if self.is_full {
+                return;
+            }
+            let baseline = self.y + style.leading - 0.28 * style.set_in.size;
+            self.put(Run { set_in: style.set_in, baseline, glyphs: shifted(glyphs, SIDE) });
+            self.y += style.leading;
+        }
+        self.y += style.after;
+    }
+
+    fn has_room(&self, points: f32) -> bool {
+        self.y == TOP || self.y + points <= PAGE.1 - BOTTOM
+    }
+
+    fn put(&mut self, run: Run) {
+        if let Some(page) = self.pages.last_mut() {
+            page.push(run);
+        }
+    }
+
+    /// Goes on at the top of a new page.
+    fn turn(&mut self) {
+        if self.pages.len() == MAX_PAGES {
+            self.is_full = true;
+            return;
+        }
+        self.pages.push(Vec::new());
+        self.y = TOP;
+    }
+}
+
+fn shifted(mut glyphs: Vec<PlacedGlyph>, by: f32) -> Vec<PlacedGlyph> {
+    glyphs.iter_mut().for_each(|glyph| glyph.x += by);
+    glyphs
+}
+
+/// Puts its number at the foot of each page, if there are several.
+fn number(pages: &mut [Vec<Run>]) {
+    let total = pages.len();
+    if total == 1 {
+        return;
+    }
+    let measure = Measure { width: PAGE.0, indent: 0.0, justified: false };
+    for (index, page) in pages.iter_mut().enumerate() {
+        for glyphs in lines(&(index + 1).to_string(), NUMBER, measure) {
+            let width = |glyph: &PlacedGlyph| glyph.x + NUMBER.face.width(glyph.id) * NUMBER.size;
+            let left = (PAGE.0 - glyphs.last().map_or(0.0, width)) / 2.0;
+            page.push(Run { set_in: NUMBER, baseline: NUMBER_AT, glyphs: shifted(glyphs, left) });
+        }
+    }
+}
