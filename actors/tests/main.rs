@@ -1,5 +1,6 @@
 //! Tests of the actors from outside: one binary, for linking each alone takes longer than running it.
 
+mod beside;
 mod bundles;
 mod cache;
 mod checkout;

@@ -225,7 +225,30 @@ impl Joint for Create {
                 return Ok(Created { loid: known, outcome: Outcome::Existing });
             }
         }
-        let (folder, fresh) = self.make_folders(turns, context)?;
+        let place = self.make_folders(turns, context)?;
+        self.put_in(place, Role::Main, turns, context)
+    }
+}
+
+/// What an object is for the command that creates it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The command is about it: the caller's precondition speaks of it, and events name it.
+    Main,
+    /// It goes along with another one.
+    Beside,
+}
+
+impl Create {
+    /// Puts the object into a folder, which may have just been made.
+    pub(super) fn put_in(
+        &self,
+        (folder, fresh): (Loid, bool),
+        role: Role,
+        turns: &mut Turns,
+        context: &mut Context<'_>,
+    ) -> Result<Created, Fault> {
+        let imported = self.object.imported.as_ref();
         let mut name = name_for(self.object.parts.family(), &self.object.name)?;
         let is_copy = match imported {
             Some(imported) => imported.check_place(folder, &name, self.object.parts.family(), turns, context)?,
@@ -240,7 +263,7 @@ impl Joint for Create {
             match self.object.mode {
                 CreateMode::AutoRename => {
                     // The object stays as it is, but a condition of the caller speaks of it.
-                    if context.is_conditional() {
+                    if role == Role::Main && context.is_conditional() {
                         turns.need([existing])?;
                         context.expects(&turns.any(existing)?.record);
                     }
@@ -248,7 +271,7 @@ impl Joint for Create {
                         Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some())
                     })?;
                 }
-                mode => return self.meet(existing, &name, mode, turns, context),
+                _ => return self.meet(existing, &name, role, turns, context),
             }
         }
         let loid = self.object.make(folder, &name, context)?;
@@ -257,11 +280,10 @@ impl Joint for Create {
         }
         Ok(Created { loid, outcome: Outcome::New })
     }
-}
 
-impl Create {
-    /// The folder that the object goes into, and whether it has just been made.
-    fn make_folders(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(Loid, bool), Fault> {
+    /// Returns the folder that the object goes into, and whether it has just been made. Missing
+    /// folders are made.
+    pub(super) fn make_folders(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(Loid, bool), Fault> {
         turns.need([self.folder])?;
         let (mut at, mut fresh) = (self.folder, false);
         for name in &self.below {
@@ -308,10 +330,11 @@ impl Create {
         &self,
         existing: Loid,
         name: &str,
-        mode: CreateMode,
+        role: Role,
         turns: &mut Turns,
         context: &mut Context<'_>,
     ) -> Result<Created, Fault> {
+        let mode = self.object.mode;
         let taken =
             |context: &Context<'_>| context.name_taken(format!("The name `{name}` is taken in the folder."), existing);
         if mode == CreateMode::Exception {
@@ -322,7 +345,9 @@ impl Create {
             return Err(taken(context));
         }
         let family = object.record.family;
-        context.expects(&object.record);
+        if role == Role::Main {
+            context.expects(&object.record);
+        }
         if mode == CreateMode::Existing {
             return Ok(Created { loid: existing, outcome: Outcome::Existing });
         }
@@ -350,7 +375,9 @@ impl Create {
         if family == self.object.parts.family() {
             self.object.parts.write_over(existing, mode, turns, context)?;
         }
-        context.is_about(existing);
+        if role == Role::Main {
+            context.is_about(existing);
+        }
         Ok(Created { loid: existing, outcome: Outcome::Changed })
     }
 }
@@ -365,7 +392,7 @@ impl NewObject {
     }
 
     /// Refuses texts of a record that are longer than what they stand for: each list shows them.
-    fn check(&self, context: &Context<'_>) -> Result<()> {
+    pub(super) fn check(&self, context: &Context<'_>) -> Result<()> {
         for path in self.work_folder.iter().chain(&self.begins_with.work_folder) {
             check_work_folder(path, context)?;
         }

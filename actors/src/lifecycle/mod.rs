@@ -7,6 +7,7 @@
 //! done, nobody finds what is below where it was ([`crate::object::standing`]).
 
 mod below;
+mod beside;
 mod create;
 mod destroy;
 mod discard;
@@ -19,6 +20,7 @@ mod rename;
 mod restore;
 mod subtree;
 
+pub use self::beside::{CreateBeside, CreatedBeside};
 pub use self::create::{Beginning, Create, Created, Meet, NewObject, Outcome, Statuses};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;

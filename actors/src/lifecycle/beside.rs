@@ -1,0 +1,66 @@
+//! Creating two objects in one folder as one change.
+
+use serde::{Deserialize, Serialize};
+
+use super::create::{Create, Created, NewObject, Role};
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::name_for;
+
+/// Creates an object, or writes over one, together with another one in the same folder: both or
+/// neither.
+///
+/// The command is about the first. A precondition of the caller speaks of that one alone, and so do
+/// the events of changes.
+#[derive(Debug, Clone)]
+pub struct CreateBeside {
+    /// The object that the command is about.
+    pub main: Create,
+    /// The object that goes along with it, under another name.
+    pub beside: NewObject,
+}
+
+/// The reply of [`CreateBeside`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CreatedBeside {
+    /// The object that the command is about.
+    pub main: Created,
+    /// The object that goes along with it.
+    pub beside: Created,
+}
+
+impl Joint for CreateBeside {
+    type Reply = CreatedBeside;
+    const NAME: &'static str = "object.create-beside";
+
+    fn was_made(created: &CreatedBeside) -> bool {
+        Create::was_made(&created.main)
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        self.main.wants()
+    }
+
+    fn about(&self, created: &CreatedBeside) -> Option<Loid> {
+        Some(created.main.loid)
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<CreatedBeside, Fault> {
+        self.main.object.check(context)?;
+        self.beside.check(context)?;
+        let name = |object: &NewObject| name_for(object.parts.family(), &object.name);
+        // Neither would find the other in the folder.
+        if name(&self.main.object)? == name(&self.beside)? {
+            let message = format!("Two objects can't be called `{}` in one folder.", self.beside.name);
+            return Err(Error::new(Code::InvalidName, message).into());
+        }
+        let place = self.main.make_folders(turns, context)?;
+        let second = Create { folder: place.0, below: Vec::new(), object: self.beside.clone() };
+        // The main object comes last: the caller gets the newest one with the reply.
+        let beside = second.put_in(place, Role::Beside, turns, context)?;
+        let main = self.main.put_in(place, Role::Main, turns, context)?;
+        Ok(CreatedBeside { main, beside })
+    }
+}

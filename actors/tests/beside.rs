@@ -1,0 +1,97 @@
+//! Two objects that are created in one folder as one change.
+
+use std::sync::Arc;
+
+use stet_actors::clock::ManualClock;
+use stet_actors::command::Who;
+use stet_actors::error::{Code, Error};
+use stet_actors::expect::{Expect, Tag};
+use stet_actors::folder::{child, root};
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::lifecycle::{Create, CreateBeside, CreatedBeside, NewObject, Outcome};
+use stet_actors::object::CreateMode;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::View;
+use stet_actors::store::memory::MemoryStore;
+
+const ROOT: Loid = root(DatabaseId::FIRST);
+
+fn request() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+}
+
+fn both(main: &str, beside: &str, mode: CreateMode) -> CreateBeside {
+    let of = |name: &str| NewObject { mode, ..NewObject::document(name, "Image") };
+    let main = Create { folder: ROOT, below: vec!["Home".to_owned(), "Previews".to_owned()], object: of(main) };
+    CreateBeside { main, beside: of(beside) }
+}
+
+async fn start() -> Repository {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+    let repository = Repository::start(Arc::new(MemoryStore::new()), clock, RuntimeOptions::default()).await;
+    let repository = repository.expect("it starts");
+    repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
+    repository
+}
+
+fn there(repository: &Repository, name: &str) -> Option<Loid> {
+    let below = |folder, name| child(repository.look(), View::Latest, folder, name).expect("it can be looked up");
+    below(below(below(ROOT, "Home")?, "Previews")?, name)
+}
+
+#[test]
+fn two_objects_are_made_with_their_folders_and_written_over_together() {
+    actix::System::new().block_on(async {
+        let repository = start().await;
+        let made =
+            repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are made");
+        assert_eq!((made.main.outcome, made.beside.outcome), (Outcome::New, Outcome::New));
+        assert_eq!(
+            (there(&repository, "a.png"), there(&repository, "a.pdf")),
+            (Some(made.main.loid), Some(made.beside.loid))
+        );
+        let again =
+            repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are there");
+        assert_eq!((again.main.loid, again.beside.loid), (made.main.loid, made.beside.loid));
+        assert_eq!((again.main.outcome, again.beside.outcome), (Outcome::Changed, Outcome::Changed));
+        repository.shut_down().await;
+    });
+}
+
+#[test]
+fn two_objects_are_refused_together() {
+    let code = |outcome: Result<CreatedBeside, Error>| outcome.map(drop).expect_err("it is refused").code;
+    actix::System::new().block_on(async {
+        let repository = start().await;
+        repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are made");
+        let taken = repository.joint(both("b.png", "a.pdf", CreateMode::Exception), request()).await;
+        assert_eq!(code(taken), Code::DuplicatedName);
+        let taken = repository.joint(both("a.png", "b.pdf", CreateMode::Exception), request()).await;
+        assert_eq!(code(taken), Code::DuplicatedName);
+        let alike = repository.joint(both("c:d", "c|d", CreateMode::Replace), request()).await;
+        assert_eq!(code(alike), Code::InvalidName);
+        for name in ["b.png", "b.pdf", "c_d"] {
+            assert_eq!(there(&repository, name), None, "{name}");
+        }
+        repository.shut_down().await;
+    });
+}
+
+#[test]
+fn precondition_speaks_of_the_main_object_alone() {
+    actix::System::new().block_on(async {
+        let repository = start().await;
+        let made =
+            repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are made");
+        let expecting = |loid: Loid| {
+            let record = repository.record(loid).expect("the store is well").expect("it is there");
+            Request { expect: Some(Arc::new(Expect::one_of([Tag::of(&record)]))), ..request() }
+        };
+        let other = repository.joint(both("a.png", "a.pdf", CreateMode::Replace), expecting(made.beside.loid)).await;
+        assert_eq!(other.map(drop).map_err(|error| error.code), Err(Code::PreconditionFailed));
+        let main = repository.joint(both("a.png", "a.pdf", CreateMode::Replace), expecting(made.main.loid)).await;
+        assert_eq!(main.map(|made| made.main.outcome), Ok(Outcome::Changed));
+        repository.shut_down().await;
+    });
+}
