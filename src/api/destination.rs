@@ -7,7 +7,7 @@ use stet_actors::amend::Amending;
 use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, Created, NewObject, Outcome};
+use stet_actors::lifecycle::{Create, CreateBeside, Created, CreatedBeside, NewObject, Outcome};
 use stet_actors::object::{CreateMode, FamilyKind, Reach, check_path};
 use stet_actors::runtime::{Jointly, store_failure};
 use stet_actors::store::View;
@@ -44,6 +44,21 @@ impl Destination {
     pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<Jointly<Created>>> {
         // Large as it is, it is not held in each handler.
         Box::pin(self.made(call, object))
+    }
+
+    /// Makes an object there, and another one beside it, as one change.
+    ///
+    /// # Errors
+    /// As [`Call::change_all`].
+    pub fn make_both(
+        self,
+        call: &Call,
+        mut object: NewObject,
+        mut beside: NewObject,
+    ) -> LocalBoxFuture<'_, Result<Jointly<CreatedBeside>>> {
+        (object.reach, beside.reach) = (self.reach, self.reach);
+        let main = Create { folder: self.folder, below: self.below, object };
+        Box::pin(call.change_all(CreateBeside { main, beside }))
     }
 
     async fn made(self, call: &Call, mut object: NewObject) -> Result<Jointly<Created>> {

@@ -24,6 +24,7 @@ pub mod message;
 pub mod object;
 pub mod older;
 pub mod opendocument;
+pub mod print;
 pub mod records;
 pub mod recyclebin;
 pub mod requests;

@@ -23,6 +23,16 @@ const INLINE: &[&str] = &[
     "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
 ];
 
+/// Whether an element of that name, in lower case, may stand within a word.
+pub fn is_inline(name: &str) -> bool {
+    INLINE.contains(&name)
+}
+
+/// Whether the text of an element of that name, in lower case, is not read.
+pub fn is_unread(name: &str) -> bool {
+    UNREAD.contains(&name)
+}
+
 /// Elements whose text is nothing that is read.
 const UNREAD: &[&str] = &["script", "style"];
 
@@ -265,15 +275,15 @@ fn without_markup(markup: &str, words: &mut Words) {
         match event {
             Event::Start(tag) => {
                 let name = tag.name().as_ref().to_ascii_lowercase();
-                unread += usize::from(UNREAD.contains(&name.as_str()));
-                words.gap |= !INLINE.contains(&name.as_str());
+                unread += usize::from(is_unread(&name));
+                words.gap |= !is_inline(&name);
             }
             Event::End(tag) => {
                 let name = tag.name().as_ref().to_ascii_lowercase();
-                unread = unread.saturating_sub(usize::from(UNREAD.contains(&name.as_str())));
-                words.gap |= !INLINE.contains(&name.as_str());
+                unread = unread.saturating_sub(usize::from(is_unread(&name)));
+                words.gap |= !is_inline(&name);
             }
-            Event::Empty(tag) => words.gap |= !INLINE.contains(&tag.name().as_ref().to_ascii_lowercase().as_str()),
+            Event::Empty(tag) => words.gap |= !is_inline(&tag.name().as_ref().to_ascii_lowercase()),
             Event::Eof => return,
             _ if unread > 0 => {}
             Event::Text(piece) => words.add(&piece.xml10_content()),

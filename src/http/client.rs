@@ -175,6 +175,12 @@ pub fn host<'r>(http: &'r HttpRequest, proxies: &Proxies) -> &'r str {
     client(http, proxies).host.or_else(asked).or_else(named).unwrap_or_default()
 }
 
+/// Returns the address that the client has asked, up to the path: `https://desk.example`.
+pub fn origin(http: &HttpRequest, proxies: &Proxies) -> String {
+    let scheme = if is_secure(http, proxies) { "https" } else { "http" };
+    format!("{scheme}://{}", host(http, proxies))
+}
+
 #[cfg(test)]
 mod tests {
     use actix_web::http::header::{HeaderName, HeaderValue};

@@ -132,6 +132,7 @@ impl Settler {
                 *text = match key {
                     "value" | "token" => shown_token(text).unwrap_or_else(|| self.text(text)),
                     "session" | "requestId" if !text.is_empty() => "n5yk29sffv6t".to_owned(),
+                    "hrefPdf" => self.preview_address(text),
                     "address" if !text.is_empty() => "127.0.0.1".to_owned(),
                     "issueDate" | "fromIssueDate" if text.len() == 8 => "20261127".to_owned(),
                     _ => self.text(text),
@@ -139,6 +140,15 @@ impl Settler {
             }
             Value::Null | Value::Bool(_) => {}
         }
+    }
+
+    /// The address of a preview at another server, with a loid in its path and a part of one in its query.
+    fn preview_address(&mut self, text: &str) -> String {
+        let (_, path) = text.split_once("/v3/").expect("an address has a path");
+        let (path, number) = path.rsplit_once("&eomid=").expect("the address of a preview has a query");
+        let path = self.text(path);
+        let loid = self.word(&format!("1${number}"));
+        format!("http://127.0.0.1:8080/v3/{path}&eomid={}", loid.trim_start_matches("1$"))
     }
 
     /// Replaces the loids, uuids and numbers of milliseconds in a text.

@@ -6,7 +6,7 @@ mod tests;
 
 use super::{
     audit, auth, bundle, cache, channel_copy, conf, crossreference, drawer, events, folder, group, key, liveblog,
-    message, object, older, opendocument, recyclebin, session, topic, topicplan, user, web,
+    message, object, older, opendocument, print, recyclebin, session, topic, topicplan, user, web,
 };
 use crate::config::Config;
 use crate::http::app::{Kept, Surface};
@@ -40,6 +40,7 @@ pub const GROUPS: &[Group] = &[
     ),
     table_of("message", "Mail between users.", &[message::routes::ROUTES]),
     table_of("object", "Objects and their content.", &[object::routes::ROUTES]),
+    table_of("print", "Previews of stories.", &[print::routes::ROUTES]),
     table_of("recycle bin", "What was discarded.", &[recyclebin::routes::ROUTES]),
     table_of("audit", "Who changed what, and when.", &[audit::routes::ROUTES]),
     table_of("events", "Following containers live.", &[events::routes::ROUTES]),

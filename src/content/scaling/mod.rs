@@ -68,6 +68,17 @@ impl Scaler {
         self.config.lowres_pixels
     }
 
+    /// Waits for a turn to make a picture in another way than by scaling. Both kinds of work together
+    /// are bounded by `content.scaled_at_once`.
+    ///
+    /// # Errors
+    /// `Overloaded`: the turn has not come within `content.scaling_wait_seconds`, or too many pictures
+    /// of the same user wait.
+    pub async fn turn(&self) -> Result<Turn> {
+        let wait = Duration::from_secs(self.config.scaling_wait_seconds);
+        timeout(wait, self.turns.turn()).await.map_err(|_| overloaded())?
+    }
+
     /// The picture that `content` is, scaled; `reader` reads the content from its beginning.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod creating;
 mod database;
 mod login;
+mod previews;
 mod reading;
 mod templates;
 mod writing;

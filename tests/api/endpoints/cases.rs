@@ -681,6 +681,10 @@ cases! {
         corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
         Made { query: vec![("id", word(story))], ..Made::default() }
     };
+    "stet-print-story-preview-post": |corner| {
+        let body = json!({ "content": "<story><p>a</p></story>", "op": "preview" });
+        Made { query: vec![("id", word(corner.story()))], ..Made::default() }.json(body)
+    };
     "object-family-get": |corner| Made::on([corner.story()]);
     "stet-recyclebin-get": |corner| {
         corner.client.call("object-discard", &[&corner.story()]).ok();

@@ -148,8 +148,7 @@ pub async fn feed(call: Call) -> Result<Reply> {
         with_nearest(error, named, Format::ALL.iter().map(|format| format.name()))
     })?;
     let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
-    let scheme = if client::is_secure(&call.http, &call.app.proxies) { "https" } else { "http" };
-    let origin = format!("{scheme}://{}", client::host(&call.http, &call.app.proxies));
+    let origin = client::origin(&call.http, &call.app.proxies);
     // JSON-LD stands in public pages.
     let key = call.key_in_address().filter(|_| format != Format::Ld);
     settled(&call, open(&call).await?, async |open| {
