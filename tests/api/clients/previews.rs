@@ -290,3 +290,24 @@ fn preview_needs_to_read_the_story_and_to_create_in_the_home() {
     grant(json!([of("read")]));
     assert_eq!(refusal(&send(&open)), refused(403, "PermissionDenied"));
 }
+
+#[test]
+fn preview_without_a_type_for_pictures_is_refused() {
+    let server = server_with(&[]);
+    let (admin, desk) = (admin(&server), desk(&server, "editor"));
+    let id = new_story(&desk);
+    let types = "/v3/object/%2FSysConfig%2FObjectTypes%2Fobjecttypes.xml/content";
+    let text = String::from_utf8(admin.get(types).body).expect("it is a text");
+    let without = |text: &str, parts: &[&str]| parts.iter().fold(text.to_owned(), |text, part| text.replace(part, ""));
+    let send = |text: &str| {
+        assert_eq!(admin.send("PUT", types, &[("content-type", "text/xml")], text.as_bytes()).status, 200);
+        assert_eq!(admin.get("/v3/conf/cache/refresh").status, 200);
+        preview(&desk, &id, false, &request(&id, "<story/>"))
+    };
+    // Pictures are unspecific files, and then nothing.
+    let unspecific = without(&text, &["<contentType>image/png</contentType>", "<extension>png</extension>"]);
+    let made = result(send(&unspecific));
+    assert_eq!(record(&desk, &id_of(&made))["type"], "Binary");
+    let answer = send(&without(&unspecific, &["<contentType>application/octet-stream</contentType>"]));
+    assert_eq!(refusal(&answer).1, "EOM.TypeNotFound", "{answer:?}");
+}
