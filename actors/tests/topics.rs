@@ -288,7 +288,7 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
         let long = |fields| UpdateItem { fields, ..update(item(loid)) };
         let too_long = ItemFields { comment: Some("x".repeat(9000).as_str().into()), ..ItemFields::default() };
         let too_late = ItemFields { due: Some(Some(u64::MAX)), ..ItemFields::default() };
-        let nameless = ItemFields { name: Some("a/b".into()), ..ItemFields::default() };
+        let nameless = ItemFields { name: Some("..".into()), ..ItemFields::default() };
         let many = ItemFields { assignees: Some(vec!["x".into(); MAX_ASSIGNEES + 1]), ..ItemFields::default() };
         for (fields, code) in [
             (too_long, Code::InvalidParameter),

@@ -63,7 +63,8 @@ pub(super) fn describe(item: &mut TopicItem, fields: &ItemFields, context: &mut 
         ("status", fields.status.as_deref(), MAX_WORD_BYTES),
     ])?;
     if let Some(name) = &fields.name {
-        check_name(name)?;
+        // Items lie in no folder, so a `/` in their names parts nothing.
+        check_name(&name.replace('/', "_"))?;
         item.record.name = name.clone();
     }
     if let Some(assignees) = &fields.assignees {

@@ -84,7 +84,7 @@ fn an_item_has_all_that_is_said_of_it() {
         (json!({ "priority": [1] }), 400, "InvalidBody"),
         (json!({ "dueDate": -1 }), 400, "InvalidBody"),
         (json!({ "dueDate": 253_402_300_800_u64 }), 400, "InvalidParameter"),
-        (json!({ "name": "a/b" }), 400, "InvalidName"),
+        (json!({ "name": ".." }), 400, "InvalidName"),
         (json!({ "assignees": vec!["x"; 101] }), 413, "TooLarge"),
         (json!({ "status": "Topic/Unheard" }), 404, "StatusNotFound"),
         (json!({ "status": "Story/Ready" }), 400, "InvalidStatus"),
