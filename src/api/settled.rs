@@ -18,6 +18,9 @@ use crate::http::change::SeenView;
 /// How often a reply is made at most.
 const TRIES: usize = 500;
 
+/// How often in a row a part that is found is missing when it is to be changed, until it counts as gone.
+const MISSING: usize = 5;
+
 /// How long a view is waited for whose rows are there already.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -113,13 +116,17 @@ pub(crate) async fn placed<P: PartialEq + Clone, T>(
     change: impl AsyncFn(P) -> Result<T>,
 ) -> Result<T> {
     let mut place = find().await?;
+    // A part may have been moved away and back meanwhile: what is found at its place twice is tried
+    // again, and given up when it was missing there several times in a row.
+    let mut missing = 0;
     for _ in 0..TRIES {
         let error = match change(place.clone()).await {
             Err(error) if error.code == Code::ObjectNotFound => error,
             done => return done,
         };
         let now = find().await?;
-        if now == place {
+        missing = if now == place { missing + 1 } else { 0 };
+        if missing == MISSING {
             return Err(error);
         }
         place = now;

@@ -57,6 +57,9 @@ pub enum ChangedStatus {
     Object(ChangedRecord),
 }
 
+/// How often an item is looked for that others move meanwhile.
+const TRIES: usize = 5;
+
 /// The object that a source names, or the topic and the item in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Target {
@@ -67,6 +70,10 @@ struct Target {
 impl Target {
     /// Finds the target of a change to a status, if the caller may make that.
     fn find(call: &Call, source: &Source, database: DatabaseId, status: &str) -> Result<Target> {
+        Target::look(call, source, database, status, TRIES)
+    }
+
+    fn look(call: &Call, source: &Source, database: DatabaseId, status: &str, tries: usize) -> Result<Target> {
         let app = &call.app;
         let (record, item) = match app.resolve(source, database) {
             Ok(record) => (record, None),
@@ -81,8 +88,12 @@ impl Target {
         let type_name = match item {
             Some(item) => {
                 let place = ITEM.place(record.loid, &item.to_key());
-                let row = app.repository.row::<TopicItem>(place.table, &place.key)?;
-                row.ok_or_else(|| Error::not_found(source))?.record.type_name
+                match app.repository.row::<TopicItem>(place.table, &place.key)? {
+                    Some(row) => row.record.type_name,
+                    // It has been moved since: it is looked for again.
+                    None if tries > 1 => return Target::look(call, source, database, status, tries - 1),
+                    None => return Err(Error::not_found(source)),
+                }
             }
             None => record.type_name.clone(),
         };
