@@ -6,7 +6,8 @@
 //! - A sequential file whose components come in scans of their own, if any component is sampled more than once.
 //! - A file whose first component is not the one that is sampled most, such as a chroma that is finer than the brightness.
 //!
-//! Both are rare. All other files agree with libjpeg-turbo or are refused by the decoder itself.
+//! Both are rare. All other whole files agree with libjpeg-turbo or are refused by the decoder itself. Of a file that is cut
+//! off the decoder fills the rest with grey: that is refused here, too.
 
 /// Refuses a file that would be decoded wrongly.
 ///
@@ -20,18 +21,24 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
             // Frames; C4, C8 and CC are tables.
             0xc0..=0xcf if !matches!(segment.marker, 0xc4 | 0xc8 | 0xcc) => frame = Frame::of(&segment),
             SCAN => {
+                if !bytes[at..].windows(2).rev().any(|pair| pair == END) {
+                    return Err("it ends before the picture does".to_owned());
+                }
                 let scanned = segment.body.first().copied().unwrap_or_default();
                 return frame.map_or(Ok(()), |frame| frame.check(usize::from(scanned)));
             }
             _ => {}
         }
     }
-    // The decoder reports whatever is missing.
+    // The decoder reports whatever is missing in front of the first scan.
     Ok(())
 }
 
 /// The marker in front of a scan.
 const SCAN: u8 = 0xda;
+
+/// The marker behind the last scan.
+const END: [u8; 2] = [0xff, 0xd9];
 
 struct Segment<'b> {
     marker: u8,
