@@ -116,12 +116,12 @@ pub(super) fn note_strict(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether the first of the preferences of that name has that value, as RFC 7240 (section 2) has it: their names are compared without
+/// Whether the first of the preferences of that name has that value, as RFC 7240 (section 2) has it: their names and values are compared without
 /// regard to case, a value may be quoted, parameters of a preference are of no concern.
 fn prefers(headers: &HeaderMap, name: &str, wanted: &str) -> bool {
     let lines = headers.get_all(PREFER).filter_map(|line| line.to_str().ok());
     let first = lines.flat_map(preferences).find(|(known, _)| known.eq_ignore_ascii_case(name));
-    first.is_some_and(|(_, value)| value == wanted)
+    first.is_some_and(|(_, value)| value.eq_ignore_ascii_case(wanted))
 }
 
 /// The preferences of a line, by name and value.
@@ -161,7 +161,7 @@ mod tests {
     fn strict_handling_is_preferred_beside_others_and_in_any_line() {
         for lines in [
             &["handling=strict"][..],
-            &["Handling=\"strict\""],
+            &["Handling=\"Strict\""],
             &["return=minimal, handling=strict"],
             &["return=minimal", "wait=1; x=y, handling=strict, handling=lenient"],
         ] {

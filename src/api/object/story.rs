@@ -6,6 +6,7 @@ use serde::Serialize;
 use stet_actors::checkout::{Switches, WriteContent};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::FamilyKind;
 
 use super::creation::{FILES, Form, make, named_as_file, named_as_template};
 use super::writing::receive;
@@ -77,7 +78,12 @@ async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     }
     let target = |call: &Call| {
         let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
-        call.find_for(Privilege::Write, &source, call.database()?)
+        let record = call.find_for(Privilege::Write, &source, call.database()?)?;
+        if !matches!(record.family, FamilyKind::Document | FamilyKind::Bundle) {
+            let message = format!("`{source}` is of type {}, not a story.", record.type_name);
+            return Err(Error::new(Code::InvalidType, message).with_source(&source));
+        }
+        Ok(record)
     };
     let (call, record, body) =
         arriving.received(target, async |call, incoming, record| receive(call, incoming, record).await).await?;
