@@ -10,7 +10,7 @@ use std::fmt::Debug;
 
 use crate::error::{Code, Error, Result};
 use crate::id::{DatabaseId, Loid};
-use crate::object::Text;
+use crate::object::{Record, Text};
 use crate::store::Look;
 
 /// The name of the event for a change of status, and of the command that makes nothing else.
@@ -40,6 +40,16 @@ pub trait Workflows: Debug + Send + Sync + 'static {
     /// can't be reached; `InvalidType` for a type without a workflow.
     fn check(&self, change: &StatusChange) -> Result<()>;
 
+    /// Refuses a change of an object's type that the workflows do not allow: within one workflow, as a
+    /// change of status; into another one, as a new object.
+    ///
+    /// # Errors
+    /// `StatusNotFound`, `InvalidStatus`; `InvalidType` for a status of a type without a workflow.
+    fn check_type_change(&self, before: &Record, after: &Record) -> Result<()>;
+
+    /// Returns whether a new object of a type has that status without naming it.
+    fn is_first(&self, database: DatabaseId, type_name: &str, status: &str) -> bool;
+
     /// Returns whether the workflow of a type has a status.
     fn has_status(&self, database: DatabaseId, type_name: &str, status: &str) -> bool;
 
@@ -55,6 +65,13 @@ pub trait StatusRights: Debug + Send + Sync {
     /// # Errors
     /// `PermissionDenied`; what the store says.
     fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
+
+    /// Refuses a status for a new object, or a new part of a container, that the caller has no privilege
+    /// for. The change's `container` is the folder or container that it is made in.
+    ///
+    /// # Errors
+    /// As [`StatusRights::check`].
+    fn check_new(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
 }
 
 /// Returns the refusal of a change of members of a container whose status is closed.

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
 use stet_actors::object::Record;
 use stet_actors::store::Look;
 use stet_actors::workflow::{StatusChange, StatusRights};
@@ -34,17 +35,38 @@ impl StatusRights for CallerStatuses {
     fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()> {
         // A status goes only with the type, whose change has a privilege of its own.
         let Some(to) = &change.to else { return Ok(()) };
-        let database = change.object.database;
-        let needed = self.newsroom.sysconfig.privileges_for(database, &change.type_name, to);
-        let access = Access::of(&self.newsroom, &self.session, &self.rights);
-        for privilege in &needed {
-            let Some(decides) = access.decides(*privilege)? else { return Ok(()) };
+        let needed = self.newsroom.sysconfig.privileges_for(change.object.database, &change.type_name, to);
+        let may = self.holds_one(&needed, change.container, look)?;
+        if may { Ok(()) } else { Err(self.access().denied_for(first_of(&needed), &change.object)) }
+    }
+
+    /// Where no command sets the status, whoever may create may also name it.
+    fn check_new(&self, made: &StatusChange, look: &dyn Look) -> Result<()> {
+        let Some(status) = &made.to else { return Ok(()) };
+        let needed = self.newsroom.sysconfig.privileges_for(made.container.database, &made.type_name, status);
+        if needed.contains(&Privilege::Write) {
+            return Ok(());
+        }
+        let may = self.holds_one(&needed, made.container, look)?;
+        if may { Ok(()) } else { Err(self.access().denied(first_of(&needed), &format!("the status `{status}`"))) }
+    }
+}
+
+impl CallerStatuses {
+    fn access(&self) -> Access<'_> {
+        Access::of(&self.newsroom, &self.session, &self.rights)
+    }
+
+    /// Returns whether one of these privileges holds for an object, as the command finds it.
+    fn holds_one(&self, needed: &BTreeSet<Privilege>, object: Loid, look: &dyn Look) -> Result<bool> {
+        for privilege in needed {
+            let Some(decides) = self.access().decides(*privilege)? else { return Ok(true) };
             let mut may = decides.over(look)?;
-            if may(change.container)? {
-                return Ok(());
+            if may(object)? {
+                return Ok(true);
             }
         }
-        Err(access.denied_for(first_of(&needed), &change.object))
+        Ok(false)
     }
 }
 

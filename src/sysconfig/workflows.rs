@@ -118,11 +118,12 @@ impl Workflows {
         self.get(workflow).map(Workflow::initial)
     }
 
-    /// Refuses a status that no object of a workflow has, whatever its present status; without a workflow
-    /// any known status is allowed.
+    /// Refuses a status that no object of a workflow has, whatever its present status; `None` for types
+    /// without a workflow, whose objects have no status.
     ///
     /// # Errors
-    /// `StatusNotFound`, `InvalidStatus` for one of another workflow: both with the workflow's statuses.
+    /// `StatusNotFound`, `InvalidStatus` for one of another workflow: both with the workflow's statuses;
+    /// `InvalidType` for any known status without a workflow.
     pub fn check_status(&self, workflow: Option<&str>, wanted: &str) -> Result<()> {
         let workflow = workflow.and_then(|name| self.get(name));
         let of_workflow = workflow.map(|workflow| workflow.statuses.iter().map(|status| &*status.name));
@@ -131,7 +132,8 @@ impl Workflows {
             None => self.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name).collect(),
         };
         if known.contains(&wanted) {
-            return Ok(());
+            let message = "Objects of this type have no workflow, and so no status.";
+            return workflow.map(|_| ()).ok_or_else(|| Error::new(Code::InvalidType, message).with_source(wanted));
         }
         let (code, message) = match (self.status(wanted), workflow) {
             (Some(_), Some(workflow)) => {

@@ -520,6 +520,9 @@ impl<'a> Context<'a> {
             self.made.insert(record.loid, Made { folder, depth });
         }
         self.check_attributes(None, record, attributes.attributes.as_ref())?;
+        if let Some(folder) = record.folder() {
+            self.note_new_status(folder, record);
+        }
         self.put(None, &**record);
         if **attributes != Attributes::none(record.loid) {
             self.put(None, &**attributes);

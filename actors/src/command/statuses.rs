@@ -1,6 +1,6 @@
 //! How the runtime holds every command to the workflows: changes of status, and closed containers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ pub(super) struct Statuses<'a> {
     workflows: Option<&'a dyn Workflows>,
     rights: Option<&'a dyn StatusRights>,
     pub(super) changes: Vec<StatusChange>,
+    /// The statuses of new objects and parts.
+    new: Vec<StatusChange>,
     /// Containers in which nothing but statuses change.
     alone: Vec<Loid>,
     /// The noted rows that closed containers accept.
@@ -40,6 +42,14 @@ impl<'a> Context<'a> {
     pub(crate) fn note_status(&mut self, container: Loid, before: &Record, after: &Record) {
         if before.status != after.status {
             self.statuses.changes.push(change_of(container, before, after));
+        }
+    }
+
+    /// Notes the status of an object or part that the command makes in that folder or container.
+    pub(crate) fn note_new_status(&mut self, place: Loid, made: &Record) {
+        if made.status.is_some() {
+            let before = Record { status: None, ..made.clone() };
+            self.statuses.new.push(change_of(place, &before, made));
         }
     }
 
@@ -71,13 +81,14 @@ impl<'a> Context<'a> {
     /// and as the command leaves it; `None` for one that ceases to be.
     ///
     /// # Errors
-    /// `InvalidStatus`, `StatusNotFound`, `InvalidType`, `PermissionDenied`; `InvalidForContainer` for a
-    /// change of the members of a closed container.
+    /// `InvalidStatus`, `StatusNotFound`, `InvalidType`, `PermissionDenied`, for new objects too;
+    /// `InvalidForContainer` for a change of the members of a closed container.
     pub(crate) fn check_statuses<'o>(
         &mut self,
         containers: impl Iterator<Item = (&'o Object, Option<&'o Object>)>,
     ) -> Result<(), Fault> {
         let mut closed_ones: HashMap<Loid, &Text> = HashMap::new();
+        let mut retyped = HashSet::new();
         for (before, after) in containers {
             let Some(after) = after else { continue };
             let loid = before.record.loid;
@@ -85,6 +96,18 @@ impl<'a> Context<'a> {
                 && self.statuses.workflows.is_some_and(|workflows| workflows.is_closed(loid.database, status))
             {
                 closed_ones.insert(loid, status);
+            }
+            if let Some(workflows) = self.statuses.workflows
+                && before.record.type_name != after.record.type_name
+            {
+                workflows.check_type_change(&before.record, &after.record)?;
+                retyped.insert(loid);
+                // Otherwise a change of type and back would be a way around the privilege of a status.
+                for record in [&before.record, &after.record] {
+                    if let (Some(rights), Some(_)) = (self.statuses.rights, &record.status) {
+                        rights.check(&change_of(loid, &before.record, record), self.look)?;
+                    }
+                }
             }
             if before.record.status != after.record.status {
                 self.statuses.changes.push(change_of(loid, &before.record, &after.record));
@@ -94,13 +117,16 @@ impl<'a> Context<'a> {
             }
         }
         for change in &self.statuses.changes {
-            if let Some(workflows) = self.statuses.workflows {
+            if let Some(workflows) = self.statuses.workflows
+                && !retyped.contains(&change.object)
+            {
                 workflows.check(change)?;
             }
             if let Some(rights) = self.statuses.rights {
                 rights.check(change, self.look)?;
             }
         }
+        self.check_new_statuses()?;
         if closed_ones.is_empty() {
             return Ok(());
         }
@@ -114,6 +140,17 @@ impl<'a> Context<'a> {
                 && !accepted(at)
             {
                 return Err(closed(container, status).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_new_statuses(&self) -> Result<()> {
+        let (Some(workflows), Some(rights)) = (self.statuses.workflows, self.statuses.rights) else { return Ok(()) };
+        for made in &self.statuses.new {
+            let is_first = |status: &Text| workflows.is_first(made.container.database, &made.type_name, status);
+            if made.to.as_ref().is_some_and(|status| !is_first(status)) {
+                rights.check_new(made, self.look)?;
             }
         }
         Ok(())

@@ -321,6 +321,7 @@ impl TopicState {
         context: &mut Context<'_>,
     ) {
         (item.topic, item.under, item.record.revision) = (self.head.loid, under.map(FolderKey), self.next_revision());
+        context.note_new_status(self.head.loid, &item.record);
         self.insert(under, place, |order| Line::Member(Arc::new(item).at(order)), context);
     }
 

@@ -89,7 +89,7 @@ async fn new_liveblog(
         issue_date: issue_date.as_ref(),
         team: request.team.as_deref(),
     };
-    let shown = describe_system(app, &mut object, request.system_attributes.take(), &said).await?;
+    let shown = describe_system(app, database, &mut object, request.system_attributes.take(), &said).await?;
     let is_moderated = is_moderated(app, &template.record)?;
     let begins = begin_as(app, &mut object, template).await?;
     object.parts = NewParts::of::<Liveblog>(NewLiveblog {

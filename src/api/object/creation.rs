@@ -254,7 +254,7 @@ async fn describe(
         Some(text) => Some(defaults.put_into(call, object, text).await?),
         None => None,
     };
-    describe_by(app, object, system, said).await?;
+    describe_by(app, of, object, system, said).await?;
     if let Some(template) = template {
         begin_as(app, object, template).await?;
     }

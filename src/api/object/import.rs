@@ -243,7 +243,7 @@ impl ImportObject {
             links: links.collect::<Result<_>>()?,
         });
         object.attributes = app.attribute_text("attributes", self.attributes).await?;
-        describe_system(app, &mut object, self.system_attributes, &ProductInfo::default()).await?;
+        describe_system(app, database, &mut object, self.system_attributes, &ProductInfo::default()).await?;
         object.usage_tickets = app.rooted_text("usageTickets", self.usage_tickets, "tl").await?;
         Ok(object)
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{Attributes, IssueDate, MAX_TITLE_BYTES, Text, check_texts};
 use stet_xml::Limits;
@@ -79,15 +80,17 @@ impl ProductInfo<'_> {
 /// to have it already.
 ///
 /// # Errors
-/// `InvalidAttributes`; `InvalidParameter` for a day that is none.
+/// `InvalidAttributes`; `InvalidParameter` for a day that is none; `StatusNotFound` and `InvalidStatus`
+/// for a status that the object can't have.
 pub(in crate::api) async fn describe(
     app: &App,
+    of: DatabaseId,
     object: &mut NewObject,
     given: Option<Given>,
     said: &ProductInfo<'_>,
 ) -> Result<Shown> {
     let text = app.rooted_text("systemAttributes", given, "props").await?;
-    describe_by(app, object, text, said).await
+    describe_by(app, of, object, text, said).await
 }
 
 /// Gives an object that is to be made its system attributes, as [`describe`], from a text that has been read.
@@ -96,6 +99,7 @@ pub(in crate::api) async fn describe(
 /// As [`describe`].
 pub(super) async fn describe_by(
     app: &App,
+    of: DatabaseId,
     object: &mut NewObject,
     given: Option<Text>,
     said: &ProductInfo<'_>,
@@ -105,10 +109,21 @@ pub(super) async fn describe_by(
         let (said, bytes) = (said.json(), text.len());
         let read = move || {
             let text = with_said(text, said, &limits)?;
-            Shown::of(Some(&text), &limits).map(|shown| (text, shown))
+            let shown = Shown::of(Some(&text), &limits)?;
+            // The status is the object's own, and is not kept among them.
+            let text = match shown.status() {
+                Ok(_) => edited(Some(&*text), &[Edit::unset(status_path().clone())], &limits)
+                    .map_err(|error| refused("systemAttributes", &error))?
+                    .map(Text::from),
+                Err(_) => Some(text),
+            };
+            Ok((text, shown))
         };
-        let (text, shown) = give_way::by_size(bytes, read).await??;
-        object.system_attributes = Some(text);
+        let (text, shown): (Option<Text>, Shown) = give_way::by_size(bytes, read).await??;
+        object.system_attributes = text;
+        if let (Ok(status), None) = (shown.status(), &object.status) {
+            give_status(app, of, object, &status)?;
+        }
         object.work_folder = object.work_folder.take().or_else(|| shown.work_folder());
         if object.issue_date.is_none() {
             object.issue_date = shown.issue_date()?;
@@ -121,6 +136,18 @@ pub(super) async fn describe_by(
         object.amending = Some(Attempts::to(Arc::new(edits)).next());
     }
     Ok(Shown::default())
+}
+
+/// Gives an object that is to be made the status that its system attributes name. Where the caller did
+/// not name the type, the command checks it.
+fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) -> Result<()> {
+    if object.inferred.is_none() {
+        let types = app.sysconfig.object_types(of);
+        let workflow = types.get(&object.type_name).and_then(|known| known.workflow.as_deref());
+        app.sysconfig.workflows(of).check_status(workflow, status)?;
+    }
+    object.status = Some(status.into());
+    Ok(())
 }
 
 /// Gives an object that is to be made what a template has, for the case that it is new and nothing else is said of that by now.

@@ -396,7 +396,7 @@ pub(in crate::api) async fn described(
     object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     object.issue_date = IssueDate::given(request.issue_date.as_deref())?;
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
-    describe_system(app, object, request.system_attributes.take(), &ProductInfo::default()).await?;
+    describe_system(app, database, object, request.system_attributes.take(), &ProductInfo::default()).await?;
     if let Some(template) = template {
         begin_with(app, object, template).await?;
     }

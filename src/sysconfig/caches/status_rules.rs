@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::object::Record;
 use stet_actors::workflow::{StatusChange, Workflows as Enforced};
 
 use super::{FileOrigin, PerDatabase};
 use crate::sysconfig::object_types::ObjectTypes;
-use crate::sysconfig::workflows::Workflows;
+use crate::sysconfig::workflows::{Workflow, Workflows};
 
 /// The object types and workflows in force when a command asks.
 pub struct StatusRules {
@@ -42,19 +43,32 @@ impl Enforced for StatusRules {
             (Some(workflow), Some(to)) => workflows.check_step(&workflow.name, change.from.as_deref(), to),
             // Its type has changed to one without a workflow.
             (None, None) => Ok(()),
-            (None, Some(_)) => {
-                let message = format!("Objects of the type `{type_name}` have no workflow, and so no status.");
-                Err(Error::new(Code::InvalidType, message).with_source(change.object))
-            }
-            (Some(workflow), None) => {
-                let message = format!(
-                    "`{}` can't be without a status: its type has the workflow `{}`.",
-                    change.object, workflow.name
-                );
-                let allowed = workflow.reachable(change.from.as_deref());
-                Err(Error::new(Code::InvalidStatus, message).with_source(change.object).with_detail("allowed", allowed))
-            }
+            (None, Some(_)) => Err(without_workflow(type_name).with_source(change.object)),
+            (Some(workflow), None) => Err(without_status(change.object, workflow, change.from.as_deref())),
         }
+    }
+
+    fn check_type_change(&self, before: &Record, after: &Record) -> Result<()> {
+        let database = after.loid.database;
+        let (workflows, types) = (self.workflows(database), self.types(database));
+        let workflow_of = |name: &str| types.get(name).and_then(|known| workflows.get(known.workflow.as_deref()?));
+        let (left, entered) = (workflow_of(&before.type_name), workflow_of(&after.type_name));
+        match (entered, &after.status) {
+            (None, None) => Ok(()),
+            (None, Some(_)) => Err(without_workflow(&after.type_name).with_source(after.loid)),
+            (Some(entered), Some(status)) if left.is_some_and(|left| left.name == entered.name) => {
+                let is_same = before.status.as_ref() == Some(status);
+                if is_same { Ok(()) } else { workflows.check_step(&entered.name, before.status.as_deref(), status) }
+            }
+            (Some(entered), Some(status)) => workflows.check_status(Some(&entered.name), status),
+            (Some(entered), None) => Err(without_status(after.loid, entered, None)),
+        }
+    }
+
+    fn is_first(&self, database: DatabaseId, type_name: &str, status: &str) -> bool {
+        let (workflows, types) = (self.workflows(database), self.types(database));
+        let workflow = types.get(type_name).and_then(|known| workflows.get(known.workflow.as_deref()?));
+        workflow.is_some_and(|workflow| *workflow.initial().name == *status)
     }
 
     fn has_status(&self, database: DatabaseId, type_name: &str, status: &str) -> bool {
@@ -66,4 +80,14 @@ impl Enforced for StatusRules {
     fn is_closed(&self, database: DatabaseId, status: &str) -> bool {
         self.workflows(database).status(status).is_some_and(|known| known.closed)
     }
+}
+
+fn without_workflow(type_name: &str) -> Error {
+    Error::new(Code::InvalidType, format!("Objects of the type `{type_name}` have no workflow, and so no status."))
+}
+
+fn without_status(object: Loid, workflow: &Workflow, from: Option<&str>) -> Error {
+    let message = format!("`{object}` can't be without a status: its type has the workflow `{}`.", workflow.name);
+    let allowed = workflow.reachable(from);
+    Error::new(Code::InvalidStatus, message).with_source(object).with_detail("allowed", allowed)
 }

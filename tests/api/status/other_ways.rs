@@ -150,12 +150,81 @@ fn another_type_of_the_same_workflow_leaves_the_status_as_it_is() {
     let desk = Desk::new();
     let picture = desk.object("a.jpg", "Image");
     set(&desk.editor, &picture, "Image/Release").ok();
-    let make = |kind: &str| {
-        let options = json!({ "name": "a.jpg", "folderPath": desk.folder, "createMode": "REPLACE", "type": kind });
-        let files = [("content", "a.jpg", "text/xml", &b"<b/>"[..])];
-        desk.editor.call("stet-object-create-post", &[]).form(&options, &files).ok()
-    };
+    let make = |kind: &str| with_type(&desk, &desk.editor, "a.jpg", kind, None).ok();
     assert_eq!(make("Graphic")["statusInfo"]["name"], "Image/Release");
     assert_eq!(make("Story")["statusInfo"]["name"], "Story/Draft", "it begins in the other workflow");
     assert_eq!(steps(&picture), ["Image/Raw>Image/Release", "Image/Release>Story/Draft"]);
+}
+
+fn with_type(desk: &Desk, client: &Client, name: &str, kind: &str, status: Option<&str>) -> Answer {
+    let options =
+        json!({ "name": name, "folderPath": desk.folder, "createMode": "REPLACE", "type": kind, "status": status });
+    let files = [("content", name, "text/xml", &b"<b/>"[..])];
+    client.call("stet-object-create-post", &[]).form(&options, &files).send()
+}
+
+/// By a change of type and back a released story became a draft again, without the privilege.
+#[test]
+fn a_change_of_type_takes_the_privileges_of_both_statuses() {
+    let desk = Desk::new();
+    let reporter = Server::shared().user("reporter");
+    let story = desk.story("a.xml");
+    let change = |client: &Client, kind: &str, status: Option<&str>| with_type(&desk, client, "a.xml", kind, status);
+    assert_eq!(change(&reporter, "Image", None).status, 200);
+    let denied = change(&reporter, "Story", Some("Story/Released")).fails(403, "PermissionDenied");
+    assert_eq!(denied["details"]["privilege"], "moderate");
+    assert_eq!(change(&desk.editor, "Story", Some("Story/Released")).status, 200);
+    change(&reporter, "Image", None).fails(403, "PermissionDenied");
+    assert_eq!(status_of(&desk.editor, &story), "Story/Released");
+    assert_eq!(change(&desk.editor, "Image", None).status, 200);
+}
+
+/// Whoever may only create made a released story under a new name, or as the copy of a bundle.
+#[test]
+fn a_creation_with_a_status_takes_the_privilege_of_its_command() {
+    let desk = Desk::new();
+    let [contributor, reporter] = ["contributor", "reporter"].map(|user| Server::shared().user(user));
+    let make = |client: &Client, name: &str, status: &str| {
+        let options = json!({ "name": name, "folderPath": desk.folder, "type": "Story", "status": status });
+        let files = [("content", name, "text/xml", &b"<b/>"[..])];
+        client.call("stet-object-create-post", &[]).form(&options, &files).send()
+    };
+    for client in [&contributor, &reporter] {
+        let denied = make(client, "released.xml", "Story/Released").fails(403, "PermissionDenied");
+        assert_eq!(denied["details"]["privilege"], "moderate");
+        make(client, "draft.xml", "Story/Draft").ok();
+        desk.editor.delete(&format!("/v3/object/{}/discard", encoded(&format!("{}/draft.xml", desk.folder))));
+    }
+    assert_eq!(make(&contributor, "ready.xml", "Story/Ready").status, 200, "no command names a privilege for that");
+    assert_eq!(make(&desk.editor, "released.xml", "Story/Released").status, 200);
+    let bundle = desk.object("bundle.xml", "CompoundStory");
+    let copy = |client: &Client| {
+        let body = json!({ "channel": "Web", "status": "Story/Released" });
+        client.post(&format!("/v3/container/bundle/{bundle}/channelcopy"), &body)
+    };
+    copy(&reporter).fails(403, "PermissionDenied");
+    assert_eq!(copy(&desk.editor).status, 200);
+}
+
+/// It was kept among the system attributes, beside another status of the record.
+#[test]
+fn a_status_in_the_system_attributes_of_a_creation_is_the_status() {
+    let desk = Desk::new();
+    let make = |client: &Client, name: &str, status: Option<&str>, within: &str| {
+        let system = json!({ "props": { "status": within, "team": "City" } });
+        let options = json!({ "name": name, "folderPath": desk.folder, "type": "Story", "status": status, "systemAttributes": system });
+        let files = [("content", name, "text/xml", &b"<b/>"[..])];
+        client.call("stet-object-create-post", &[]).form(&options, &files).send()
+    };
+    let shown = |made: &Answer| {
+        let made = desk.editor.call("object-get", &[&id(&made.ok())]).query("showSystemAttributes", true).ok();
+        (made["statusInfo"]["name"].clone(), made["systemAttributes"].clone())
+    };
+    let (status, system) = shown(&make(&desk.editor, "a.xml", None, "Story/Ready"));
+    assert_eq!((status, &system["props"]["status"]), (json!("Story/Ready"), &Value::Null));
+    assert!(system.to_string().contains("City"), "{system}");
+    assert_eq!(shown(&make(&desk.editor, "b.xml", Some("Story/Edited"), "Story/Ready")).0, "Story/Edited");
+    make(&desk.editor, "c.xml", None, "Image/Raw").fails(400, "InvalidStatus");
+    make(&desk.editor, "c.xml", None, "Nope").fails(404, "StatusNotFound");
+    make(&Server::shared().user("reporter"), "c.xml", None, "Story/Released").fails(403, "PermissionDenied");
 }
