@@ -8,7 +8,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::{Create, CreateBeside, Created, CreatedBeside, NewObject, Outcome};
-use stet_actors::object::{CreateMode, FamilyKind, Reach, check_path};
+use stet_actors::object::{CreateMode, FamilyKind, Reach, Text, check_path};
 use stet_actors::runtime::{Jointly, store_failure};
 use stet_actors::store::View;
 
@@ -17,6 +17,7 @@ use super::object::{Attempts, ProductInfo};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::http::warnings::Warning;
 use crate::sysconfig::Wanted;
 
 /// Where something new goes.
@@ -43,7 +44,12 @@ impl Destination {
     /// As [`Call::change_all`].
     pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<Jointly<Created>>> {
         // Large as it is, it is not held in each handler.
-        Box::pin(self.made(call, object))
+        Box::pin(async move {
+            let wanted = object.status.clone();
+            let made = self.made(call, object).await?;
+            warn_of_status(call, wanted.as_ref(), &made);
+            Ok(made)
+        })
     }
 
     /// Makes an object there, and another one beside it, as one change.
@@ -78,6 +84,17 @@ impl Destination {
             }
             attempts.go_ahead(&call.app, made.reply.loid).await?;
         }
+    }
+}
+
+/// Reports a status that was named for an object that was there already and is left as it is: a folder,
+/// or a user's own drawer.
+fn warn_of_status(call: &Call, wanted: Option<&Text>, made: &Jointly<Created>) {
+    let Some((wanted, left)) = wanted.zip(made.left.as_ref()) else { return };
+    let record = &left.object().record;
+    if record.status.as_ref() != Some(wanted) {
+        let message = format!("`{}` was there already, and its status was not changed to `{wanted}`.", record.name);
+        call.warn(Warning::new("$.status", message));
     }
 }
 

@@ -228,3 +228,19 @@ fn a_status_in_the_system_attributes_of_a_creation_is_the_status() {
     make(&desk.editor, "c.xml", None, "Nope").fails(404, "StatusNotFound");
     make(&Server::shared().user("reporter"), "c.xml", None, "Story/Released").fails(403, "PermissionDenied");
 }
+
+#[test]
+fn a_status_for_what_is_there_already_and_stays_is_reported() {
+    let desk = Desk::new();
+    let folder = |status: &str| {
+        let body = json!({ "path": format!("{}/made", desk.folder), "status": status });
+        let made = desk.editor.call("folder-post", &[]).json(&body).send();
+        made.ok();
+        made.json()["warnings"].clone()
+    };
+    assert_eq!(folder("Default/New"), Value::Null);
+    let warnings = folder("Default/Done");
+    assert_eq!(warnings[0]["name"], "$.status");
+    says(&warnings[0], "its status was not changed to `Default/Done`");
+    assert_eq!(folder("Default/New"), Value::Null, "it has that status");
+}
