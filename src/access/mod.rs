@@ -350,6 +350,9 @@ impl<'a> Access<'a> {
     fn denied(&self, needed: Privilege, about: &str) -> Error {
         let name = needed.name();
         let message = match self.caller {
+            Some(Caller { user, person: false, .. }) => {
+                format!("This key of `{user}` lacks the privilege `{name}` for {about}.")
+            }
             Some(Caller { user, .. }) => format!("`{user}` lacks the privilege `{name}` for {about}."),
             None => format!("A caller without a token lacks the privilege `{name}` for {about}."),
         };

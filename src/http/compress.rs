@@ -5,7 +5,9 @@
 //! Text alone is: JSON, XML and the like, of a certain size. Never what has a coding or is compressed by nature, a part of
 //! something, events (each must arrive when it comes), or what holds a secret, whose bytes could be guessed by lengths.
 
+use std::cell::Cell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use actix_http::ResponseHead;
@@ -145,7 +147,33 @@ pub(super) const VARY: HeaderValue = HeaderValue::from_static("accept-encoding")
 
 /// A body in a coding, made a piece at a time on the thread that sends it.
 pub(super) fn encoder(coding: ContentEncoding, head: &mut ResponseHead, body: BoxBody) -> impl MessageBody + 'static {
-    Encoder::response(coding, head, Slices { body, left: Bytes::new(), taken: 0 })
+    let is_due = Rc::new(Cell::new(false));
+    let slices = Slices { body, left: Bytes::new(), taken: 0, is_due: is_due.clone() };
+    Pausing { coder: Box::pin(Encoder::response(coding, head, slices)), is_due }
+}
+
+/// A coder that pauses after each piece. When its body waits, the coder itself gives out what it has,
+/// and is asked for more at once: so the pause is made around it.
+struct Pausing<B> {
+    coder: Pin<Box<B>>,
+    /// Whether a piece has been taken since the last pause.
+    is_due: Rc<Cell<bool>>,
+}
+
+impl<B: MessageBody> MessageBody for Pausing<B> {
+    type Error = B::Error;
+
+    fn size(&self) -> BodySize {
+        self.coder.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        if self.is_due.take() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.coder.as_mut().poll_next(cx)
+    }
 }
 
 /// Whether a body is text that gains from it.
@@ -167,12 +195,14 @@ fn coded_tag(tag: &HeaderValue, coding: ContentEncoding) -> Option<HeaderValue> 
 /// Bytes that a coder takes at once: it would send more to a thread of its own, of which there may be hundreds.
 const SLICE: usize = 1023;
 
-/// A body in slices that a coder works on where it is asked to, with a pause after each piece.
+/// A body in slices that a coder works on where it is asked to, and waits after each piece.
 struct Slices {
     body: BoxBody,
     left: Bytes,
-    /// Bytes since the last pause.
+    /// Bytes since it last waited.
     taken: usize,
+    /// See [`Pausing`].
+    is_due: Rc<Cell<bool>>,
 }
 
 impl MessageBody for Slices {
@@ -186,6 +216,7 @@ impl MessageBody for Slices {
         if self.taken >= PIECE {
             // The coder gives what it has of the piece, and others come first.
             self.taken = 0;
+            self.is_due.set(true);
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -212,7 +243,8 @@ mod tests {
     #[tokio::test]
     async fn a_coder_is_given_slices_that_it_works_on_at_once_and_pauses() {
         let whole: Vec<u8> = (0..3 * PIECE + 5).map(|at| (at % 251) as u8).collect();
-        let mut slices = Slices { body: BoxBody::new(Bytes::from(whole.clone())), left: Bytes::new(), taken: 0 };
+        let body = BoxBody::new(Bytes::from(whole.clone()));
+        let mut slices = Slices { body, left: Bytes::new(), taken: 0, is_due: Rc::default() };
         let (mut all, mut pauses) = (Vec::new(), 0);
         loop {
             let next = poll_fn(|cx| match Pin::new(&mut slices).poll_next(cx) {
@@ -231,6 +263,30 @@ mod tests {
         }
         // One behind each piece, which ends with a slice.
         assert!(all == whole && pauses == 2, "{} bytes, {pauses} pauses", all.len());
+    }
+
+    /// The coder answered each pause of its body with what it had, and went on: a long reply kept its
+    /// thread to itself.
+    #[tokio::test]
+    async fn whoever_sends_a_compressed_body_waits_after_each_piece() {
+        for (coding, _) in CODINGS {
+            let mut response = actix_http::Response::ok();
+            let body = BoxBody::new(Bytes::from(vec![b'a'; 10 * PIECE]));
+            let mut coded = Box::pin(encoder(coding, response.head_mut(), body));
+            let mut pauses = 0;
+            while let Some(piece) = poll_fn(|cx| match coded.as_mut().poll_next(cx) {
+                Poll::Pending => Poll::Ready(Some(None)),
+                Poll::Ready(piece) => Poll::Ready(piece.map(Some)),
+            })
+            .await
+            {
+                match piece {
+                    Some(piece) => drop(piece.map_err(|_| "coded").expect("bytes can't fail")),
+                    None => pauses += 1,
+                }
+            }
+            assert!(pauses >= 9, "{coding:?}: {pauses}");
+        }
     }
 
     #[test]

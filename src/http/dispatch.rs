@@ -29,7 +29,7 @@ use super::compress::Compression;
 use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
 use super::identify::{identify, key_in_address};
-use super::meters::{NO_ENDPOINT, Timed};
+use super::meters::{NO_ENDPOINT, Timed, TimedBody};
 use super::pieces::{self, Counted};
 use super::pipeline::Turn;
 use super::probe::Probe;
@@ -132,6 +132,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
     app.meters.record(endpoint, status, took);
+    let response = response.map_body(|_, body| TimedBody::of(endpoint, body));
     if let Some(otel) = otel {
         let (route, id) = (found.map(|route| route.path), request_id.to_string());
         otel.answered(&Answered {

@@ -1,5 +1,5 @@
 //! Counting requests: the meters of an endpoint are made with its first call, so that counting is two atomic additions, and nothing
-//! is shown of what nobody has called. And timing how long an endpoint keeps a thread to itself.
+//! is shown of what nobody has called. And timing how long an endpoint, or the body of its reply, keeps a thread to itself.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::http::StatusCode;
+use bytes::Bytes;
 use foldhash::HashMap;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
@@ -87,15 +89,51 @@ impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let began = Instant::now();
         let outcome = self.inner.as_mut().poll(cx);
-        let took = began.elapsed();
-        if took > LONG_TURN {
-            let endpoint = (self.endpoint)();
-            metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
-            metrics::histogram!("stet_http_slow_turn_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
-            metering::slow_turn(took);
-            tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call kept its thread to itself for long");
-        }
+        note_turn(began, &self.endpoint);
         outcome
+    }
+}
+
+/// A body of which each turn is timed as those of a call ([`Timed`]).
+pub struct TimedBody {
+    inner: BoxBody,
+    endpoint: &'static str,
+}
+
+impl TimedBody {
+    /// Times the body of a reply of an endpoint, unless it is there as a whole.
+    pub fn of(endpoint: &'static str, body: BoxBody) -> BoxBody {
+        match body.try_into_bytes() {
+            Ok(whole) => BoxBody::new(whole),
+            Err(inner) => BoxBody::new(TimedBody { inner, endpoint }),
+        }
+    }
+}
+
+impl MessageBody for TimedBody {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.inner.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        let began = Instant::now();
+        let piece = Pin::new(&mut self.inner).poll_next(cx);
+        note_turn(began, || self.endpoint);
+        piece
+    }
+}
+
+/// Counts a turn that was long.
+fn note_turn(began: Instant, endpoint: impl FnOnce() -> &'static str) {
+    let took = began.elapsed();
+    if took > LONG_TURN {
+        let endpoint = endpoint();
+        metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
+        metrics::histogram!("stet_http_slow_turn_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
+        metering::slow_turn(took);
+        tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call kept its thread to itself for long");
     }
 }
 

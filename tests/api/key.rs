@@ -42,7 +42,11 @@ fn a_key_acts_under_its_user_with_its_own_privileges_and_no_others() {
     assert_eq!(keys(&wire).ok()["total"], 1);
     let reporter = server.user("reporter");
     keys(&reporter).fails(403, "PermissionDenied");
-    says(&wire.call("drawer-post", &[]).fails(403, "PermissionDenied"), "create");
+    // Its user may create.
+    says(
+        &wire.call("drawer-post", &[]).fails(403, "PermissionDenied"),
+        "This key of `reporter` lacks the privilege `create`",
+    );
     reporter.call("drawer-post", &[]).ok();
     // What a key makes is its user's.
     let maker = machine(&server, "maker", json!([{ "privilege": "create" }, { "privilege": "read" }]));

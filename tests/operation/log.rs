@@ -80,9 +80,10 @@ fn few_open_files_are_one_line_of_information() {
     let log = home.path().join("log");
     let file = std::fs::File::create(&log).expect("a log can be made");
     let inner = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
-    let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -n 2048 && exec \"$0\" \"$@\""]).arg(inner.get_program()).args(inner.get_args());
-    command.current_dir("/").stdin(Stdio::null());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 2048 && exec \"$0\" \"$@\""]);
+    let mut command = started_by(shell, &inner);
+    command.current_dir("/");
     assert_eq!(Serving::logging(command, file).end().0, Some(0));
     let lines = std::fs::read_to_string(&log).expect("it has logged");
     let told: Vec<_> = lines.lines().filter(|line| line.contains("open files")).collect();

@@ -521,7 +521,7 @@ impl<'a> Context<'a> {
         }
         self.check_attributes(None, record, attributes.attributes.as_ref())?;
         if let Some(folder) = record.folder() {
-            self.note_new_status(folder, record);
+            self.note_new_status(self.nearest_kept(folder), record);
         }
         self.put(None, &**record);
         if **attributes != Attributes::none(record.loid) {
@@ -529,6 +529,15 @@ impl<'a> Context<'a> {
         }
         self.newest = Some(object.clone());
         Ok(())
+    }
+
+    /// The folder, or the nearest one around it that the command has not made itself.
+    fn nearest_kept(&self, folder: Loid) -> Loid {
+        let mut nearest = folder;
+        while let Some(made) = self.made.get(&nearest) {
+            nearest = made.folder;
+        }
+        nearest
     }
 
     /// The object that the command made last, if it is that one.

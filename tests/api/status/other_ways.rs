@@ -195,6 +195,14 @@ fn a_creation_with_a_status_takes_the_privilege_of_its_command() {
         make(client, "draft.xml", "Story/Draft").ok();
         desk.editor.delete(&format!("/v3/object/{}/discard", encoded(&format!("{}/draft.xml", desk.folder))));
     }
+    // Folders that are made on the way have the rights of the one around them.
+    let privileges = ["read", "create", "moderate"].map(|name| json!({ "privilege": name, "folder": desk.folder }));
+    let key = json!({ "name": format!("desk{}", desk.folder.replace('/', "-")), "user": "reporter", "privileges": privileges });
+    let made = Server::shared().user("admin").call("stet-key-create-post", &[]).json(&key).ok();
+    let machine = Server::shared().client_with(&made["token"]);
+    let options = json!({ "name": "a.xml", "folderPath": format!("{}/new/newer", desk.folder), "type": "Story", "status": "Story/Released" });
+    let files = [("content", "a.xml", "text/xml", &b"<b/>"[..])];
+    machine.call("stet-object-create-post", &[]).form(&options, &files).ok();
     assert_eq!(make(&contributor, "ready.xml", "Story/Ready").status, 200, "no command names a privilege for that");
     assert_eq!(make(&desk.editor, "released.xml", "Story/Released").status, 200);
     let bundle = desk.object("bundle.xml", "CompoundStory");
