@@ -347,6 +347,10 @@ fn without_values(error: &serde_json::Error) -> String {
         let known = known.split(" at line ").next().unwrap_or(known).trim_start_matches("one of ");
         return format!("there is a key that is none of {known}");
     }
+    if let Some((_, wanted)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
+        let wanted = wanted.split(" at line ").next().unwrap_or(wanted);
+        return format!("the value there must be {}", wording::wanted_as(wanted));
+    }
     // Where the JSON itself is broken, the text gives a location; of a field, a name that is ours.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
     if harmless { text } else { "the value there is not of the type wanted".to_owned() }
@@ -446,7 +450,7 @@ mod tests {
             assert!(!error.message.contains("4242"), "{error}");
             error.message
         };
-        let wanted = "The body is not as it must be at `$.password`: the value there is not of the type wanted.";
+        let wanted = "The body is not as it must be at `$.password`: the value there must be a text.";
         for value in ["424242", "-424242", "42.4242", "true", "null", "{\"x\": 424242}", "[\"424242\"]"] {
             assert_eq!(refused(&format!("{{\"password\": {value}}}")), wanted);
         }

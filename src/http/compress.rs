@@ -201,7 +201,7 @@ struct Slices {
     left: Bytes,
     /// Bytes since it last waited.
     taken: usize,
-    /// See [`Pausing`].
+    /// Set when it waits, for the [`Pausing`] around the coder.
     is_due: Rc<Cell<bool>>,
 }
 

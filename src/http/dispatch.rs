@@ -439,6 +439,10 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
         Error::new(Code::NoSuchEndpoint, message)
     };
     let not_allowed = |allow: String| {
+        let path = match path {
+            OLDER_LOGIN => http.uri().path(),
+            below_base => below_base,
+        };
         Error::new(Code::MethodNotAllowed, format!("`{path}` takes {allow}, not {method}.")).with_detail("allow", allow)
     };
     match Verb::of(method) {

@@ -97,7 +97,7 @@ fn found_as(found: &str) -> String {
 }
 
 /// What should have come, by serde's words for it; or our own, of types that have some.
-fn wanted_as(wanted: &str) -> &str {
+pub fn wanted_as(wanted: &str) -> &str {
     match wanted {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
         "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number from 0 on",

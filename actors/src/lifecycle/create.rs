@@ -230,12 +230,12 @@ impl Joint for Create {
     }
 }
 
-/// What an object is for the command that creates it.
+/// The role of an object in the command that creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The command is about it: the caller's precondition speaks of it, and events name it.
+    /// The object that the command is about: the caller's precondition speaks of it, and events name it.
     Main,
-    /// It goes along with another one.
+    /// An object that is created along with another one.
     Beside,
 }
 

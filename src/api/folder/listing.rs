@@ -21,8 +21,11 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
+use crate::http::warnings::{Warning, shown_name};
 use crate::json::Ready;
+use crate::nearest::nearest_name;
 use crate::records::{Cached, Display, FilterValues, Gathering, ObjectRecord, Page, RecordFilter, Sort, outline};
+use crate::sysconfig::ObjectTypes;
 
 /// Which objects of a folder a listing has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +58,39 @@ impl Selection {
 /// # Errors
 /// `InvalidParameter`.
 pub(in crate::api) fn filter_of(call: &Call, values: FilterValues, database: DatabaseId) -> Result<RecordFilter> {
-    RecordFilter::of(values, call.app.sysconfig.object_types(database))
+    let types = call.app.sysconfig.object_types(database);
+    let filter = RecordFilter::of(values.clone(), types.clone())?;
+    warn_of_values(call, &values, &types, database);
+    Ok(filter)
+}
+
+/// Reports types, statuses and families that the configuration does not know: most likely they were
+/// misspelt.
+fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, database: DatabaseId) {
+    let FilterValues { types: of_type, statuses, families, .. } = values;
+    if of_type.is_empty() && statuses.is_empty() && families.is_empty() {
+        return;
+    }
+    let workflows = call.app.sysconfig.workflows(database);
+    let known_types: Vec<&str> = types.iter().map(|known| &*known.name).collect();
+    let known_statuses = workflows.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name);
+    let known_statuses: Vec<&str> = known_statuses.collect();
+    let known_families: Vec<&str> = types.iter().map(|known| known.family.name()).collect();
+    let is_type = |value: &str| types.get(value).is_some();
+    let is_status = |value: &str| known_statuses.contains(&value);
+    let is_family = |value: &str| known_families.iter().any(|known| known.eq_ignore_ascii_case(value));
+    let filters: [(&str, &[String], &[&str], &dyn Fn(&str) -> bool); 3] = [
+        ("type", of_type, &known_types, &is_type),
+        ("status", statuses, &known_statuses, &is_status),
+        ("family", families, &known_families, &is_family),
+    ];
+    for (name, given, known, is_known) in filters {
+        for value in given.iter().filter(|value| !value.is_empty() && !is_known(value)) {
+            let message = format!("The configuration does not know the {name} `{}`.", shown_name(value));
+            let nearest = nearest_name(value, known.iter().copied()).map(str::to_owned);
+            call.warn(Warning::new(name, message).with_nearest(nearest));
+        }
+    }
 }
 
 /// The objects in a folder as a reply.

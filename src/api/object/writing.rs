@@ -22,6 +22,10 @@ use crate::http::wording::of_payload;
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
 
+/// The content types that say nothing of a content: the other one is what HTTP clients send with any
+/// body unless they are told otherwise.
+const NO_TYPES: [&str; 2] = [ANY_BYTES, "application/x-www-form-urlencoded"];
+
 /// `PUT /v3/object/{source}/content`
 pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
     write_to(arriving, |call| call.source("source")).await
@@ -85,6 +89,6 @@ pub(super) async fn receive(call: &Call, incoming: Incoming, record: &Record) ->
     if may_be_none && upload.in_memory().is_some_and(says_nothing) {
         return Ok(None);
     }
-    let media_type = said.filter(|said| *said != ANY_BYTES).or(present).unwrap_or(ANY_BYTES);
+    let media_type = said.filter(|said| !NO_TYPES.contains(&&*essence(said))).or(present).unwrap_or(ANY_BYTES);
     upload.finish(media_type).await.map(Some)
 }

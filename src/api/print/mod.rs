@@ -43,7 +43,7 @@ pub struct PreviewRequest {
     #[schemars(with = "Option<String>")]
     #[expect(dead_code, reason = "a key that is known and has no effect")]
     pgx: Option<IgnoredAny>,
-    /// What is to be done; a preview without it.
+    /// The operation; a preview without it.
     #[serde(default)]
     #[expect(dead_code, reason = "there is only one")]
     op: Option<Operation>,
@@ -54,7 +54,7 @@ pub struct PreviewRequest {
     parameters: Option<Parameters>,
 }
 
-/// What can be done with a story.
+/// An operation on a story.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Operation {
@@ -169,7 +169,7 @@ pub async fn create_story_preview(call: Call) -> Result<Json<PreviewReply>> {
     })
 }
 
-/// What is to be drawn.
+/// A story to be drawn.
 struct Wanted {
     xml: String,
     title: String,
@@ -179,7 +179,7 @@ struct Wanted {
     with_pdf: bool,
 }
 
-/// What was drawn.
+/// The drawings of a story.
 struct Drawn {
     /// A PNG.
     picture: Vec<u8>,

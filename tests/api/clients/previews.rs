@@ -44,7 +44,7 @@ fn loid_in(address: &str) -> String {
     format!("{}${}", value("dbid"), value("eomid"))
 }
 
-/// What an address of the server leads to.
+/// Reads an address of the server.
 fn followed(desk: &Client, address: &Value) -> Answer {
     let address = address.as_str().expect("a text");
     let answer = desk.get(address.strip_prefix(&desk.base).expect("it is the address that the client uses"));

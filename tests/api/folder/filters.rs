@@ -202,6 +202,29 @@ fn times_are_exclusive_and_a_value_that_nothing_has_gives_nothing() {
     }
 }
 
+/// A misspelt status looked like a folder without such stories.
+#[test]
+fn a_value_that_the_configuration_does_not_know_is_reported() {
+    let (client, folder) = (Server::shared().user("editor"), own_folder());
+    client.story(&folder, "a.xml");
+    let listing = |name: &str, value: &str| {
+        let answer = client.call("folder-get", &[&folder]).query(name, value).send();
+        answer.ok();
+        answer.json()["warnings"].clone()
+    };
+    for (name, wrong, right) in
+        [("status", "Story/Redy", "Story/Ready"), ("type", "Sotry", "Story"), ("family", "documnt", "document")]
+    {
+        let warnings = listing(name, wrong);
+        assert_eq!((&warnings[0]["name"], &warnings[0]["didYouMean"]), (&json!(name), &json!(right)), "{warnings}");
+        assert_eq!(listing(name, right), Value::Null);
+    }
+    let view = json!({ "status": ["Story/Ready", "Story/Redy"] });
+    let answer = client.call("folder-view-post", &[&folder]).json(&view).send();
+    answer.ok();
+    assert_eq!(answer.json()["warnings"][0]["didYouMean"], "Story/Ready");
+}
+
 #[test]
 fn a_malformed_filter_is_named_and_refused() {
     let (client, folder) = (reporter(), own_folder());

@@ -92,7 +92,7 @@ fn a_denial_names_user_privilege_and_the_object_as_the_caller_named_it() {
     for below in [folder.clone(), format!("{folder}/not/there"), "/nowhere/at/all".to_owned()] {
         let body = json!({ "name": "d", "folderPath": below });
         let error = key.call("drawer-post", &[]).json(&body).fails(403, "PermissionDenied");
-        assert_eq!(error["message"], format!("`editor` lacks the privilege `create` for `{below}`."));
+        assert_eq!(error["message"], format!("This key of `editor` lacks the privilege `create` for `{below}`."));
         assert_eq!(error["source"], below);
     }
     let error = reader.call("stet-key-list-get", &[]).fails(403, "PermissionDenied");

@@ -198,6 +198,8 @@ fn the_type_is_what_the_call_says_or_stays() {
     assert_eq!(kind(&loid, &[]), "text/xml");
     assert_eq!(kind(&loid, &[("content-type", "image/png")]), "image/png");
     assert_eq!(kind(&loid, &[("content-type", "application/octet-stream")]), "image/png");
+    // What curl and other clients send unless they are told otherwise.
+    assert_eq!(kind(&loid, &[("content-type", "application/x-www-form-urlencoded")]), "image/png");
     let empty = id(&desk.create_empty("b", json!({})).ok());
     assert_eq!(kind(&empty, &[]), "application/octet-stream");
 }
