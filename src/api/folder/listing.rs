@@ -72,25 +72,20 @@ fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, datab
         return;
     }
     let workflows = call.app.sysconfig.workflows(database);
-    let known_types: Vec<&str> = types.iter().map(|known| &*known.name).collect();
-    let known_statuses = workflows.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name);
-    let known_statuses: Vec<&str> = known_statuses.collect();
-    let known_families: Vec<&str> = types.iter().map(|known| known.family.name()).collect();
-    let is_type = |value: &str| types.get(value).is_some();
-    let is_status = |value: &str| known_statuses.contains(&value);
-    let is_family = |value: &str| known_families.iter().any(|known| known.eq_ignore_ascii_case(value));
-    let filters: [(&str, &[String], &[&str], &dyn Fn(&str) -> bool); 3] = [
-        ("type", of_type, &known_types, &is_type),
-        ("status", statuses, &known_statuses, &is_status),
-        ("family", families, &known_families, &is_family),
-    ];
-    for (name, given, known, is_known) in filters {
+    let report = |name: &str, given: &[String], known: &[&str], is_known: &dyn Fn(&str) -> bool| {
         for value in given.iter().filter(|value| !value.is_empty() && !is_known(value)) {
             let message = format!("The configuration does not know the {name} `{}`.", shown_name(value));
             let nearest = nearest_name(value, known.iter().copied()).map(str::to_owned);
             call.warn(Warning::new(name, message).with_nearest(nearest));
         }
-    }
+    };
+    let known: Vec<&str> = types.iter().map(|known| &*known.name).collect();
+    report("type", of_type, &known, &|value| types.get(value).is_some());
+    let known = workflows.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name);
+    let known: Vec<&str> = known.collect();
+    report("status", statuses, &known, &|value| known.contains(&value));
+    let known: Vec<&str> = types.iter().map(|known| known.family.name()).collect();
+    report("family", families, &known, &|value| known.iter().any(|known| known.eq_ignore_ascii_case(value)));
 }
 
 /// The objects in a folder as a reply.
