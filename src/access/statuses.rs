@@ -40,7 +40,7 @@ impl StatusRights for CallerStatuses {
         if may { Ok(()) } else { Err(self.access().denied_for(first_of(&needed), &change.object)) }
     }
 
-    /// Where no command sets the status, whoever may create may also name it.
+    /// Without a command that sets the status, the right to create is enough.
     fn check_new(&self, made: &StatusChange, look: &dyn Look) -> Result<()> {
         let Some(status) = &made.to else { return Ok(()) };
         let needed = self.newsroom.sysconfig.privileges_for(made.container.database, &made.type_name, status);

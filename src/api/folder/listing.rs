@@ -64,6 +64,10 @@ pub(in crate::api) fn filter_of(call: &Call, values: FilterValues, database: Dat
     Ok(filter)
 }
 
+/// The largest number of unknown values of one filter that are reported. Each is compared with all known
+/// names, on the thread of the request.
+const MOST_REPORTED: usize = 3;
+
 /// Reports types, statuses and families that the configuration does not know: most likely they were
 /// misspelt.
 fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, database: DatabaseId) {
@@ -73,7 +77,8 @@ fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, datab
     }
     let workflows = call.app.sysconfig.workflows(database);
     let report = |name: &str, given: &[String], known: &[&str], is_known: &dyn Fn(&str) -> bool| {
-        for value in given.iter().filter(|value| !value.is_empty() && !is_known(value)) {
+        let unknown = given.iter().filter(|value| !value.is_empty() && !is_known(value));
+        for value in unknown.take(MOST_REPORTED) {
             let message = format!("The configuration does not know the {name} `{}`.", shown_name(value));
             let nearest = nearest_name(value, known.iter().copied()).map(str::to_owned);
             call.warn(Warning::new(name, message).with_nearest(nearest));

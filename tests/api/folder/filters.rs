@@ -223,6 +223,10 @@ fn a_value_that_the_configuration_does_not_know_is_reported() {
     let answer = client.call("folder-view-post", &[&folder]).json(&view).send();
     answer.ok();
     assert_eq!(answer.json()["warnings"][0]["didYouMean"], "Story/Ready");
+    // Each is compared with all names that are known.
+    let many: Vec<String> = (0..100).map(|number| format!("Story/{number}")).collect();
+    let answer = client.call("folder-view-post", &[&folder]).json(&json!({ "status": many })).send();
+    assert_eq!(answer.json()["warnings"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]
