@@ -1,5 +1,6 @@
 //! Counting requests: the meters of an endpoint are made with its first call, so that counting is two atomic additions, and nothing
-//! is shown of what nobody has called. And timing how long an endpoint, or the body of its reply, keeps a thread to itself.
+//! is shown of what nobody has called. And timing how long an endpoint, or the body of its reply, keeps
+//! a thread to itself.
 
 use std::future::Future;
 use std::pin::Pin;

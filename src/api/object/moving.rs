@@ -6,7 +6,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::{MoveObject, Rename};
 use stet_actors::object::CreateMode;
 
-use super::{ChangedRecord, reply_with, target, whole_target};
+use super::{ChangedRecord, reply_with, target};
 use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
 use crate::auth::Privilege;
@@ -65,7 +65,8 @@ pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
 pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     let (request, display): (MoveRequest, _) = (call.json().await?, call.display_of_change().await?);
     let (moved, database) = (call.source("source")?, call.database()?);
-    let (object, reach) = whole_target(&call, Privilege::Write, &moved, database)?;
+    let record = call.find_for(Privilege::Write, &moved, database)?;
+    let (object, reach) = (record.loid, call.access().reach_in(Privilege::Write, &record)?);
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {
         let message = "`folder` or `folderPath` must say where the object goes.";
@@ -73,7 +74,7 @@ pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
     };
     let folder = call.find_for(Privilege::Create, &source, object.database)?;
     check_place(&folder, &source.to_string())?;
-    call.access().check_move(&*call.find_for(Privilege::Write, &moved, database)?, &folder, &moved)?;
+    call.access().check_move(&record, &folder, &moved)?;
     let done = call.change_all(MoveObject { object, folder: folder.loid, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

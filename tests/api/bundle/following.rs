@@ -61,7 +61,7 @@ fn a_copy_that_is_checked_out_keeps_its_content_and_follows_again_afterwards() {
     assert_eq!(content(&desk, &web), "<story>3</story>");
 }
 
-/// It said that it followed, and had the old text until the next change.
+/// A restored copy said that it followed, and had the old text until the next change.
 #[test]
 fn a_copy_that_is_restored_has_the_text_that_it_follows() {
     let desk = Desk::of("editor");

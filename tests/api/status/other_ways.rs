@@ -179,7 +179,7 @@ fn a_change_of_type_takes_the_privileges_of_both_statuses() {
     assert_eq!(change(&desk.editor, "Image", None).status, 200);
 }
 
-/// Whoever may only create made a released story under a new name, or as the copy of a bundle.
+/// A caller who may only create made a released story under a new name, or as the copy of a bundle.
 #[test]
 fn a_creation_with_a_status_takes_the_privilege_of_its_command() {
     let desk = Desk::new();
@@ -214,7 +214,7 @@ fn a_creation_with_a_status_takes_the_privilege_of_its_command() {
     assert_eq!(copy(&desk.editor).status, 200);
 }
 
-/// It was kept among the system attributes, beside another status of the record.
+/// Such a status was kept among the system attributes, beside another status of the record.
 #[test]
 fn a_status_in_the_system_attributes_of_a_creation_is_the_status() {
     let desk = Desk::new();
