@@ -45,3 +45,4 @@ pub mod telemetry;
 mod tls;
 pub mod traces;
 mod weighed;
+mod wildcards;

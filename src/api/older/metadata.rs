@@ -8,7 +8,6 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{FamilyKind, normal_form};
 use stet_actors::runtime::store_failure;
 use stet_actors::store::View;
-use wildmatch::WildMatch;
 
 use super::place::named;
 use crate::api::records::readable;
@@ -18,6 +17,7 @@ use crate::http::reply::{Json, Reply};
 use crate::json::InOrder;
 use crate::records::Cached;
 use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values};
+use crate::wildcards::Wildcards;
 
 /// Objects that are looked at, and paths that are listed, for values that are objects of the repository.
 const MOST_OBJECTS: usize = 10_000;
@@ -121,7 +121,7 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
         }
         Some(Values::Folder(folder)) => objects(call, database, folder, &element.filter).await?,
         Some(Values::File(path)) => {
-            let filter = (!element.filter.is_empty()).then(|| WildMatch::new(&element.filter));
+            let filter = (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter]));
             let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
             let mut way = GiveWay::new();
             let mut paths = Vec::new();
@@ -147,7 +147,7 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
         Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let filter = (!filter.is_empty()).then(|| WildMatch::new(&normal_form(filter)));
+    let filter = (!filter.is_empty()).then(|| Wildcards::new([&*normal_form(filter)]));
     let above = folder.trim_end_matches('/').to_owned();
     let (mut open, mut paths, mut way) = (vec![(found.loid, above)], Vec::new(), GiveWay::new());
     let (mut seen, mut bytes) = (0, 0);

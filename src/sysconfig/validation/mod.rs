@@ -9,11 +9,11 @@ use std::ops::ControlFlow;
 use jiff::tz::TimeZone;
 use stet_actors::object::Text;
 use stet_xml::{Limits, Piece, walk};
-use wildmatch::WildMatch;
 
 use super::metadata::{MetadataElement, Tree as Values};
 use super::trees::Tree;
 use crate::simple_date_format::SimpleDateFormat;
+use crate::wildcards::Wildcards;
 
 /// Findings of one document that are kept.
 const MOST_FINDINGS: usize = 20;
@@ -91,7 +91,7 @@ enum Allowed {
 struct TreeBranch {
     file: Text,
     prefix: String,
-    filter: Option<WildMatch>,
+    filter: Option<Wildcards>,
     leaf_only: bool,
 }
 
@@ -204,7 +204,7 @@ impl ElementModel {
                 Allowed::Tree(TreeBranch {
                     file,
                     prefix: if prefix.is_empty() { String::new() } else { format!("/{prefix}") },
-                    filter: (!element.filter.is_empty()).then(|| WildMatch::new(&element.filter)),
+                    filter: (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter])),
                     leaf_only: element.result == "LeafOnly",
                 })
             }
