@@ -28,6 +28,7 @@ mod tests;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Sight;
@@ -364,8 +365,7 @@ impl<'a> Access<'a> {
         if !caller.rights.anywhere().contains(privilege) {
             return Ok(false);
         }
-        let below = caller.rights.below();
-        if below.iter().any(|(folder, privileges)| privileges.contains(privilege) && around.contains(folder)) {
+        if around.iter().any(|folder| caller.rights.at(*folder).contains(privilege)) {
             return Ok(true);
         }
         Ok(self.home(caller)?.is_some_and(|home| around.contains(&home)))
@@ -383,18 +383,71 @@ impl<'a> Access<'a> {
     /// Whether it is a folder above an object that may be read.
     fn passes_through(&self, record: &Record) -> Result<bool> {
         let Some(caller) = self.caller.filter(|_| record.family == FamilyKind::Folder) else { return Ok(false) };
-        let readable = caller.rights.below().iter();
-        let readable =
-            readable.filter(|(_, privileges)| privileges.contains(Privilege::Read)).map(|(folder, _)| *folder);
+        if self.is_on_way_to_grant(caller.rights, record.loid)? {
+            return Ok(true);
+        }
         let home = if caller.rights.anywhere().contains(Privilege::Read) { self.home(caller)? } else { None };
-        for folder in readable.chain(home) {
-            if let Some(below) = self.rows.record(folder)?
-                && self.around(&below)?.contains(&record.loid)
-            {
+        home.map_or(Ok(false), |home| self.lies_in(home, record.loid))
+    }
+
+    /// Whether a folder is on the way to one below which a grant allows to read, or is one.
+    fn is_on_way_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
+        let Rows::Committed(newsroom) = self.rows else { return self.walks_to_grant(rights, folder) };
+        match newsroom.records.ways.kept(rights.identity()) {
+            Ok(ways) => Ok(ways.contains(&folder)),
+            Err(generation) => Ok(self.ways(newsroom, rights, generation)?.contains(&folder)),
+        }
+    }
+
+    /// The same as [`Access::is_on_way_to_grant`], by a walk up from each grant.
+    fn walks_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
+        for granted in readable(rights) {
+            if self.lies_in(granted, folder)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether a live folder lies in another, or is that one.
+    fn lies_in(&self, folder: Loid, other: Loid) -> Result<bool> {
+        Ok(match self.rows.record(folder)? {
+            Some(record) => self.around(&record)?.contains(&other),
+            None => false,
+        })
+    }
+
+    /// The folders on the way to those that a grant allows to read, and these themselves; kept until one of them changes.
+    fn ways(&self, newsroom: &Newsroom, rights: &Rights, generation: u64) -> Result<Arc<HashSet<Loid>>> {
+        let kept = &newsroom.records.ways;
+        // With the number of levels that a walk went up from there: another walk need not go further.
+        let mut on_way: HashMap<Loid, usize> = HashMap::default();
+        for folder in readable(rights) {
+            kept.watch(generation, folder);
+            let live = self.rows.record(folder)?;
+            let is_live = live.is_some();
+            let Some(record) = live.map_or_else(|| newsroom.repository.any_record(folder), |live| Ok(Some(live)))?
+            else {
+                continue;
+            };
+            if is_live {
+                on_way.entry(folder).or_default();
+            }
+            // What is in the recycle bin comes back when a folder around it does.
+            self.climb(&record, |above, levels| {
+                kept.watch(generation, above);
+                if !is_live {
+                    return true;
+                }
+                let known = on_way.entry(above).or_default();
+                let goes_further = *known < levels;
+                *known = (*known).max(levels);
+                goes_further
+            })?;
+        }
+        let ways: Arc<HashSet<Loid>> = Arc::new(on_way.into_keys().collect());
+        kept.keep(generation, rights.identity(), ways.clone());
+        Ok(ways)
     }
 
     fn is_configuration(&self, record: &Record) -> Result<bool> {
@@ -408,11 +461,30 @@ impl<'a> Access<'a> {
     /// beyond the reach of grants on the folders further up.
     fn around(&self, record: &Record) -> Result<Vec<Loid>> {
         let mut around = vec![record.loid];
-        let mut next = record.folder();
-        while let Some(folder) = next.filter(|_| around.len() <= PathLimits::WIDEST.depth) {
+        self.climb(record, |folder, _| {
             around.push(folder);
-            next = self.rows.above(folder)?;
-        }
+            true
+        })?;
         Ok(around)
     }
+
+    /// Visits the folders around an object, innermost first, each before it is read, until `visit` says that it is enough.
+    /// `visit` is given a folder and the number of levels that may be climbed from there.
+    fn climb(&self, record: &Record, mut visit: impl FnMut(Loid, usize) -> bool) -> Result<()> {
+        let (mut next, mut levels) = (record.folder(), PathLimits::WIDEST.depth);
+        while let Some(folder) = next.filter(|_| levels > 0) {
+            if !visit(folder, levels) {
+                break;
+            }
+            levels -= 1;
+            next = self.rows.above(folder)?;
+        }
+        Ok(())
+    }
+}
+
+/// The folders below which a grant allows to read.
+fn readable(rights: &Rights) -> impl Iterator<Item = Loid> {
+    let below = rights.below().iter().filter(|(_, privileges)| privileges.contains(Privilege::Read));
+    below.map(|(folder, _)| *folder)
 }

@@ -2,8 +2,8 @@
 
 use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{Create, Discard, NewObject};
-use stet_actors::object::FamilyKind;
+use stet_actors::lifecycle::{Create, Discard, MoveObject, NewObject, Restore};
+use stet_actors::object::{CreateMode, FamilyKind};
 
 use super::*;
 use crate::auth::Grant;
@@ -109,4 +109,72 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
     assert_eq!(sees(story), Ok(false));
     let record = house.repository.any_record(story).expect("the store reads").expect("it is in the recycle bin");
     assert_eq!(record.family, FamilyKind::Document);
+}
+
+/// Random trees of folders that are moved, discarded and restored, and random grants on some of them: what is kept of the
+/// folders on the way agrees with a walk up from each grant after each change.
+#[actix_web::test]
+async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
+    let house = House::new().await;
+    let top = root(DatabaseId::FIRST);
+    let user: Text = "ada".into();
+    let (mut dice, mut on_way, mut kept) = (Dice(11), 0, 0);
+    let mut folders = vec![top];
+    for number in 0..30 {
+        let above = folders[dice.below(folders.len())];
+        folders.push(house.folder(above, &format!("folder-{number}")).await);
+    }
+    let mut callers: Vec<Rights> = Vec::new();
+    for round in 0..120 {
+        if round % 20 == 0 {
+            callers = (0..3).map(|_| dice.rights(&folders)).collect();
+        }
+        let (object, other) = (folders[1 + dice.below(30)], folders[dice.below(31)]);
+        let _may_be_refused = match dice.below(4) {
+            0 => house.repository.joint(Discard { object, reach: Reach::All }, by_editor()).await.map(drop),
+            1 | 2 => {
+                let restore = Restore { object, folder: None, mode: CreateMode::AutoRename, reach: Reach::All };
+                house.repository.joint(restore, by_editor()).await.map(drop)
+            }
+            _ => {
+                let to = MoveObject { object, folder: other, mode: CreateMode::AutoRename, reach: Reach::All };
+                house.repository.joint(to, by_editor()).await.map(drop)
+            }
+        };
+        house.repository.views_agree().await;
+        for rights in &callers {
+            kept += usize::from(house.app.records.ways.kept(rights.identity()).is_ok());
+            let caller = Some(Caller { user: &user, rights, person: false });
+            let access = Access { rows: Rows::Committed(&house.app), caller, home: None };
+            for folder in &folders {
+                let found = access.is_on_way_to_grant(rights, *folder).expect("the store reads");
+                let walked = access.walks_to_grant(rights, *folder).expect("the store reads");
+                assert_eq!(found, walked, "{folder} in round {round}");
+                on_way += usize::from(found);
+            }
+        }
+    }
+    assert!(on_way > 1000, "{on_way}");
+    assert!(kept > 10, "{kept}: refused changes change nothing");
+}
+
+/// Random numbers, the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    /// Up to four grants, of which most allow to read.
+    fn rights(&mut self, folders: &[Loid]) -> Rights {
+        let grants: Vec<_> = (0..1 + self.below(4))
+            .map(|_| Grant {
+                privilege: if self.below(4) > 0 { Privilege::Read } else { Privilege::Write },
+                folder: Some(folders[1 + self.below(folders.len() - 1)].to_string()),
+            })
+            .collect();
+        Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up")
+    }
 }

@@ -1,8 +1,9 @@
 //! What a caller's grants add up to (docs/api/rights.md, "Privileges").
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stet_actors::id::Loid;
 
@@ -44,11 +45,27 @@ impl fmt::Debug for Privileges {
 }
 
 /// The privileges of a user or key: those that hold everywhere, and those below single folders.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Rights {
     everywhere: Privileges,
     anywhere: Privileges,
+    /// In the order of the loids.
     below: Vec<(Loid, Privileges)>,
+    identity: u64,
+}
+
+impl PartialEq for Rights {
+    fn eq(&self, other: &Rights) -> bool {
+        (self.everywhere, self.anywhere, &self.below) == (other.everywhere, other.anywhere, &other.below)
+    }
+}
+
+impl Eq for Rights {}
+
+impl Hash for Rights {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.everywhere, self.anywhere, &self.below).hash(state);
+    }
 }
 
 impl Rights {
@@ -60,22 +77,22 @@ impl Rights {
         grants: impl IntoIterator<Item = &'g Grant>,
         folder: impl Fn(&str) -> Result<Option<Loid>, E>,
     ) -> Result<Rights, E> {
-        let (mut rights, mut places) = (Rights::default(), HashMap::new());
+        static SUMS: AtomicU64 = AtomicU64::new(1);
+        let identity = SUMS.fetch_add(1, Ordering::Relaxed);
+        let (mut rights, mut below) = (Rights { identity, ..Rights::default() }, BTreeMap::new());
         for grant in grants {
             let privilege = Privileges::from(grant.privilege);
             match &grant.folder {
                 None => rights.everywhere = rights.everywhere.and(privilege),
                 Some(source) => {
                     let Some(folder) = folder(source)? else { continue };
-                    let place = *places.entry(folder).or_insert(rights.below.len());
-                    match rights.below.get_mut(place) {
-                        Some((_, privileges)) => *privileges = privileges.and(privilege),
-                        None => rights.below.push((folder, privilege)),
-                    }
+                    let privileges: &mut Privileges = below.entry(folder).or_default();
+                    *privileges = privileges.and(privilege);
                 }
             }
             rights.anywhere = rights.anywhere.and(privilege);
         }
+        rights.below = below.into_iter().collect();
         Ok(rights)
     }
 
@@ -96,7 +113,18 @@ impl Rights {
         self.anywhere
     }
 
-    /// What is allowed below single folders, themselves included.
+    /// What is granted below a folder, itself included, by grants on that folder alone.
+    pub fn at(&self, folder: Loid) -> Privileges {
+        let place = self.below.binary_search_by_key(&folder, |(folder, _)| *folder);
+        place.map_or(Privileges::default(), |place| self.below[place].1)
+    }
+
+    /// The number of this sum: no two sums have the same, and copies of one have its number. 0 is that of no rights.
+    pub fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// What is allowed below single folders, themselves included, in the order of the loids.
     pub fn below(&self) -> &[(Loid, Privileges)] {
         &self.below
     }
@@ -130,6 +158,7 @@ mod tests {
         assert_eq!(rights.everywhere().iter().collect::<Vec<_>>(), [Privilege::Read]);
         let both = Privileges::from(Privilege::Write).and(Privilege::Create.into());
         assert_eq!(rights.below(), [(loid(1), both), (loid(2), Privilege::Delete.into())]);
+        assert_eq!((rights.at(loid(1)), rights.at(loid(3))), (both, Privileges::default()));
         assert!(rights.anywhere().contains(Privilege::Delete));
         assert!(!rights.anywhere().contains(Privilege::Destroy));
         assert_eq!(Rights::sum(&grants, |_| Err(())), Err(()));

@@ -27,6 +27,7 @@ use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 
 use super::groups::{Forms, is_large};
+use super::ways::Ways;
 use super::{Basis, Display, Groups, ObjectRecord, outline};
 use crate::json::Ready;
 use crate::weighed::Weighed;
@@ -176,6 +177,8 @@ pub struct RecordCache {
     changes: AtomicU64,
     /// The path that was found last: the records of a list mostly lie in one folder.
     last_path: Mutex<Option<LastPath>>,
+    /// The folders on the way to those that callers may read.
+    pub ways: Ways,
 }
 
 /// The path of a folder while there had been so many changes.
@@ -194,6 +197,7 @@ impl RecordCache {
             entries: Weighed::new("records", bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
             last_path: Mutex::default(),
+            ways: Ways::default(),
         }
     }
 
@@ -306,6 +310,8 @@ impl Observer for RecordCache {
             *notices += 1;
             self.entries.remove(loid);
         }
+        // Behind the entries: they are read for it.
+        self.ways.changed(objects);
         // Last: whoever sees the new count finds nothing old any more.
         self.changes.fetch_add(1, Ordering::Release);
     }

@@ -10,6 +10,7 @@ mod outline;
 mod pick;
 mod render;
 pub mod usage;
+mod ways;
 
 pub use self::basis::Basis;
 pub use self::cache::{Cached, RecordCache};
