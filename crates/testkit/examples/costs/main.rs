@@ -1,0 +1,64 @@
+//! Measures the dearest request of each endpoint and writes `docs/COSTS.md`: `scripts/costs`.
+//!
+//! `dearest` says what the request is, `fixture` builds what it works on, `measure` sends it while `probes` work beside it, and
+//! `table` writes the document. The endpoints are those of the OpenAPI document.
+
+mod dearest;
+mod fixture;
+mod measure;
+mod probes;
+mod process;
+mod table;
+mod texts;
+mod wire;
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use stet_testkit::{Endpoint, Server};
+
+use self::fixture::Fixture;
+use self::measure::{baseline, measure};
+use self::table::{HEAD, Row, document};
+
+/// The memory that rows are held to, where the environment says nothing else.
+const MEMORY: u64 = 512 << 20;
+
+fn main() {
+    let filters: Vec<String> = std::env::args().skip(1).collect();
+    let limit = std::env::var("STET_COSTS_MEMORY").ok().map(|limit| limit.parse().expect("bytes of memory"));
+    let given = limit.unwrap_or(MEMORY).to_string();
+    // Passwords as dear as they are by default, which tests make cheaper.
+    let mut settings = vec![("AUTH__PASSWORD_MEMORY_KIB", "19456"), ("AUTH__PASSWORD_ITERATIONS", "2")];
+    if limit.is_some() {
+        settings.push(("MEMORY__LIMIT", &given));
+    }
+    let limit = limit.unwrap_or(MEMORY);
+    let fixture = Fixture::new(Server::filling(&settings));
+    let baseline = baseline(&fixture);
+    println!("{HEAD}");
+    let fits =
+        |endpoint: &&Endpoint| filters.is_empty() || filters.iter().any(|part| endpoint.id.contains(part.as_str()));
+    let mut rows = Vec::new();
+    for endpoint in Endpoint::all().iter().filter(fits) {
+        let found = catch_unwind(AssertUnwindSafe(|| dearest::dearest(endpoint, &fixture)));
+        let Ok(all) = found else {
+            eprintln!("{}: its request can't be prepared", endpoint.id);
+            continue;
+        };
+        for dearest in all {
+            let measured = catch_unwind(AssertUnwindSafe(|| measure(&fixture, &dearest, &baseline)));
+            let Ok(figures) = measured else {
+                eprintln!("{}: can't be measured", endpoint.id);
+                continue;
+            };
+            let row = Row::new(endpoint, &dearest, figures);
+            println!("{}", row.line(limit));
+            std::io::stdout().flush().expect("standard output can be written");
+            rows.push(row);
+        }
+    }
+    if let Some(path) = std::env::var_os("STET_COSTS_DOCUMENT") {
+        std::fs::write(path, document(&rows, &baseline, limit)).expect("the document can be written");
+    }
+}
