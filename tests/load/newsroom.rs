@@ -67,6 +67,55 @@ fn the_same_seed_does_the_same_and_a_mix_is_followed() {
     assert!(said.contains("`newsroom.desk` is 0"), "{said}");
 }
 
+/// The kinds of hostile clients.
+const HOSTILE: [&str; 15] = [
+    "slow-reader",
+    "slow-sender",
+    "bulk-reader",
+    "filterer",
+    "topic-filler",
+    "copier",
+    "uploader",
+    "guesser",
+    "deaf-follower",
+    "exporter",
+    "rubbisher",
+    "spammer",
+    "painter",
+    "mover",
+    "key-flooder",
+];
+
+#[test]
+fn a_newsroom_beside_hostile_clients_is_verified_and_they_are_counted() {
+    let server = Server::start();
+    let options = ["--seconds", "8", "--clients", "4", "--rate", "20", "--hostile", "1", "--timeout", "60s"];
+    let mut load = load(&server.base, &options);
+    let report = load.verified();
+    for kind in HOSTILE {
+        let tally = &report["hostile"][kind];
+        let answers = tally["statuses"].as_object().expect("a kind has answers");
+        assert!(tally["calls"].as_u64() > Some(0) && !answers.is_empty(), "{kind}: {tally}");
+    }
+    let guesses = report["hostile"]["guesser"]["statuses"].to_string();
+    assert!(guesses.contains("401 InvalidLogin"), "{guesses}");
+    assert!(report["hostile"]["rubbisher"]["statuses"]["400 InvalidBody"].as_u64() > Some(0), "{}", report["hostile"]);
+    let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
+    is_well_formed(&page);
+    assert!(page.contains("Hostile clients") && HOSTILE.iter().all(|kind| page.contains(kind)), "{page}");
+    // Nothing of them is left but users who can't log in.
+    assert_eq!(left(&server), json!([]));
+    let client = server.login("admin");
+    let user = client.get("/v3/user/load-mover-0").ok();
+    assert_eq!((&user["disabled"], &user["groups"]), (&json!(true), &json!([])));
+    assert_eq!(client.get("/v3/message/inbox").ok()["total"], 0);
+    // Another load takes them over.
+    let again = ["--seconds", "1", "--clients", "2", "--rate", "5", "--hostile", "1", "--timeout", "60s"];
+    self::load(&server.base, &again).verified();
+    let said = self::load(&server.base, &["--hostile", "65"]).ends(2);
+    assert!(said.contains("`newsroom.hostile` is 65"), "{said}");
+}
+
 /// A change of each family that the server acknowledges and does not make.
 #[test]
 fn a_server_that_swallows_changes_is_found_out_in_every_family() {

@@ -15,12 +15,17 @@ pub struct Call {
     pub content_type: &'static str,
     /// May be empty.
     pub body: Bytes,
+    /// The coding in which the reply may come, as `Accept-Encoding` has it.
+    pub accept_encoding: Option<&'static str>,
+    /// The `Idempotency-Key` under which the call may be sent again.
+    pub idempotency_key: Option<String>,
 }
 
 impl Call {
     /// A call without a body.
     pub fn new(method: Method, path: String) -> Call {
-        Call { method, path, content_type: "application/json", body: Bytes::new() }
+        let content_type = "application/json";
+        Call { method, path, content_type, body: Bytes::new(), accept_encoding: None, idempotency_key: None }
     }
 
     /// A call with JSON.

@@ -8,10 +8,11 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, CONTENT_TYPE, ETAG, HOST};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, ETAG, HOST};
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -85,10 +86,27 @@ impl Target {
     }
 
     /// Path and query of a call with a token.
-    fn uri(&self, path: &str, token: Option<&str>) -> String {
+    pub fn uri(&self, path: &str, token: Option<&str>) -> String {
         let glue = if path.contains('?') { '&' } else { '?' };
         let token = token.map(|token| format!("{glue}token={token}")).unwrap_or_default();
         format!("{}{path}{token}", self.base_path)
+    }
+
+    /// Opens a connection for any bytes.
+    ///
+    /// # Errors
+    /// A sentence: no connection can be made.
+    pub async fn socket(&self) -> Result<Box<dyn Socket>, String> {
+        let stream = TcpStream::connect(self.addresses.as_slice()).await.map_err(|error| error.to_string())?;
+        // Small calls must not wait for each other's acknowledgement.
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        match &self.tls {
+            None => Ok(Box::new(stream)),
+            Some((connector, name)) => {
+                let stream = connector.connect(name.clone(), stream).await.map_err(|error| error.to_string())?;
+                Ok(Box::new(stream))
+            }
+        }
     }
 
     /// Opens a stream of events on a connection of its own, behind the event `last` if there is one. How long its events are
@@ -116,6 +134,11 @@ impl Target {
         timeout(self.patience, opened).await.unwrap_or(Err(Err(Trouble::TimedOut)))
     }
 }
+
+/// A connection to a server, with TLS or without.
+pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket for S {}
 
 /// An answer that goes on.
 pub struct Stream {
@@ -232,13 +255,18 @@ impl Connection {
     }
 
     async fn exchange(&mut self, call: &Call) -> Result<Answer, hyper::Error> {
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(&call.method)
             .uri(self.target.uri(&call.path, self.token.as_deref()))
             .header(HOST, &self.target.authority)
-            .header(CONTENT_TYPE, call.content_type)
-            .body(Full::new(call.body.clone()))
-            .expect(WELL_FORMED);
+            .header(CONTENT_TYPE, call.content_type);
+        if let Some(coding) = call.accept_encoding {
+            request = request.header(ACCEPT_ENCODING, coding);
+        }
+        if let Some(key) = &call.idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
+        let request = request.body(Full::new(call.body.clone())).expect(WELL_FORMED);
         let sender = self.sender.as_mut().expect("`connect` has just made it");
         answer(sender.send_request(request).await?).await
     }
@@ -253,16 +281,7 @@ async fn answer(response: Response<Incoming>) -> Result<Answer, hyper::Error> {
 }
 
 async fn open(target: &Target) -> Result<SendRequest<Full<Bytes>>, String> {
-    let stream = TcpStream::connect(target.addresses.as_slice()).await.map_err(|error| error.to_string())?;
-    // Small calls must not wait for each other's acknowledgement.
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
-    match &target.tls {
-        None => handshake(TokioIo::new(stream)).await,
-        Some((connector, name)) => {
-            let stream = connector.connect(name.clone(), stream).await.map_err(|error| error.to_string())?;
-            handshake(TokioIo::new(stream)).await
-        }
-    }
+    handshake(TokioIo::new(target.socket().await?)).await
 }
 
 async fn handshake<T>(io: T) -> Result<SendRequest<Full<Bytes>>, String>

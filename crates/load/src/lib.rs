@@ -19,6 +19,7 @@ mod drive;
 mod figures;
 mod flags;
 mod followers;
+mod hostile;
 mod judge;
 mod liveblog;
 mod machine;

@@ -3,6 +3,7 @@
 use super::client::{Answer, Connection, Trouble};
 use super::delivery::Delivery;
 use super::desk::Desk;
+use super::hostile::Tallies;
 
 /// What became of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,6 +142,11 @@ pub trait Scenario: Send + Sync + Sized + 'static {
 
     /// What those measured who followed, once it has been verified; nothing where nobody follows.
     fn delivery(&self) -> Option<Delivery> {
+        None
+    }
+
+    /// What hostile clients were answered, once it has been verified; nothing where there were none.
+    fn hostile(&self) -> Option<Tallies> {
         None
     }
 }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::client::{Answer, Call, Connection, Trouble};
 use super::desk::{Desk, encoded};
 use super::figures::{counted, number};
+use super::hostile::{Hostile, Tallies};
 use super::options::{Settings, mix_in_words};
 use super::scenario::{Finding, Outcome, Scenario, Verdict, named};
 
@@ -41,6 +42,14 @@ pub struct NewsroomLoad {
     entry: Option<Call>,
     /// By client: the message that it has sent, and not removed for certain.
     sent: Vec<Mutex<Option<Sent>>>,
+    /// Hostile clients of each kind.
+    hostile_clients: u32,
+    /// The connection to which users log in.
+    connection: String,
+    /// The hostile clients while they are at work.
+    hostile: Mutex<Option<Hostile>>,
+    /// What they were answered, once they have ended.
+    tallies: Mutex<Option<Tallies>>,
 }
 
 impl NewsroomLoad {
@@ -58,7 +67,20 @@ impl NewsroomLoad {
         let clients = u32::try_from(settings.clients()).unwrap_or(u32::MAX);
         let office = Office { user: settings.user.clone(), desk: settings.newsroom.desk, ..Office::default() };
         let sent = (0..clients).map(|_| Mutex::new(None)).collect();
-        Ok(NewsroomLoad { clients, weights, recipe, office, entry: None, sent })
+        let (hostile_clients, connection) = (settings.newsroom.hostile, settings.connection.clone());
+        let (hostile, tallies) = (Mutex::new(None), Mutex::new(None));
+        Ok(NewsroomLoad {
+            clients,
+            weights,
+            recipe,
+            office,
+            entry: None,
+            sent,
+            hostile_clients,
+            connection,
+            hostile,
+            tallies,
+        })
     }
 
     /// Logs in, and out of that session again.
@@ -229,7 +251,12 @@ impl Scenario for NewsroomLoad {
 
     async fn prepare(&mut self, desk: &mut Desk) -> Result<(), String> {
         self.entry = Some(desk.entry().clone());
-        self.make(desk).await
+        self.make(desk).await?;
+        if self.hostile_clients > 0 {
+            let hostile = Hostile::begin(desk, self.hostile_clients, &self.connection).await?;
+            *self.hostile.lock() = Some(hostile);
+        }
+        Ok(())
     }
 
     fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
@@ -288,17 +315,31 @@ impl Scenario for NewsroomLoad {
     async fn verify(&self, desk: &mut Desk, notes: Vec<Book>) -> Verdict {
         let mut book = Book::default();
         notes.into_iter().for_each(|notes| book.add(notes));
+        let hostile = self.hostile.lock().take();
+        let mut left = None;
+        if let Some(hostile) = hostile {
+            let (tallies, dismissed) = hostile.end(desk).await;
+            *self.tallies.lock() = Some(tallies);
+            left = dismissed.err();
+        }
         let end = match self.end(desk, book.doubts > 0).await {
             Ok(end) => end,
             Err(why) => return Verdict::unread("The newsroom", &why),
         };
-        self.verdict(&book, &end)
+        let mut verdict = self.verdict(&book, &end);
+        verdict.details.extend(left.map(|what| format!("{what}.")));
+        verdict
+    }
+
+    fn hostile(&self) -> Option<Tallies> {
+        self.tallies.lock().clone()
     }
 
     fn parameters(&self) -> Vec<(String, String)> {
         let pairs = [
             ("desk", counted(self.office.desk.into(), "client", "clients") + " to a drawer, a liveblog and a topic"),
             ("channels", self.office.channels.join(", ")),
+            ("hostile", counted(self.hostile_clients.into(), "client", "clients") + " of each kind"),
             ("mix", mix_in_words(KINDS, &self.weights)),
         ];
         pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -3,6 +3,8 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::hostile::MOST;
+
 /// The flags; each stands above the key of the same name in the section `[newsroom]`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 pub struct NewsroomFlags {
@@ -10,6 +12,10 @@ pub struct NewsroomFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     desk: Option<u32>,
+    /// How many hostile clients of each kind work beside the newsroom, 0 to 64 [default: 0]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hostile: Option<u32>,
 }
 
 /// The section `[newsroom]`.
@@ -18,11 +24,13 @@ pub struct NewsroomFlags {
 pub struct NewsroomSettings {
     /// How many clients share a drawer, a liveblog and a topic.
     pub desk: u32,
+    /// How many hostile clients of each kind work beside the newsroom.
+    pub hostile: u32,
 }
 
 impl Default for NewsroomSettings {
     fn default() -> NewsroomSettings {
-        NewsroomSettings { desk: 50 }
+        NewsroomSettings { desk: 50, hostile: 0 }
     }
 }
 
@@ -31,9 +39,12 @@ impl NewsroomSettings {
     /// A sentence that names the key and the value.
     pub fn check(&self) -> Result<(), String> {
         // The wires of so many fit into one drawer.
-        if (1..=1000).contains(&self.desk) {
-            return Ok(());
+        if !(1..=1000).contains(&self.desk) {
+            return Err(format!("`newsroom.desk` is {}, which is not between 1 and 1000", self.desk));
         }
-        Err(format!("`newsroom.desk` is {}, which is not between 1 and 1000", self.desk))
+        if self.hostile > MOST {
+            return Err(format!("`newsroom.hostile` is {}, which is not between 0 and {MOST}", self.hostile));
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use super::plot::{Axis, Bar, Line, bars, escaped, legend, lines};
 use super::text::{self, BESIDE, COLUMNS, beside, differences, finding, ratio_heads, ratio_rows, rows};
-use super::{Report, following};
+use super::{Report, following, hostile};
 use crate::figures::{counted, duration_us, number};
 use crate::measure::{Interval, Quantiles};
 use crate::scenario::Finding;
@@ -47,6 +47,7 @@ pub fn page(report: &Report) -> String {
     out.push_str("</div>");
     out.push_str(&operations(report));
     out.push_str(&following::section(report));
+    out.push_str(&hostile::section(report));
     out.push_str("<div class=\"pair\">");
     out.push_str(&verdict(report));
     out.push_str(&generator(report));

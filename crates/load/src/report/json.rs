@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::following::{self, Following};
+use crate::hostile::Tally;
 use crate::judge::figure::Figures;
 use crate::judge::{Comparison, Judged};
 use crate::machine::Machine;
@@ -40,6 +41,8 @@ struct Root<'r> {
     series: Vec<Point>,
     #[serde(skip_serializing_if = "Option::is_none")]
     delivery: Option<Following<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hostile: Option<BTreeMap<&'static str, &'r Tally>>,
     saturation: &'r Saturation,
     verdict: &'r Verdict,
     fail_if: &'r [Judged],
@@ -121,6 +124,7 @@ pub fn json(report: &Report) -> std::io::Result<String> {
         failed: &report.codes.failed,
         series: report.series.intervals().iter().map(point).collect(),
         delivery: report.delivery.as_ref().map(following::json).transpose()?,
+        hostile: report.hostile.as_ref().map(|all| all.iter().map(|(name, tally)| (*name, tally)).collect()),
         saturation: &report.saturation,
         verdict: &report.verdict,
         fail_if: &report.judged,

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use super::delivery::Delivery;
 use super::drive::Driven;
+use super::hostile::Tallies;
 use super::judge::figure::Figures;
 use super::judge::{Comparison, Judge, Judged, Measured};
 use super::machine::Machine;
@@ -16,6 +17,7 @@ use super::server::ServerFacts;
 
 pub mod files;
 mod following;
+mod hostile;
 mod html;
 pub mod json;
 mod plot;
@@ -45,6 +47,8 @@ pub struct Report {
     pub series: Series,
     /// What followers measured.
     pub delivery: Option<Delivery>,
+    /// What hostile clients were answered.
+    pub hostile: Option<Tallies>,
     /// Whose rules refused some of it, as "the drawers".
     pub rules: &'static str,
     /// Whether the numbers are the server's.
@@ -99,6 +103,7 @@ impl Report {
             codes: driven.codes,
             series: driven.series,
             delivery,
+            hostile: scenario.hostile(),
             rules: S::RULES,
             saturation,
             verdict,
@@ -110,6 +115,7 @@ impl Report {
         };
         let measured = report.measured();
         (report.judged, report.comparison) = (judge.judge(&measured), judge.compare(&measured));
+        report.judged.extend(report.hostile.as_ref().map(hostile::judge));
         report
     }
 

@@ -50,6 +50,7 @@ fn report(finding: Finding) -> Report {
         codes,
         series,
         delivery: None,
+        hostile: None,
         rules: "the drawers",
         saturation: Saturation::of(vec![thread], Some((&Punctuality::default(), 1000, 1000)), true),
         verdict: Verdict {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Report, following};
+use super::{Report, following, hostile};
 use crate::figures::{counted, duration_us, number, percent};
 use crate::judge::figure::Figure;
 use crate::judge::{Beside, Compared, Comparison, Difference, times};
@@ -190,6 +190,9 @@ pub fn table(report: &Report) -> String {
         for (name, value) in following::facts(delivery) {
             let _ = writeln!(out, "{name}: {value}");
         }
+    }
+    if let Some(tallies) = &report.hostile {
+        out.push_str(&aligned(&hostile::COLUMNS, &hostile::rows(tallies)));
     }
     let busiest = report.saturation.threads.iter().map(|thread| thread.cpu).fold(0.0, f64::max);
     let _ = writeln!(out, "generator: busiest thread at {:.0} % of a processor", busiest * 100.0);

@@ -1,0 +1,152 @@
+//! The users that hostile clients are: created before the load, without rights after it.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::kinds::Kind;
+use crate::client::{Call, Connection};
+use crate::desk::{Desk, encoded, id};
+
+/// The group that gives them their rights.
+const GROUP: &str = "load-hostile";
+
+/// The users and their sessions.
+pub struct People {
+    /// By kind and number: the token of a session, as it stands in a query. A stranger has none.
+    tokens: Vec<Vec<Option<Arc<str>>>>,
+    names: Vec<String>,
+    /// Path of the folder in which they may do everything.
+    pub folder: String,
+    folder_id: String,
+    /// The user of the load, to whom they write messages as well.
+    pub victim: String,
+    /// The beginning of the subjects of their messages.
+    pub subject: String,
+}
+
+impl People {
+    /// Creates users and logs them in, this many of each kind.
+    ///
+    /// # Errors
+    /// A sentence with what the server said.
+    pub async fn create(desk: &mut Desk, connection: &str, each: usize) -> Result<People, String> {
+        // Not within the folder of the load, whose content is verified.
+        let folder = format!("{}-hostile", desk.folder);
+        let failed = |why: String| format!("hostile clients can't be created (the user needs `manageGroups`): {why}");
+        let made =
+            desk.call(&Call::json(Method::POST, "/v3/folder", &json!({ "path": folder }))).await.map_err(failed)?;
+        let folder_id = id(&made.0, "folder").map_err(failed)?;
+        let whoami = Call::new(Method::GET, "/v3/auth/connection".to_owned());
+        let (session, _) = desk.call(&whoami).await.map_err(failed)?;
+        let victim = session["username"].as_str().unwrap_or_default().to_owned();
+        let subject = format!("hostile {}", desk.folder);
+        let mut people = People { tokens: Vec::new(), names: Vec::new(), folder, folder_id, victim, subject };
+        // A password that nobody knows who has not started this load.
+        let password = format!("hostile {:032x}", rand::random::<u128>());
+        for kind in Kind::ALL {
+            let mut tokens = Vec::new();
+            for number in 0..each {
+                if kind.is_stranger() {
+                    tokens.push(None);
+                    continue;
+                }
+                let name = format!("load-{}-{number}", kind.name());
+                people.user(desk, &name, &password).await.map_err(failed)?;
+                tokens.push(Some(log_in(desk, &name, &password, connection).await.map_err(failed)?));
+                people.names.push(name);
+            }
+            people.tokens.push(tokens);
+        }
+        people.group(desk).await.map_err(failed)?;
+        Ok(people)
+    }
+
+    /// The token of a client.
+    pub fn token(&self, kind: Kind, number: usize) -> Option<Arc<str>> {
+        self.tokens.get(kind as usize)?.get(number)?.clone()
+    }
+
+    /// The users and the user of the load, who all receive their messages.
+    pub fn recipients(&self) -> Value {
+        json!([GROUP, self.victim])
+    }
+
+    /// Creates a user, or takes over the one that an earlier load has left.
+    async fn user(&self, desk: &mut Desk, name: &str, password: &str) -> Result<(), String> {
+        let mut body = json!({ "name": name, "password": password, "disabled": false });
+        if desk.call(&Call::json(Method::POST, "/v3/user", &body)).await.is_ok() {
+            return Ok(());
+        }
+        body.as_object_mut().expect("it is an object").remove("name");
+        desk.call(&Call::json(Method::PUT, &format!("/v3/user/{}", encoded(name)), &body)).await.map(drop)
+    }
+
+    /// Lets them read and create everywhere, as reporters may, and do everything in their own folder.
+    async fn group(&self, desk: &mut Desk) -> Result<(), String> {
+        let everywhere = ["read", "create"].map(|privilege| json!({ "privilege": privilege }));
+        let own = ["write", "delete", "destroy", "moderate"];
+        let own = own.map(|privilege| json!({ "privilege": privilege, "folder": self.folder }));
+        let privileges: Vec<_> = everywhere.into_iter().chain(own).collect();
+        let body = json!({ "groupName": GROUP, "members": self.names, "privileges": privileges });
+        if desk.call(&Call::json(Method::POST, "/v3/group/create", &body)).await.is_ok() {
+            return Ok(());
+        }
+        desk.call(&Call::json(Method::POST, "/v3/group/update", &body)).await.map(drop)
+    }
+
+    /// Disables the users, removes their group, and removes what they have sent to the user of the load.
+    ///
+    /// # Errors
+    /// A sentence that says what is left.
+    pub async fn dismiss(&self, desk: &mut Desk) -> Result<(), String> {
+        let mut left = Vec::new();
+        for name in &self.names {
+            let path = format!("/v3/user/{}", encoded(name));
+            if let Err(why) = desk.call(&Call::json(Method::PUT, &path, &json!({ "disabled": true }))).await {
+                left.push(format!("the user {name}: {why}"));
+            }
+        }
+        let group = Call::new(Method::DELETE, format!("/v3/group/delete?groupName={GROUP}"));
+        if let Err(why) = desk.call(&group).await {
+            left.push(format!("the group {GROUP}: {why}"));
+        }
+        for what in ["discard", "destroy"] {
+            let path = format!("/v3/object/{}/{what}", encoded(&self.folder_id));
+            if let Err(why) = desk.raw(&Call::new(Method::DELETE, path)).await {
+                left.push(format!("the folder {}: {why}", self.folder));
+                break;
+            }
+        }
+        let own = |message: &Value| {
+            let is_own = message["subject"].as_str().is_some_and(|text| text.starts_with(&self.subject));
+            message["id"].as_str().filter(|_| is_own).map(str::to_owned)
+        };
+        match desk.messages("inbox", own).await {
+            Ok(messages) => {
+                for message in messages {
+                    // One that is gone by now is as good as removed.
+                    let removal = Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&message)));
+                    let _ = desk.raw(&removal).await;
+                }
+            }
+            Err(why) => left.push(format!("messages: {why}")),
+        }
+        if left.is_empty() { Ok(()) } else { Err(format!("of hostile clients is left {}", left.join("; "))) }
+    }
+}
+
+/// Logs a user in; returns the token as it stands in a query.
+async fn log_in(desk: &Desk, name: &str, password: &str, connection: &str) -> Result<Arc<str>, String> {
+    let body = json!({
+        "connectionId": connection, "applicationId": "stet load", "username": name, "password": password,
+    });
+    let (target, _) = desk.pass();
+    let mut stranger = Connection::new(target, None);
+    let answer = stranger.send(&Call::json(Method::POST, "/v3/auth/login", &body)).await;
+    let answer = answer.map_err(|trouble| trouble.to_string())?;
+    let reply: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let token = reply["result"]["token"]["value"].as_str().ok_or_else(|| answer.message())?;
+    Ok(encoded(token).into())
+}

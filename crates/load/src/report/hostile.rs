@@ -1,0 +1,51 @@
+//! The part of a report about hostile clients.
+
+use std::fmt::Write as _;
+
+use super::Report;
+use super::plot::escaped;
+use crate::figures::number;
+use crate::hostile::Tallies;
+use crate::judge::Judged;
+
+/// The heads of the columns.
+pub const COLUMNS: [&str; 4] = ["hostile", "rounds", "calls", "answers"];
+
+/// The rows of the table, a kind each.
+pub fn rows(tallies: &Tallies) -> Vec<[String; 4]> {
+    let row = |(name, tally): &(&str, crate::hostile::Tally)| {
+        let answers =
+            tally.statuses.iter().map(|(status, count)| format!("{} × {}", number(*count), status.trim_end()));
+        let answers = answers.collect::<Vec<_>>().join(", ");
+        [(*name).to_owned(), number(tally.rounds), number(tally.calls), answers]
+    };
+    tallies.iter().map(row).collect()
+}
+
+/// The criterion that the server answers no hostile client with an error of its own.
+pub fn judge(tallies: &Tallies) -> Judged {
+    let faults: u64 = tallies.iter().map(|(_, tally)| tally.faults()).sum();
+    Judged {
+        condition: "hostile.faults>0".to_owned(),
+        criterion: "errors of the server to hostile clients = 0".to_owned(),
+        value: number(faults),
+        holds: faults > 0,
+    }
+}
+
+/// The part of the page; empty without hostile clients.
+pub fn section(report: &Report) -> String {
+    let Some(tallies) = &report.hostile else { return String::new() };
+    let heads: String = COLUMNS.iter().map(|head| format!("<th>{head}</th>")).collect();
+    let mut body = String::new();
+    for row in rows(tallies) {
+        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        // Writing to a String can't fail.
+        let _ = write!(body, "<tr>{cells}</tr>");
+    }
+    format!(
+        "<section class=\"card\"><h2>Hostile clients</h2><p class=\"sub\">what each kind was answered; refusals are no \
+         fault</p><div class=\"scroll\"><table class=\"numbers\"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>\
+         </div></section>"
+    )
+}
