@@ -14,6 +14,7 @@ pub mod check;
 pub mod cli;
 pub mod config;
 pub mod content;
+mod disk;
 pub mod doctor;
 mod documents;
 pub mod events;

@@ -15,6 +15,7 @@ use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::content::scaling::Scaler;
 use crate::events::Followers;
+use crate::limits::MemoryBudget;
 use crate::messages::Messages;
 use crate::nearest::suggestion;
 use crate::receipts::{Bounds, Receipts};
@@ -50,6 +51,8 @@ pub struct Newsroom {
     pub content: ContentStore,
     /// Scaled pictures.
     pub scaler: Scaler,
+    /// The memory that calls take.
+    pub memory: MemoryBudget,
 }
 
 /// What a [`Newsroom`] is put together from.
@@ -95,12 +98,14 @@ impl Newsroom {
         });
         let bounds =
             Bounds { keys: config.limits.idempotency_keys_per_user, bytes: config.limits.idempotency_bytes_per_user };
+        let memory = MemoryBudget::new(config.memory.calls());
         Newsroom {
             attempts: Arc::new(attempts),
             receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds, bounds)),
             cas: Cas::configured(&config.auth.cas),
             messages: Messages::new(repository.clone(), directory.clone(), config.messages.clone(), &config.smtp),
-            scaler: Scaler::new(&config.content, config.caches.pictures()),
+            scaler: Scaler::new(&config.content, config.memory.caches().pictures(), &memory),
+            memory,
             config,
             repository: repository.reader(),
             records,

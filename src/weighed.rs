@@ -1,6 +1,7 @@
 //! Caches that are bounded by the bytes of what is in them, however many entries that is. The least used entries make room.
 //!
-//! All of them share one budget, `caches.bytes`; [`CachesConfig`](crate::config::CachesConfig) says which has what part of it.
+//! All of them share one budget, `memory.caches_bytes`; [`CacheShares`](crate::config::CacheShares)
+//! has the part of each.
 //! `/metrics` shows what is in each, and how often what was asked for was there.
 
 use std::hash::Hash;
@@ -94,6 +95,7 @@ struct Shown {
 
 trait Figures: Send + Sync {
     fn shown(&self) -> Shown;
+    fn empty(&self);
 }
 
 impl<K, V, W> Figures for Cache<K, V, W>
@@ -105,6 +107,16 @@ where
     fn shown(&self) -> Shown {
         Shown { bytes: self.weight(), entries: self.len() as u64, hits: self.hits(), misses: self.misses() }
     }
+
+    fn empty(&self) {
+        self.clear();
+    }
+}
+
+/// Empties all caches of the process.
+pub(crate) fn clear_all() {
+    let caches: Vec<_> = SHOWN.lock().iter().filter_map(|(_, cache)| cache.upgrade()).collect();
+    caches.iter().for_each(|cache| cache.empty());
 }
 
 /// The caches that there are: a handful for each server in the process.
@@ -163,5 +175,9 @@ mod tests {
         cache.replace(1, vec![0; 5000]);
         assert!(cache.get(&1).is_none());
         assert_eq!(cache.cache.shown(), Shown { bytes: 0, entries: 0, hits: 2, misses: 3 });
+        cache.insert(1, vec![0; 10]);
+        // As `clear_all` does with each.
+        cache.cache.empty();
+        assert!(cache.peek(&1).is_none());
     }
 }

@@ -40,11 +40,12 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// [`StoreError::Corrupt`] when a row can't be understood.
     fn load(object: Object, parts: &Parts<'_>) -> Result<Self::State, StoreError>;
 
-    /// Puts the parts of a new container. Its record and attributes are put by the caller.
+    /// Puts the parts of a new container, whose record and attributes the caller puts. Returns the
+    /// bytes of memory that the container takes ([`State::bytes`]).
     ///
     /// # Errors
     /// Whatever rule says no; then nothing is made.
-    fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;
 
     /// Writes the given settings over an existing container: `Replace` sets all of them, `NewVersion` only those that were given.
     ///
@@ -159,10 +160,10 @@ macro_rules! plain_family {
 
             fn make(
                 (): &(),
-                _: $crate::object::Object,
+                object: $crate::object::Object,
                 _: &mut $crate::command::Context<'_>,
-            ) -> Result<(), $crate::command::Fault> {
-                Ok(())
+            ) -> Result<usize, $crate::command::Fault> {
+                Ok(object.bytes())
             }
 
             fn write_over(

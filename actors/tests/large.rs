@@ -28,7 +28,7 @@ struct Gate {
 }
 
 impl LargeChanges for Gate {
-    fn turn(&self) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
+    fn turn(&self, _: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let free = self.free.clone();
         Box::pin(async move { Ok(Box::new(free.acquire_owned().await.expect("it is open")) as LargeTurn) })

@@ -9,6 +9,7 @@ mod depth;
 mod families;
 mod large;
 mod liveblog;
+mod memory;
 mod readable;
 mod runtime_model;
 mod runtime_rules;

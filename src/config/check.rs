@@ -10,7 +10,7 @@ use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};
 use super::repository::USER;
-use super::{Config, LimitsConfig, ServerConfig, SmtpSecurity};
+use super::{Config, LimitsConfig, MemoryConfig, ServerConfig, SmtpSecurity};
 use crate::auth::MAX_MIN_LENGTH;
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
@@ -67,6 +67,7 @@ impl Config {
     pub(super) fn faults(&self) -> Vec<BadValue> {
         let mut faults = Faults::default();
         self.check_service(&mut faults);
+        self.check_memory(&mut faults);
         self.check_limits(&mut faults);
         self.check_auth(&mut faults);
         self.check_cas(&mut faults);
@@ -147,6 +148,27 @@ impl Config {
         rest.split('/').all(is_segment) && !ServerConfig::OWN_PATHS.contains(&first) && !below_base
     }
 
+    fn check_memory(&self, faults: &mut Faults) {
+        const MOST: u64 = 1 << 50;
+        let (memory, limits) = (&self.memory, &self.limits);
+        if memory.limit_bytes > 0 {
+            faults.within("memory.limit_bytes", memory.limit_bytes, MemoryConfig::LEAST, MOST);
+        }
+        // A body that grows is there twice for a moment, and then beside what is read of it.
+        let largest = limits.json_bytes.max(limits.upload_part_options_bytes).max(limits.xml_bytes) as u64;
+        let values = (limits.json_values as u64).saturating_mul(LimitsConfig::VALUE_BYTES);
+        let enough = largest.saturating_mul(3).saturating_add(values).clamp(1 << 20, MOST);
+        faults.within("memory.calls_bytes", memory.calls(), enough, MOST);
+        faults.within("memory.pages_bytes", memory.pages() as u64, 1 << 20, MOST);
+        let largest = memory.largest_container_bytes;
+        faults.within("memory.largest_container_bytes", largest, 1 << 20, 1 << 30);
+        faults.within("memory.containers_bytes", memory.containers(), largest, MOST);
+        // A change of an object's attributes has several forms of them.
+        let enough = (limits.xml_bytes as u64).saturating_mul(4).max(1 << 20);
+        faults.within("memory.largest_change_bytes", memory.largest_change_bytes, enough, 128 << 20);
+        faults.within("memory.caches_bytes", memory.caches_bytes, 0, MOST);
+    }
+
     fn check_limits(&self, faults: &mut Faults) {
         let limits = &self.limits;
         faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
@@ -155,18 +177,6 @@ impl Config {
         let most = MAX_BYTES / LimitsConfig::VALUE_BYTES;
         faults.within("limits.json_values", limits.json_values, limits.list_sources.max(1000) as u64, most);
         faults.within("limits.short_body_bytes", limits.short_body_bytes, 1024, MAX_BYTES);
-        // A quarter is one caller's part, and a body that grows is there twice for a moment.
-        let least = |bytes: usize| (bytes as u64).min(MAX_BYTES / 8) * 8;
-        faults.within(
-            "limits.unknown_body_bytes",
-            limits.unknown_body_bytes,
-            least(limits.short_body_bytes),
-            MAX_BYTES,
-        );
-        let largest = limits.json_bytes.max(limits.upload_part_options_bytes).max(limits.xml_bytes).max(1 << 20);
-        let values = (limits.json_values as u64).min(most / 4) * LimitsConfig::VALUE_BYTES * 4;
-        let enough = least(largest).saturating_add(values).min(MAX_BYTES);
-        faults.within("limits.known_body_bytes", limits.known_body_bytes, enough, MAX_BYTES);
         faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
         faults.seconds("limits.body_seconds", limits.body_seconds, 0);
@@ -185,8 +195,6 @@ impl Config {
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
-        // One reply must fit in: a drawer's items, or a record with four megabytes of attributes in several forms.
-        faults.within("limits.reply_bytes_under_way", limits.reply_bytes_under_way, 16 << 20, MAX_BYTES);
         faults.seconds("limits.idempotency_seconds", limits.idempotency_seconds, 1);
         let keys = limits.idempotency_keys_per_user;
         faults.within("limits.idempotency_keys_per_user", keys, 100, 10_000_000);
@@ -267,7 +275,6 @@ impl Config {
         faults.within("runtime.permits", runtime.permits, 1, 1 << 30);
         faults.seconds("runtime.idle_seconds", runtime.idle_seconds, 1);
         faults.within("runtime.containers", runtime.containers, 100, 1 << 30);
-        faults.within("runtime.container_bytes", runtime.container_bytes, 16 << 20, 1 << 50);
         faults.seconds("runtime.sweep_seconds", runtime.sweep_seconds, 1);
         faults.within("runtime.failures_allowed", runtime.failures_allowed, 1, 1_000_000);
         faults.seconds("runtime.failure_window_seconds", runtime.failure_window_seconds, 1);
@@ -319,10 +326,10 @@ impl Config {
         faults.within("store.checkpoint_bytes", store.checkpoint_bytes, 1 << 16, most_bytes as u64);
         faults.within("store.checkpoint_rows", store.checkpoint_rows, 1, most_rows as u64);
         faults.seconds("store.checkpoint_seconds", store.checkpoint_seconds, 1);
-        faults.within("store.cache_bytes", store.cache_bytes, 1 << 20, MAX_BYTES);
         faults.within("store.events_keep_days", store.events_keep_days, 0, 36_500);
         faults.within("store.linger_microseconds", store.linger_microseconds, 0, 10_000);
         faults.within("store.queue_change_sets", store.queue_change_sets, 1, 1 << 30);
+        faults.within("store.reserve_bytes", store.reserve_bytes, 0, MAX_BYTES);
         // They are hashed and held in memory where requests are read.
         faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);
     }
@@ -330,7 +337,6 @@ impl Config {
     fn check_content(&self, faults: &mut Faults) {
         let content = &self.content;
         faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
-        faults.within("content.reserve_bytes", content.reserve_bytes, 0, MAX_BYTES);
         faults.within("content.lowres_pixels", content.lowres_pixels, 16, 4096);
         // Decoders hold a picture in memory several times over.
         faults.within("content.picture_pixels", content.picture_pixels, 1, 1 << 30);
@@ -390,7 +396,6 @@ impl Config {
         faults.folder("story.template", &self.story.template);
         faults.folder("topic.template", &self.topic.template);
         faults.folder("topic_plan.template", &self.topic_plan.template);
-        faults.within("caches.bytes", self.caches.bytes, 0, MAX_BYTES);
         faults.folder("folders.users", &folders.users);
         faults.folder("folders.home", &folders.home);
         faults.names_user("folders.home", &folders.home);

@@ -12,8 +12,6 @@ use super::{Config, Durability};
 pub struct ContentConfig {
     /// Seconds after which a content file that nothing refers to is removed; 0: never.
     pub collect_after_seconds: u64,
-    /// Bytes of the disk that uploads leave free; 0: none.
-    pub reserve_bytes: u64,
     /// Pixels of the longer side of a scaled picture, at most.
     pub lowres_pixels: u32,
     /// Pixels of a picture that is scaled, at most.
@@ -32,7 +30,6 @@ impl Default for ContentConfig {
     fn default() -> ContentConfig {
         ContentConfig {
             collect_after_seconds: 24 * 60 * 60,
-            reserve_bytes: 256 << 20,
             lowres_pixels: 512,
             picture_pixels: 64_000_000,
             picture_memory_bytes: 640_000_000,

@@ -11,7 +11,6 @@
 //! Nothing is guessed: an unknown key, a value of the wrong type and a value out of bounds are errors that name the
 //! key and where it was set. The structs hold plain numbers; their users make durations and options of them.
 
-mod caches;
 mod cas;
 mod check;
 mod content;
@@ -20,6 +19,7 @@ mod environment;
 mod events;
 mod layers;
 mod load;
+mod memory;
 mod messages;
 mod repository;
 mod service;
@@ -37,13 +37,13 @@ use stet_actors::runtime::RuntimeOptions;
 
 use crate::auth::PasswordRules;
 
-pub use self::caches::CachesConfig;
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
 pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
 pub use self::load::{Origin, Overrides};
+pub use self::memory::{CacheShares, MemoryConfig, machine_memory};
 pub use self::messages::{MessagesConfig, SmtpConfig, SmtpSecurity};
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
@@ -69,6 +69,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Where it sends traces.
     pub traces: TracesConfig,
+    /// The memory of the process.
+    pub memory: MemoryConfig,
     /// What it accepts from a client.
     pub limits: LimitsConfig,
     /// How it meets clients that were made for another server.
@@ -85,8 +87,6 @@ pub struct Config {
     pub smtp: SmtpConfig,
     /// How changes reach the disk.
     pub store: StoreConfig,
-    /// What is kept in memory.
-    pub caches: CachesConfig,
     /// The bytes of objects.
     pub content: ContentConfig,
     /// The databases: namespaces with numbers and names. One is the main one.
@@ -119,6 +119,7 @@ impl Default for Config {
             data: DataConfig::default(),
             log: LogConfig::default(),
             traces: TracesConfig::default(),
+            memory: MemoryConfig::default(),
             limits: LimitsConfig::default(),
             compat: CompatConfig::default(),
             auth: AuthConfig::default(),
@@ -127,7 +128,6 @@ impl Default for Config {
             messages: MessagesConfig::default(),
             smtp: SmtpConfig::default(),
             store: StoreConfig::default(),
-            caches: CachesConfig::default(),
             content: ContentConfig::default(),
             databases: vec![DatabaseConfig { main: true, ..DatabaseConfig::named(1, "main") }],
             connections: vec![ConnectionConfig {
@@ -152,7 +152,13 @@ impl Config {
     /// How containers are run, and what they may be called by.
     pub fn runtime_options(&self) -> RuntimeOptions {
         let LimitsConfig { path_bytes, path_depth, .. } = self.limits;
-        RuntimeOptions { paths: PathLimits { bytes: path_bytes, depth: path_depth }, ..self.runtime.clone() }
+        RuntimeOptions {
+            paths: PathLimits { bytes: path_bytes, depth: path_depth },
+            container_bytes: self.memory.containers(),
+            change_bytes: self.memory.largest_change(),
+            largest_container: self.memory.largest_container_bytes,
+            ..self.runtime.clone()
+        }
     }
 
     /// The main database.

@@ -24,8 +24,6 @@ pub struct StoreConfig {
     pub checkpoint_rows: usize,
     /// Seconds that a change waits for its checkpoint at most.
     pub checkpoint_seconds: u64,
-    /// Bytes of memory that the tables' pages take at most.
-    pub cache_bytes: usize,
     /// Days that events are kept; 0 keeps them for ever.
     pub events_keep_days: u64,
     /// Microseconds that the writer stays awake when it has nothing to do.
@@ -34,6 +32,8 @@ pub struct StoreConfig {
     pub queue_change_sets: usize,
     /// What a commit waits for.
     pub durability: Durability,
+    /// Bytes of the disk that uploads and large changes leave free; 0: none.
+    pub reserve_bytes: u64,
     /// Bytes up to which a content lies in the tables; a larger one is a file.
     pub small_body_bytes: usize,
 }
@@ -44,11 +44,11 @@ impl Default for StoreConfig {
             checkpoint_bytes: 32 << 20,
             checkpoint_rows: 100_000,
             checkpoint_seconds: 2,
-            cache_bytes: 256 << 20,
             events_keep_days: 90,
             linger_microseconds: 150,
             queue_change_sets: 65_536,
             durability: Durability::Journal,
+            reserve_bytes: 256 << 20,
             small_body_bytes: 32_768,
         }
     }

@@ -141,10 +141,6 @@ pub struct LimitsConfig {
     pub json_values: usize,
     /// Bytes of a body that one fills in, such as a login, as JSON or as a form.
     pub short_body_bytes: usize,
-    /// Bytes of all bodies under way of callers without a session.
-    pub unknown_body_bytes: u64,
-    /// Bytes of all bodies under way of callers with a session.
-    pub known_body_bytes: u64,
     /// Bytes of an uploaded content.
     pub upload_bytes: u64,
     /// Bytes of the JSON part beside an uploaded content.
@@ -171,8 +167,6 @@ pub struct LimitsConfig {
     pub list_sources: usize,
     /// Uploads that are on their way to the disk at a time.
     pub uploads_at_once: usize,
-    /// Bytes of replies above 64 KiB that are in memory at a time, waiting for their clients to take them.
-    pub reply_bytes_under_way: u64,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
     /// Keys whose replies are kept for one user.
@@ -195,8 +189,6 @@ impl Default for LimitsConfig {
             json_depth: 64,
             json_values: 100_000,
             short_body_bytes: 16 << 10,
-            unknown_body_bytes: 64 << 20,
-            known_body_bytes: 512 << 20,
             upload_bytes: 512 << 20,
             upload_part_options_bytes: 1 << 20,
             body_seconds: 60,
@@ -210,7 +202,6 @@ impl Default for LimitsConfig {
             xml_depth: 64,
             list_sources: 10_000,
             uploads_at_once: 256,
-            reply_bytes_under_way: 256 << 20,
             idempotency_seconds: 86_400,
             idempotency_keys_per_user: 10_000,
             idempotency_bytes_per_user: 32 << 20,

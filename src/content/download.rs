@@ -107,7 +107,7 @@ mod tests {
 
         /// Puts these bytes in the place of whatever the version had.
         async fn replace(&self, bytes: &[u8]) -> StoredContent {
-            let mut upload = self.files.upload(&crate::limits::Room::of_nobody());
+            let mut upload = self.files.upload(&crate::limits::Reservation::unaccounted());
             upload.write(bytes).await.expect("the disk is well");
             let new = upload.finish("text/plain").await.expect("the disk is well");
             self.put(&new.content, new.small);

@@ -40,7 +40,7 @@ use self::pins::{Hash, Pins};
 pub use self::reader::{CHUNK, ContentReader};
 use self::under_way::UnderWay;
 pub use self::upload::Upload;
-use crate::limits::Room;
+use crate::limits::Reservation;
 
 /// The folder of the data directory that contents lie in.
 const FOLDER: &str = "content";
@@ -174,7 +174,7 @@ impl ContentStore {
     }
 
     /// A new content, to be fed. What of it is in memory takes of `room`, and what is on disk counts for its holder.
-    pub fn upload(&self, room: &Arc<Room>) -> Upload {
+    pub fn upload(&self, room: &Arc<Reservation>) -> Upload {
         Upload::new(self.places.clone(), room)
     }
 

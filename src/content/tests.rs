@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use stet_actors::object::NewContent;
 
 use bytes::Bytes;
@@ -6,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::*;
-use crate::limits::{Budget, Holder};
+use crate::limits::{Holder, MemoryBudget, Purpose};
 
 const SMALL: usize = 1000;
 
@@ -40,7 +41,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 async fn upload(store: &ContentStore, bytes: &[u8], chunk: usize) -> NewContent {
-    let mut upload = store.upload(&crate::limits::Room::of_nobody());
+    let mut upload = store.upload(&crate::limits::Reservation::unaccounted());
     for chunk in bytes.chunks(chunk) {
         upload.write(chunk).await.expect("the disk is well");
     }
@@ -107,7 +108,7 @@ async fn the_same_bytes_at_once_are_kept_once() {
 #[tokio::test]
 async fn an_upload_that_is_dropped_leaves_nothing() {
     let (data, store) = store();
-    let mut upload = store.upload(&crate::limits::Room::of_nobody());
+    let mut upload = store.upload(&crate::limits::Reservation::unaccounted());
     upload.write(&bytes(700_000)).await.expect("the disk is well");
     assert_eq!(stored(&data).len(), 1);
     drop(upload);
@@ -121,7 +122,7 @@ fn an_upload_whose_write_was_cut_off_is_refused_and_leaves_nothing() {
     let runtime = runtime.enable_all().max_blocking_threads(1).build().expect("a runtime starts");
     runtime.block_on(async {
         let (data, store) = store();
-        let mut upload = store.upload(&crate::limits::Room::of_nobody());
+        let mut upload = store.upload(&crate::limits::Reservation::unaccounted());
         let (free, busy) = std::sync::mpsc::channel::<()>();
         tokio::task::spawn_blocking(move || busy.recv());
         {
@@ -285,8 +286,9 @@ async fn a_full_disk_is_told_from_other_failures() {
 async fn uploads_of_callers_leave_the_reserve_and_are_so_many_at_a_time() {
     let data = tempfile::tempdir().expect("a directory for temporary files");
     let holder = |name: &str| Holder::User(name.into());
-    let budget = Budget::new("test", "uploads", 1 << 30);
-    let (ann, bob) = (budget.room(holder("ann")), budget.room(holder("bob")));
+    let budget = MemoryBudget::new(1 << 30);
+    let room = |name: &str| Arc::new(budget.reservation(Some(holder(name)), Purpose::Bodies));
+    let (ann, bob) = (room("ann"), room("bob"));
     let spilled = bytes(1 << 20);
     let bounds = UploadBounds { reserve_bytes: 0, at_once: 4 };
     let store = ContentStore::open(data.path(), SMALL, bounds).expect("the directory was just made");

@@ -15,7 +15,8 @@ use tempfile::NamedTempFile;
 use super::pins::{Hash, Held};
 use super::under_way::Place;
 use super::{Places, blocking, failure, is_full, open_regular, sync_folder};
-use crate::limits::{Gathered, Holder, Room};
+use crate::disk;
+use crate::limits::{GrowingBuffer, Holder, Reservation};
 
 /// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
 /// thread costs more than copying them.
@@ -28,7 +29,7 @@ pub struct Upload {
     /// Bytes received.
     size: u64,
     /// Received and not yet in the file.
-    gathered: Gathered,
+    gathered: GrowingBuffer,
     /// Whose it is; `None` for the server's own.
     holder: Option<Holder>,
     state: State,
@@ -55,8 +56,14 @@ struct Spill {
 }
 
 impl Upload {
-    pub(super) fn new(places: Arc<Places>, room: &Arc<Room>) -> Upload {
-        Upload { places, size: 0, gathered: Gathered::new(room), holder: room.holder().cloned(), state: State::Memory }
+    pub(super) fn new(places: Arc<Places>, room: &Arc<Reservation>) -> Upload {
+        Upload {
+            places,
+            size: 0,
+            gathered: GrowingBuffer::new(room),
+            holder: room.holder().cloned(),
+            state: State::Memory,
+        }
     }
 
     /// Bytes received so far.
@@ -159,8 +166,7 @@ impl Spill {
     /// Adds bytes, unless fewer than `reserve` would be left to all else on the disk.
     fn add(&mut self, bytes: &[u8], reserve: u64) -> io::Result<()> {
         if self.place.is_a_callers() && reserve > 0 {
-            let disk = rustix::fs::fstatvfs(self.file.as_file())?;
-            if disk.f_bavail.saturating_mul(disk.f_frsize) < reserve.saturating_add(bytes.len() as u64) {
+            if disk::free_of(self.file.as_file())? < reserve.saturating_add(bytes.len() as u64) {
                 return Err(io::ErrorKind::StorageFull.into());
             }
         }

@@ -61,7 +61,7 @@ pub(super) fn look_above(config: &Config, at: &Path, holds: Holds) -> Vec<Findin
 /// What is free on the disk.
 fn disk(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
     match rustix::fs::statvfs(at) {
-        Ok(disk) => judge_disk(config.content.reserve_bytes, &disk, holds),
+        Ok(disk) => judge_disk(config.store.reserve_bytes, &disk, holds),
         Err(error) => vec![Finding::warn(holds.name(DISK), format!("what is free can't be told: {error}"), "see `df`")],
     }
 }
@@ -88,10 +88,12 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
         let found = format!("{free_told} are free; changes are refused when nothing is (StorageFull)");
         if free < reserve { Finding::warn(check, found, room) } else { Finding::ok(check, found) }
     } else if free < reserve {
-        let found = format!("{free_told} are free, less than `content.reserve_bytes` ({reserve_told}): uploads are refused (StorageFull)");
+        let found = format!(
+            "{free_told} are free, less than `store.reserve_bytes` ({reserve_told}): uploads are refused (StorageFull)"
+        );
         Finding::fail(check, found, room)
     } else if free < reserve.saturating_mul(4) {
-        let found = format!("{free_told} are free, of which uploads leave `content.reserve_bytes` ({reserve_told})");
+        let found = format!("{free_told} are free, of which uploads leave `store.reserve_bytes` ({reserve_told})");
         Finding::warn(check, found, room)
     } else {
         Finding::ok(check, format!("{free_told} are free, of which uploads leave {reserve_told}"))

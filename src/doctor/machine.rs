@@ -1,6 +1,6 @@
 //! The machine: limits of the process, memory, clock.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rlimit::Resource;
@@ -8,7 +8,7 @@ use stet_store::StoreFile;
 
 use super::directory::Running;
 use super::{Finding, bytes};
-use crate::config::Config;
+use crate::config::{Config, machine_memory};
 use crate::server;
 
 /// 2026-01-01, before which nothing of this was there; epoch seconds.
@@ -71,64 +71,25 @@ fn file_sizes() -> Option<Finding> {
     })
 }
 
-/// The bounds of what a server keeps and what calls need, against the memory there is.
+/// The memory that the server may take, beside that of the machine.
 fn memory(config: &Config) -> Finding {
-    match memory_there_is() {
-        Some(there) => judge_memory(config, there),
-        None => Finding::ok("memory", "how much memory there is can't be told here"),
+    match machine_memory() {
+        Some(machine) => judge_memory(config, machine),
+        None => Finding::ok("memory", "the memory of the machine can't be found out here"),
     }
 }
 
-fn judge_memory(config: &Config, there: u64) -> Finding {
-    let kept = config
-        .caches
-        .bytes
-        .saturating_add(config.store.cache_bytes as u64)
-        .saturating_add(config.runtime.container_bytes);
-    let calls = [
-        config.limits.known_body_bytes,
-        config.limits.unknown_body_bytes,
-        config.limits.reply_bytes_under_way,
-        config.content.picture_memory_bytes.saturating_mul(config.content.scaled_at_once as u64),
-    ];
-    let sum = calls.iter().fold(kept, |sum, bytes| sum.saturating_add(*bytes));
-    let (kept_told, sum_told, there_told) = (bytes(kept), bytes(sum), bytes(there));
-    let lower = "lower `caches.bytes`, `store.cache_bytes` and `runtime.container_bytes`";
-    if kept >= there {
-        let found = format!(
-            "what a server keeps grows to {kept_told}, and there are {there_told} of memory: the system will end it"
-        );
-        Finding::fail("memory", found, lower)
-    } else if sum > there {
-        let found = format!(
-            "what a server keeps grows to {kept_told}, with all that calls may need to {sum_told}, and there are {there_told} of memory"
-        );
-        Finding::warn("memory", found, format!("{lower}, if more than some hundred people use it"))
+fn judge_memory(config: &Config, machine: u64) -> Finding {
+    let limit = config.memory.limit();
+    let (limit_shown, machine_shown) = (bytes(limit), bytes(machine));
+    let found = format!("the server takes up to {limit_shown}, and the machine has {machine_shown} for it");
+    if limit > machine {
+        Finding::fail("memory", format!("{found}: the system will end it"), "lower `memory.limit_bytes`")
+    } else if limit > machine / 10 * 9 {
+        Finding::warn("memory", found, "lower `memory.limit_bytes`: the system needs memory beside it")
     } else {
-        Finding::ok(
-            "memory",
-            format!("all bounds of the configuration add up to {sum_told}, and there are {there_told} of memory"),
-        )
+        Finding::ok("memory", found)
     }
-}
-
-/// Bytes of memory that this process may have: the machine's, or those of its control group.
-fn memory_there_is() -> Option<u64> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kib =
-        info.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok());
-    let machine = kib.map(|kib: u64| kib.saturating_mul(1024))?;
-    Some(group_limits().into_iter().fold(machine, u64::min))
-}
-
-/// The limits of the control groups (version 2) that this process is in.
-fn group_limits() -> Vec<u64> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
-    let root = PathBuf::from("/sys/fs/cgroup");
-    let own = root.join(own);
-    let limit = |group: &Path| std::fs::read_to_string(group.join("memory.max")).ok()?.trim().parse().ok();
-    own.ancestors().take_while(|group| group.starts_with(&root)).filter_map(limit).collect()
 }
 
 /// The time, which records, sessions and the audit trail go by, against the newest file of the directory.
@@ -185,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_held_against_what_is_kept_and_against_all_bounds() {
-        let config = Config::default();
-        let kept = config.caches.bytes + config.store.cache_bytes as u64 + config.runtime.container_bytes;
-        for (there, level) in [(kept, Level::Fail), (kept + 1, Level::Warn), (16 << 30, Level::Ok)] {
-            assert_eq!(judge_memory(&config, there).level, level, "{there}");
+    fn the_limit_of_memory_leaves_some_of_the_machine() {
+        let mut config = Config::default();
+        config.memory.limit_bytes = 1 << 30;
+        for (machine, level) in [((1 << 30) - 1, Level::Fail), (1 << 30, Level::Warn), (16 << 30, Level::Ok)] {
+            assert_eq!(judge_memory(&config, machine).level, level, "{machine}");
         }
     }
 

@@ -8,7 +8,7 @@
 //! later than `events.queue_events` is let go.
 //!
 //! A stream has no more in memory than a piece of what it sends, or one large event, which counts among the replies that wait
-//! for their clients (`limits.reply_bytes_under_way`). Reading what is stored, and finding out which of many objects a caller
+//! for their clients (`memory.calls_bytes`). Reading what is stored, and finding out which of many objects a caller
 //! may read, takes a turn: one of each user, and as many in all as there are cores.
 //!
 //! # Why there is no gap

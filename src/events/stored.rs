@@ -7,7 +7,7 @@ use serde::Serialize;
 use stet_actors::id::Loid;
 use stet_actors::store::{Event, EventLog, Resumed, Room, StatusStep, StoreError};
 
-use crate::limits::{PIECE, Share};
+use crate::limits::{PIECE, SharedReservation};
 
 /// Bytes of text that are read at a time. An event that has more, because it names many objects, comes alone.
 pub const MOST_BYTES: usize = PIECE;
@@ -18,12 +18,12 @@ pub struct Written {
     /// Its text.
     pub bytes: Bytes,
     /// All who are sent the same bytes.
-    pub share: Share,
+    pub share: SharedReservation,
 }
 
 impl From<Bytes> for Written {
     fn from(bytes: Bytes) -> Written {
-        Written { bytes, share: Share::default() }
+        Written { bytes, share: SharedReservation::default() }
     }
 }
 

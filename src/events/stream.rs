@@ -26,7 +26,7 @@ use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
-use crate::limits::{PIECE, Pool, Taken};
+use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation};
 use crate::newsroom::Newsroom;
 
 /// The bytes of a stream, as the web layer sends them.
@@ -69,7 +69,7 @@ pub struct Following {
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
     /// Where large texts count as long as the client has not taken them.
-    pub replies: Pool,
+    pub memory: MemoryBudget,
 }
 
 /// A stream's state between two pieces.
@@ -84,7 +84,7 @@ struct Stream {
     /// What has not been handed on yet of what is on its way.
     rest: Text,
     /// Room for a text that was found to need it.
-    room: Option<Taken>,
+    room: Option<Reservation>,
     /// When something was last sent.
     sent: Instant,
     /// Whether something more was sent since. To one that has gone the first write succeeds, and only the next one shows it.
@@ -111,7 +111,7 @@ enum Next {
 #[derive(Default)]
 struct Text {
     bytes: Bytes,
-    _room: Option<Arc<Taken>>,
+    _room: Option<Arc<Reservation>>,
 }
 
 impl From<Bytes> for Text {
@@ -281,14 +281,15 @@ impl Stream {
 
     /// Waits until there is room.
     async fn wait_for_room(&mut self, bytes: u64) -> Result<Text, Ended> {
-        let mut room = self.nothing();
+        let room = self.nothing();
         timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| Ended::NoRoom)?;
         (self.room, self.next) = (Some(room), Next::Stored);
         Ok(Text::default())
     }
 
-    fn nothing(&self) -> Taken {
-        self.following.replies.nothing(self.following.session.user())
+    fn nothing(&self) -> Reservation {
+        let holder = Holder::User(self.following.session.user().clone());
+        self.following.memory.reservation(Some(holder), Purpose::Replies)
     }
 
     /// The text with its part of the pool, if that is there. Once it has been waited for, it is taken, whatever has become of it since.
@@ -299,7 +300,7 @@ impl Stream {
         }
         let waited = self.room.take();
         let may_fail = waited.is_none();
-        let room = share.take(bytes.len() as u64, waited.unwrap_or_else(|| self.nothing()), may_fail)?;
+        let room = share.reserve(bytes.len() as u64, waited.unwrap_or_else(|| self.nothing()), may_fail)?;
         Some(Text { bytes, _room: Some(room) })
     }
 

@@ -16,7 +16,7 @@ use crate::api::user::PasswordRequest;
 use crate::http::body::Reading;
 use crate::http::query::{Pairs, Query, parameters};
 use crate::http::route::{Kind, QueryParam};
-use crate::limits::Room;
+use crate::limits::Reservation;
 use crate::records::Display;
 
 /// Levels that a body may have here.
@@ -68,13 +68,13 @@ fn any<T: DeserializeOwned>(body: &[u8]) -> bool {
     read(body, |reading| reading.any::<T>(body).map(drop))
 }
 
-fn reading(room: &Room) -> Reading<'_> {
+fn reading(room: &Reservation) -> Reading<'_> {
     Reading { required: true, depth: DEPTH, values: 10_000, room, secret: false, entries: 100 }
 }
 
 /// The same must come of it whether it is secret or not, save for the words.
 fn read(body: &[u8], reader: impl Fn(Reading<'_>) -> stet_actors::error::Result<()>) -> bool {
-    let room = Room::of_nobody();
+    let room = Reservation::unaccounted();
     let [open, secret] = [false, true].map(|secret| reader(Reading { secret, ..reading(&room) }));
     assert_eq!(open.is_ok(), secret.is_ok(), "{}", String::from_utf8_lossy(body));
     for refusal in [&open, &secret].into_iter().filter_map(|outcome| outcome.as_ref().err()) {
@@ -102,7 +102,7 @@ const BODIES: &[Read] = &[
 pub fn json_body(data: &[u8]) -> bool {
     let Some((number, body)) = data.split_first() else { return false };
     let taken = BODIES[usize::from(number.wrapping_sub(b'0')) % BODIES.len()](body);
-    let room = Room::of_nobody();
+    let room = Reservation::unaccounted();
     match reading(&room).some(body) {
         Ok(said) => {
             // What is passed over may be a number that nothing holds, or half a character.

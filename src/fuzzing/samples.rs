@@ -117,6 +117,7 @@ fn record() -> Record {
             version: 4,
             follows: true,
         }),
+        container_bytes: 1234,
         ..new
     }
 }

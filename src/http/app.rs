@@ -10,7 +10,6 @@ use foldhash::HashMap;
 use stet_actors::trace::RequestId;
 use tokio::sync::OnceCell;
 
-use super::body::Bodies;
 use super::calls::CallLimit;
 use super::change::Changes;
 use super::client::Proxies;
@@ -19,7 +18,6 @@ use super::meters::Meters;
 use super::route::Group;
 use super::router::Router;
 use super::shared::Shared;
-use crate::limits::Pool;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 use crate::traces::Traces;
@@ -71,10 +69,6 @@ pub struct App {
     pub strict_transport: Option<HeaderValue>,
     /// How many calls a client may make, if that is limited.
     pub call_limit: Option<CallLimit>,
-    /// Bytes of replies that wait for their clients.
-    pub replies: Pool,
-    /// The memory of request bodies.
-    pub bodies: Bodies,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The same, as it was last shown.
@@ -117,8 +111,6 @@ impl App {
             strict_transport,
             proxies: Proxies::new(&config.server),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
-            replies: Pool::new(config.limits.reply_bytes_under_way),
-            bodies: Bodies::new(&config.limits),
             traces: Traces::configured(&config.traces),
             router: Router::new(routes()),
             meters: Meters::of(routes()),

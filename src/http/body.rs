@@ -4,7 +4,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::web::Payload;
@@ -18,46 +17,16 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::whole_number::Lenient;
 use super::wording;
-use crate::auth::LiveSession;
 use crate::config::LimitsConfig;
 use crate::json::schema_of_content;
-use crate::limits::{Budget, Gathered, Holder, Room, counted_as};
-
-/// The budgets of all bodies under way, from their first byte until their calls are answered. What a caller who is not known can
-/// take is a small part of what others have.
-pub struct Bodies {
-    unknown: Arc<Budget>,
-    known: Arc<Budget>,
-}
-
-impl Bodies {
-    /// As the configuration says.
-    pub fn new(limits: &LimitsConfig) -> Bodies {
-        Bodies {
-            unknown: Budget::new(
-                "unknown_bodies",
-                "request bodies of callers without a session",
-                limits.unknown_body_bytes,
-            ),
-            known: Budget::new("known_bodies", "request bodies", limits.known_body_bytes),
-        }
-    }
-
-    /// Room for the body of a call.
-    pub fn room(&self, session: Option<&LiveSession>, address: IpAddr) -> Arc<Room> {
-        match session {
-            Some(session) => self.known.room(Holder::User(session.user().clone())),
-            None => self.unknown.room(Holder::Address(counted_as(address))),
-        }
-    }
-}
+use crate::limits::{GrowingBuffer, Reservation};
 
 /// A body that is yet to come, and the room that what has come of it takes.
 pub struct Incoming {
     /// The bytes as they come.
     pub payload: Payload,
     /// The room of the call.
-    pub room: Arc<Room>,
+    pub room: Arc<Reservation>,
 }
 
 /// The refusal of a body that is larger than allowed.
@@ -81,7 +50,7 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
         return Err(too_large("The body", limit as u64));
     }
     // What is announced is no reason to allocate it: it may never come.
-    let mut body = Gathered::new(&room);
+    let mut body = GrowingBuffer::new(&room);
     while let Some(chunk) = payload.next().await {
         let chunk =
             chunk.map_err(|error| invalid(format!("The body could not be read: {}.", wording::of_payload(&error))))?;
@@ -152,7 +121,7 @@ pub struct Reading<'r> {
     /// How many values it may have.
     pub values: usize,
     /// Where what is read of it counts.
-    pub room: &'r Room,
+    pub room: &'r Reservation,
     /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply may be logged on the
     /// way, and what is at the wrong place may be just that.
     pub secret: bool,
@@ -172,7 +141,7 @@ pub fn entries_allowed() -> usize {
 
 impl<'r> Reading<'r> {
     /// For bodies with nothing secret in them.
-    pub fn of(limits: &LimitsConfig, required: bool, room: &'r Room) -> Reading<'r> {
+    pub fn of(limits: &LimitsConfig, required: bool, room: &'r Reservation) -> Reading<'r> {
         let (depth, values, entries) = (limits.json_depth, limits.json_values, limits.list_sources);
         Reading { required, depth, values, room, secret: false, entries }
     }
@@ -193,7 +162,7 @@ impl<'r> Reading<'r> {
         // Its texts once more, and what holds them.
         let read = json.len() + values * LimitsConfig::VALUE_BYTES as usize;
         if read > UNCOUNTED {
-            self.room.take(read)?;
+            self.room.add(read)?;
         }
         self.parse(json)
     }
@@ -361,18 +330,19 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::limits::{Holder, MemoryBudget, Purpose};
 
-    fn reading(room: &Room, depth: usize) -> Reading<'_> {
+    fn reading(room: &Reservation, depth: usize) -> Reading<'_> {
         Reading { required: true, depth, values: 1000, room, secret: false, entries: usize::MAX }
     }
 
     #[test]
     fn what_is_read_counts_and_too_many_values_are_refused_before_they_are() {
-        let budget = Budget::new("test", "tests", 4 << 20);
-        let room = budget.room(Holder::User("a".into()));
+        let budget = MemoryBudget::new(1 << 20);
+        let room = budget.reservation(Some(Holder::User("a".into())), Purpose::Bodies);
         let list = |values: usize| format!("[{}]", vec!["\"\""; values].join(","));
         let read: Vec<String> = reading(&room, 8).any(list(998).as_bytes()).unwrap();
-        let held = (1 << 20) - (0..=1 << 20).rev().find(|bytes| room.take(*bytes).is_ok()).unwrap();
+        let held = (1 << 20) - (0..=1 << 20).rev().find(|bytes| room.add(*bytes).is_ok()).unwrap();
         assert!(held >= read.capacity() * size_of::<String>(), "{held}");
         let error = reading(&room, 8).any::<Vec<String>>(list(1000).as_bytes()).unwrap_err();
         assert!(error.code == Code::TooLarge && error.message.contains("limits.json_values"), "{error}");
@@ -380,12 +350,16 @@ mod tests {
         assert_eq!(error.code, Code::Overloaded, "all is held");
         assert!(reading(&room, 8).any::<Vec<String>>(list(20).as_bytes()).is_ok(), "little does not count");
         // Text with what looks like values in it is one.
-        assert!(reading(&Room::of_nobody(), 8).any::<String>(format!("\"{}\"", ",[{".repeat(9999)).as_bytes()).is_ok());
+        assert!(
+            reading(&Reservation::unaccounted(), 8)
+                .any::<String>(format!("\"{}\"", ",[{".repeat(9999)).as_bytes())
+                .is_ok()
+        );
     }
 
     #[test]
     fn of_a_body_some_is_taken_and_what_is_neither_object_nor_list_is_refused() {
-        let some = |body: &str| reading(&Room::of_nobody(), 8).some::<Drawer>(body.as_bytes());
+        let some = |body: &str| reading(&Reservation::unaccounted(), 8).some::<Drawer>(body.as_bytes());
         assert_eq!(some(r#"{"x": [1, {}], "capacity": 3}"#).unwrap().capacity, 3);
         assert_eq!(some(r#"[{"capacity": 3}, 4]"#).unwrap().capacity, 0);
         for body in ["null", "true", "-1", "1", "1.5", "\"x\""] {
@@ -409,7 +383,7 @@ mod tests {
             filters: Object<Drawer>,
             more: Vec<Object<Drawer>>,
         }
-        let parsed = |body: &str| reading(&Room::of_nobody(), 8).object::<Search>(body.as_bytes());
+        let parsed = |body: &str| reading(&Reservation::unaccounted(), 8).object::<Search>(body.as_bytes());
         let search = parsed(r#"{"filters": {"capacity": 3}, "more": [{"capacity": 4}]}"#).unwrap();
         assert_eq!((search.filters.0.capacity, search.more[0].0.capacity), (3, 4));
         for (body, path) in [
@@ -427,7 +401,7 @@ mod tests {
     }
 
     fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-        Reading { required, ..reading(&Room::of_nobody(), depth) }.any(body)
+        Reading { required, ..reading(&Reservation::unaccounted(), depth) }.any(body)
     }
 
     #[test]
@@ -444,7 +418,7 @@ mod tests {
             Low,
         }
         let refused = |body: &str| {
-            let room = Room::of_nobody();
+            let room = Reservation::unaccounted();
             let error = Reading { secret: true, ..reading(&room, 8) }.object::<Login>(body.as_bytes()).unwrap_err();
             assert_eq!(error.code, Code::InvalidBody);
             assert!(!error.message.contains("4242"), "{error}");

@@ -13,7 +13,6 @@ use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Expect;
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use stet_actors::trace::Trace;
 
@@ -31,7 +30,7 @@ use super::warnings::{Warning, Warnings};
 use crate::access::{Access, Seen};
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::give_way;
-use crate::limits::Room;
+use crate::limits::{Purpose, Reservation, behalf};
 use crate::receipts::Claim;
 use crate::records::Cached;
 use crate::records::Display;
@@ -63,7 +62,7 @@ pub struct Call {
     /// The unread body of a multipart form or of a content.
     pub(super) incoming: Option<Incoming>,
     /// What the body takes of the budget, which counts until the call is answered; none where the route has no body.
-    pub(super) room: Option<Arc<Room>>,
+    pub(super) room: Option<Arc<Reservation>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
     /// What `If-Match` expects of what changes.
@@ -141,9 +140,9 @@ impl Call {
         self.app.database(self.query.text("databaseId"))
     }
 
-    /// By whom what is held in memory for the call is held; callers without a session are one.
-    pub(crate) fn holder(&self) -> Text {
-        self.session.as_ref().map_or_else(|| "".into(), |session| session.user().clone())
+    /// An empty reservation for what is gathered in memory for the reply.
+    pub(crate) fn reply_memory(&self) -> Reservation {
+        self.app.memory.reservation(behalf(), Purpose::Replies)
     }
 
     /// What the caller may do.
@@ -426,7 +425,8 @@ impl Call {
             return Ok(display);
         }
         let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
-        let read = move || display.with(Reading::of(&app.config.limits, required, &Room::of_nobody()).some(&body)?);
+        let read =
+            move || display.with(Reading::of(&app.config.limits, required, &Reservation::unaccounted()).some(&body)?);
         give_way::by_size(self.body.len(), read).await?
     }
 }

@@ -34,6 +34,7 @@ use super::large::Large;
 use super::warnings::Warning;
 use crate::access::CallerStatuses;
 use crate::auth::Privilege;
+use crate::config::Config;
 use crate::limits::set_changed;
 use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
@@ -46,9 +47,9 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Changes to what is in this repository.
-    pub fn to(repository: Repository) -> Changes {
-        let large = Arc::new(Large::of(repository.store().clone()));
+    /// Changes to what is in this repository, within the bounds of the configuration.
+    pub fn to(repository: Repository, config: &Config) -> Changes {
+        let large = Arc::new(Large::of(repository.store().clone(), config));
         Changes { repository, large }
     }
 }

@@ -17,11 +17,10 @@ use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, H
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
-use stet_actors::object::Text;
 
 use super::etag::{self, ETag};
 use super::held::Held;
-use crate::limits::{PIECE, Pool, Taken};
+use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation};
 
 /// Memory of a coder, at most: brotli's with its window.
 const CODER_BYTES: u64 = 8 << 20;
@@ -73,9 +72,9 @@ pub(super) struct Compression<'c> {
     /// Whether the reply contains a secret.
     pub secret: bool,
     /// Memory for replies that clients have not taken yet.
-    pub pool: &'c Pool,
-    /// The user whom the reply goes to; all callers without a session share one entry.
-    pub holder: Option<Text>,
+    pub memory: &'c MemoryBudget,
+    /// The caller to whom the reply goes.
+    pub holder: Option<Holder>,
 }
 
 impl Compression<'_> {
@@ -135,10 +134,10 @@ impl Compression<'_> {
     }
 
     /// Room for a coder, for as long as the reply is under way.
-    fn room(&self, size: BodySize) -> Option<Taken> {
-        let mut room = self.pool.nothing(&self.holder.clone().unwrap_or_else(|| "".into()));
+    fn room(&self, size: BodySize) -> Option<Reservation> {
+        let room = self.memory.reservation(self.holder.clone(), Purpose::Replies);
         let is_small = matches!(size, BodySize::Sized(size) if size <= PIECE as u64);
-        room.grow_to(if is_small { SMALL_CODER_BYTES } else { CODER_BYTES }).then_some(room)
+        room.try_grow_to(if is_small { SMALL_CODER_BYTES } else { CODER_BYTES }).then_some(room)
     }
 }
 
@@ -291,23 +290,23 @@ mod tests {
 
     #[test]
     fn a_coder_counts_while_its_reply_is_under_way_and_without_room_there_is_none() {
-        let pool = Pool::new(4 * CODER_BYTES);
+        let pool = MemoryBudget::new(4 * CODER_BYTES);
         let answer = |bytes: usize| {
             let http = TestRequest::get().insert_header((header::ACCEPT_ENCODING, "br")).to_http_request();
             let response = HttpResponse::Ok().content_type("application/json").body("a".repeat(bytes));
-            let holder = Some("reader".into());
-            Compression { from: 1, secret: false, pool: &pool, holder }.of(response, &http)
+            let holder = Some(Holder::User("reader".into()));
+            Compression { from: 1, secret: false, memory: &pool, holder }.of(response, &http)
         };
         let is_coded = |response: &HttpResponse| response.headers().contains_key(header::CONTENT_ENCODING);
         // One user has a quarter of the pool.
         let small: Vec<_> = (0..20).map(|_| answer(5000)).collect();
         assert_eq!(small.iter().filter(|response| is_coded(response)).count() as u64, CODER_BYTES / SMALL_CODER_BYTES);
-        assert_eq!(pool.taken(), CODER_BYTES);
+        assert_eq!(pool.reserved(), CODER_BYTES);
         assert!(!is_coded(&answer(PIECE + 1)));
         drop(small);
-        assert_eq!(pool.taken(), 0);
+        assert_eq!(pool.reserved(), 0);
         let large = answer(PIECE + 1);
-        assert!(is_coded(&large) && pool.taken() == CODER_BYTES);
+        assert!(is_coded(&large) && pool.reserved() == CODER_BYTES);
     }
 
     #[test]

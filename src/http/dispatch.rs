@@ -18,7 +18,6 @@ use futures_util::FutureExt;
 use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
-use stet_actors::object::Text;
 use stet_actors::trace::{Asked, RequestId, Trace};
 
 use super::app::{App, Stage, as_header};
@@ -43,7 +42,7 @@ use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::config::Config;
 use crate::give_way;
-use crate::limits::{Holder, Share, Standing, counted_as, on_behalf_of, with_behalf};
+use crate::limits::{Holder, Purpose, SharedReservation, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, Answered};
 
@@ -90,7 +89,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         // What these say is the same for all, and there anyway.
         let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
         let compression =
-            Compression { from: app.config.server.compress_bytes, secret: false, pool: &app.replies, holder: None };
+            Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
         let response = compression.of(response, &http);
         return finish(&app, &http, response, request_id);
     }
@@ -186,11 +185,11 @@ fn deliver(
     surface: Surface,
     http: &HttpRequest,
     unknown: UnknownNames<'_>,
-    (claim, holder): (Option<&Claim>, Option<Text>),
+    (claim, holder): (Option<&Claim>, Option<Holder>),
 ) -> Result<HttpResponse> {
     let UnknownNames { warnings, is_strict } = unknown;
     // With warnings the bytes are a copy, which nobody else is sent.
-    let share = if warnings.is_empty() { reply.share() } else { Share::default() };
+    let share = if warnings.is_empty() { reply.share() } else { SharedReservation::default() };
     let (held, is_repeated) = (reply.held, matches!(reply.content, Content::Kept(_)));
     let (mut response, fresh) = render(reply, route, warnings, surface, http);
     // What a reply says that is sent again, it said when it was made.
@@ -206,7 +205,7 @@ fn deliver(
     let pairs = Pairs::of(http.query_string());
     let secret = route.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
     let from = app.config.server.compress_bytes;
-    let compression = Compression { from, secret, pool: &app.replies, holder: holder.clone() };
+    let compression = Compression { from, secret, memory: &app.memory, holder: holder.clone() };
     if fresh {
         let mut bare = compression.not_modified(&response, http);
         if notes_strict {
@@ -215,7 +214,7 @@ fn deliver(
         return Ok(bare);
     }
     let may_fail = route.is_some_and(Route::only_reads);
-    let counted = Counted::Against { pool: &app.replies, holder, share, may_fail };
+    let counted = Counted::Against { memory: &app.memory, holder, share, may_fail };
     Ok(compression.of(pieces::in_pieces(response, held, &counted)?, http))
 }
 
@@ -228,7 +227,7 @@ struct Known {
     /// How the caller stands with the limit on calls.
     standing: Option<Standing>,
     /// By whom a large reply is held.
-    holder: Option<Text>,
+    holder: Option<Holder>,
     /// The call's part in a trace of OpenTelemetry.
     otel: Option<traces::Trace>,
     /// What the client is to be warned of.
@@ -257,11 +256,12 @@ async fn answer(
     let session =
         identify(app, route, http, &pairs).map_err(|error| counted(app, client, error, &mut known.standing))?;
     count(app, client, session.as_deref(), &mut known.standing)?;
-    known.holder = session.as_ref().map(|session| session.user().clone());
-    on_behalf_of(match &known.holder {
-        Some(user) => Holder::User(user.clone()),
+    let holder = match &session {
+        Some(session) => Holder::User(session.user().clone()),
         None => Holder::Address(counted_as(client)),
-    });
+    };
+    on_behalf_of(holder.clone());
+    known.holder = Some(holder.clone());
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     check_privilege(app, access_of(app, session.as_ref(), &rights), route, &params)?;
     let expect = match () {
@@ -295,7 +295,7 @@ async fn answer(
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
-    let room = || app.bodies.room(session.as_deref(), client);
+    let room = || Arc::new(app.memory.reservation(Some(holder), Purpose::Bodies));
     let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
     let room = incoming.as_ref().map(|incoming| incoming.room.clone());
     let (bytes, incoming) = match (incoming, route.body.most(limits)) {

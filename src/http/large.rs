@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use stet_actors::runtime::{LargeChanges, LargeTurn};
 use stet_actors::store::Store;
 use tokio::time::{sleep, timeout};
 
+use crate::config::Config;
+use crate::disk;
 use crate::limits::Turns;
 
 /// Large changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
@@ -30,18 +33,41 @@ const NAME: &str = "large_changes";
 pub(super) struct Large {
     turns: Turns,
     store: Arc<dyn Store>,
+    data: PathBuf,
+    /// Bytes of the disk that large changes leave free.
+    reserve_bytes: u64,
 }
 
 impl Large {
-    /// Those of a store.
-    pub fn of(store: Arc<dyn Store>) -> Large {
-        Large { turns: Turns::new(NAME, "large changes", AT_ONCE, WAITING), store }
+    /// Those of a store, by its configuration.
+    pub fn of(store: Arc<dyn Store>, config: &Config) -> Large {
+        Large {
+            turns: Turns::new(NAME, "large changes", AT_ONCE, WAITING),
+            store,
+            data: config.data.directory.clone(),
+            reserve_bytes: config.store.reserve_bytes,
+        }
+    }
+
+    /// Checks that the disk has more room than is reserved.
+    fn check_disk(&self) -> Result<()> {
+        // What can't be found out is for the change itself to meet.
+        let is_short = self.reserve_bytes > 0 && disk::free_at(&self.data).is_ok_and(|free| free < self.reserve_bytes);
+        if !is_short {
+            return Ok(());
+        }
+        let message = "The disk of the repository is almost full: large changes are refused and nothing was changed, \
+            small ones and reads go on.";
+        Err(Error::new(Code::StorageFull, message))
     }
 }
 
 impl LargeChanges for Large {
-    fn turn(&self) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
+    fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
         Box::pin(async move {
+            if !removes {
+                self.check_disk()?;
+            }
             let turn = async {
                 let turn = self.turns.turn().await?;
                 while self.store.backlog().fills {

@@ -4,7 +4,7 @@
 //! given a large answer whole, that would be in memory once for each client who asks for it and is slow to read, though it is
 //! the same one that is kept for all.
 //!
-//! What waits to be taken comes from one pool for all connections (`limits.reply_bytes_under_way`): an answer in memory once,
+//! What waits to be taken is reserved in the budget of all calls (`memory.calls`): an answer in memory once,
 //! however many clients it goes to; of one that is made while it goes out ([`super::listing`]), the part that is there. Answers of
 //! no more than a piece go out at once and are not counted: connections are, and bound them.
 
@@ -17,23 +17,22 @@ use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
 
 use super::held::Held;
-use crate::limits::{PIECE, Pool, Share, Taken};
+use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
 
 /// How the bytes of an answer count.
 pub enum Counted<'b> {
     /// They are there for good, whoever takes them.
     Not,
-    /// Against the pool, as long as they wait.
+    /// Against the budget, as long as they wait.
     Against {
-        /// Which.
-        pool: &'b Pool,
-        /// Whom it goes to; callers without a session are one.
-        holder: Option<Text>,
+        /// The budget of all calls.
+        memory: &'b MemoryBudget,
+        /// The caller to whom it goes.
+        holder: Option<Holder>,
         /// Who else they go to.
-        share: Share,
+        share: SharedReservation,
         /// Whether the answer may be refused for want of room: not where something has been changed.
         may_fail: bool,
     },
@@ -69,12 +68,12 @@ pub fn in_pieces(response: HttpResponse, held: u64, counted: &Counted<'_>) -> Re
 }
 
 impl Counted<'_> {
-    fn take(&self, bytes: u64) -> Result<Option<Arc<Taken>>> {
+    fn take(&self, bytes: u64) -> Result<Option<Arc<Reservation>>> {
         match self {
             Counted::Not => Ok(None),
-            Counted::Against { pool, holder, share, may_fail } => {
-                let holder = holder.clone().unwrap_or_else(|| "".into());
-                share.take(bytes, pool.nothing(&holder), *may_fail).map(Some).ok_or_else(no_room)
+            Counted::Against { memory, holder, share, may_fail } => {
+                let own = memory.reservation(holder.clone(), Purpose::Replies);
+                share.reserve(bytes, own, *may_fail).map(Some).ok_or_else(no_room)
             }
         }
     }
@@ -83,7 +82,7 @@ impl Counted<'_> {
 /// What of an answer has not been handed on.
 struct Pieces {
     left: Bytes,
-    _taken: Option<Arc<Taken>>,
+    _taken: Option<Arc<Reservation>>,
 }
 
 impl MessageBody for Pieces {
@@ -140,22 +139,27 @@ mod tests {
 
     #[test]
     fn what_waits_is_counted_once_for_all_who_share_it_until_the_last_of_them_has_gone() {
-        let (pool, holder) = (Pool::new(16 * PIECE as u64), Some("reader".into()));
+        let (pool, holder) = (MemoryBudget::new(16 * PIECE as u64), Some(Holder::User("reader".into())));
         let bytes = Bytes::from(vec![0; 3 * PIECE]);
-        let answer = |share: &Share, may_fail| {
-            let counted = Counted::Against { pool: &pool, holder: holder.clone(), share: share.clone(), may_fail };
+        let answer = |share: &SharedReservation, may_fail| {
+            let counted = Counted::Against { memory: &pool, holder: holder.clone(), share: share.clone(), may_fail };
             in_pieces(HttpResponse::Ok().body(bytes.clone()), 0, &counted)
         };
-        let share = Share::default();
+        let share = SharedReservation::default();
         let readers: Vec<_> = (0..200).map(|_| answer(&share, true).expect("there is room")).collect();
-        assert_eq!(pool.taken(), 3 * PIECE as u64);
-        let refused = answer(&Share::default(), true).expect_err("there is no room for another");
+        assert_eq!(pool.reserved(), 3 * PIECE as u64);
+        let refused = answer(&SharedReservation::default(), true).expect_err("there is no room for another");
         assert_eq!(refused.code, Code::Overloaded);
-        let change = answer(&Share::default(), false).expect("what was changed is told");
-        assert_eq!(pool.taken(), 6 * PIECE as u64);
+        let change = answer(&SharedReservation::default(), false).expect("what was changed is told");
+        assert_eq!(pool.reserved(), 6 * PIECE as u64);
         drop((readers, change));
-        assert_eq!(pool.taken(), 0);
-        let small = Counted::Against { pool: &Pool::new(0), holder, share: Share::default(), may_fail: true };
+        assert_eq!(pool.reserved(), 0);
+        let small = Counted::Against {
+            memory: &MemoryBudget::new(0),
+            holder,
+            share: SharedReservation::default(),
+            may_fail: true,
+        };
         assert!(in_pieces(HttpResponse::Ok().body(vec![0; PIECE]), 0, &small).is_ok());
     }
 }

@@ -153,7 +153,6 @@ async fn metrics(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
         }
         metrics::gauge!("stet_store_pending").set(app.repository.backlog().sets as f64);
         metrics::gauge!("stet_store_commit_waits_seconds").set(waits_ms as f64 / 1000.0);
-        metrics::gauge!("stet_reply_bytes").set(app.replies.taken() as f64);
         app.metrics.render()
     });
     text.await?.answer("text/plain; version=0.0.4", http, app.config.server.compress_bytes).await

@@ -20,7 +20,7 @@ use super::etag::ETag;
 use super::minimal::Minimal;
 use crate::give_way;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
-use crate::limits::Share;
+use crate::limits::SharedReservation;
 
 /// A body that comes in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;
@@ -157,10 +157,10 @@ impl Reply {
     }
 
     /// All who are sent the bytes of it.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> SharedReservation {
         match &self.content {
             Content::Json(body) => body.share(),
-            _ => Share::default(),
+            _ => SharedReservation::default(),
         }
     }
 
@@ -294,7 +294,7 @@ pub(super) const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":
 pub(super) struct Body {
     bytes: Bytes,
     /// All who are sent these bytes.
-    share: Share,
+    share: SharedReservation,
 }
 
 impl Body {
@@ -310,7 +310,7 @@ impl Body {
     }
 
     /// All who are sent it.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> SharedReservation {
         self.share.clone()
     }
 }
@@ -329,7 +329,7 @@ impl<T> Enveloped<T> {
         if unused > 4096 && unused > whole.len() / 8 {
             whole.shrink_to_fit();
         }
-        Enveloped { body: Body { bytes: whole.into(), share: Share::default() }, of: PhantomData }
+        Enveloped { body: Body { bytes: whole.into(), share: SharedReservation::default() }, of: PhantomData }
     }
 
     /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not known.

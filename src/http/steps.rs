@@ -21,7 +21,7 @@ use super::call::Call;
 use super::pieces::no_room;
 use super::reply::{BodyStream, Reply};
 use crate::give_way::GiveWay;
-use crate::limits::{PIECE, Taken};
+use crate::limits::{PIECE, Reservation};
 
 /// Bytes up to which an answer is made at once.
 pub(crate) const WHOLE: usize = 256 << 10;
@@ -59,7 +59,7 @@ pub(super) struct Rest<S> {
     pub(super) steps: S,
     /// Bytes that have been made and not been handed on.
     pub(super) out: Vec<u8>,
-    taken: Taken,
+    taken: Reservation,
     /// Over all pieces: a client that takes them quickly gets many in a row.
     way: GiveWay,
 }
@@ -67,7 +67,7 @@ pub(super) struct Rest<S> {
 impl<S: Steps> Rest<S> {
     /// All steps, behind what is in `out` already.
     pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> Rest<S> {
-        Rest { steps, out, taken: call.app.replies.nothing(&call.holder()), way: GiveWay::new() }
+        Rest { steps, out, taken: call.reply_memory(), way: GiveWay::new() }
     }
 
     /// The bytes, if nothing is left to be made.
@@ -98,7 +98,7 @@ impl<S: Steps> Rest<S> {
             let then = self.steps.make(call, late, &mut self.out).await?;
             let held = (self.steps.bytes() + self.out.capacity()) as u64;
             // The room for small ones is there: connections are bounded.
-            if held > PIECE as u64 && !self.taken.grow_to(held) {
+            if held > PIECE as u64 && !self.taken.try_grow_to(held) {
                 // What was changed is told, whatever it takes.
                 let may_fail = call.route.only_reads();
                 if may_fail && !late {
@@ -116,7 +116,7 @@ impl<S: Steps> Rest<S> {
                     waited = true;
                     continue;
                 }
-                self.taken.owe_to(held);
+                self.taken.force_to(held);
             }
             waited = false;
             self.steps.go_on(then);

@@ -62,7 +62,7 @@ impl House {
             server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
         let sysconfig = SysConfig::start(&repository, &content, &directory, &[DatabaseId::FIRST], 1 << 20);
         let metrics = telemetry::init_metrics();
-        let changes = Changes::to(repository.clone());
+        let changes = Changes::to(repository.clone(), &config);
         let given = repository.clone();
         let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
@@ -72,7 +72,7 @@ impl House {
 
     /// Takes bytes into the content store.
     pub async fn stored(&self, media_type: &str, bytes: &[u8]) -> NewContent {
-        let mut upload = self.app.content.upload(&crate::limits::Room::of_nobody());
+        let mut upload = self.app.content.upload(&crate::limits::Reservation::unaccounted());
         upload.write(bytes).await.expect("the disk is well");
         upload.finish(media_type).await.expect("the disk is well")
     }

@@ -1,25 +1,24 @@
-//! How often something may be done: the arithmetic, and many budgets in bounded memory. And how many bytes calls may hold
-//! (`budget`), and replies that wait (`pool`); and who is next where few are served at a time (`turns`),
-//! also of what is made once for all who ask (`made_once`).
+//! What a caller may take: memory ([`MemoryBudget`]), turns where few are served at a time
+//! ([`Turns`], [`MadeOnce`]), and calls a minute ([`Quota`], [`Budgets`]).
 //!
-//! A budget's whole state is one number, the time at which it will be full again (the generic cell rate
+//! A quota's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
 
-mod budget;
 mod budgets;
+mod growing;
 mod made_once;
-mod pool;
+mod memory;
 mod quota;
 mod turns;
 
 use std::net::{IpAddr, Ipv6Addr};
 
-pub use self::budget::{Budget, Gathered, Holder, Room};
 pub use self::budgets::Budgets;
+pub use self::growing::GrowingBuffer;
 pub use self::made_once::{Come, MadeOnce};
-pub use self::pool::{PIECE, Pool, Share, Taken};
+pub use self::memory::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
 pub use self::quota::{Quota, Standing};
-pub use self::turns::{Turn, Turns, on_behalf_of, set_changed, with_behalf};
+pub use self::turns::{Turn, Turns, behalf, on_behalf_of, set_changed, with_behalf};
 
 /// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
 pub const MOST_BUDGETS: usize = 65_536;

@@ -41,7 +41,7 @@ pub fn on_behalf_of(holder: Holder) {
 }
 
 /// On whose behalf this task works; nobody's if that is not known.
-pub(super) fn behalf() -> Option<Holder> {
+pub fn behalf() -> Option<Holder> {
     TASK.try_with(|task| task.borrow().behalf.clone()).ok().flatten()
 }
 

@@ -134,13 +134,17 @@ pub(super) const METRICS: &[Metric] = &[
         "The longest of these in this minute and the one before, by any endpoint; 0 without any.",
     )
     .of(Unit::Seconds),
-    gauge("stet_reply_bytes", NONE, "Bytes of large replies that wait in memory for their clients.").of(Unit::Bytes),
     gauge(
         "stet_budget_bytes",
-        &[("of", Values::These(|| vec!["known_bodies", "unknown_bodies"]))],
-        "Bytes of memory that calls hold of a budget.",
+        &[("of", Values::These(|| vec!["bodies", "replies", "pictures"]))],
+        "Bytes of memory that calls have reserved.",
     )
     .of(Unit::Bytes),
+    counter(
+        "stet_memory_shed_total",
+        NONE,
+        "Times that caches and unused containers gave way because the process was near its limit of memory.",
+    ),
     gauge("stet_uploads", NONE, "Uploads that are on their way to the disk."),
     counter(
         "stet_overloaded_total",
@@ -153,9 +157,10 @@ pub(super) const METRICS: &[Metric] = &[
                     "folders",
                     "store",
                     "uploads",
-                    "known_bodies",
-                    "unknown_bodies",
+                    "bodies",
                     "replies",
+                    "pictures",
+                    "container_memory",
                     "followers",
                     "passwords",
                     "scaling",

@@ -7,6 +7,7 @@ mod process;
 mod slowest;
 
 pub use self::data::DataFigures;
+pub(crate) use self::process::resident_bytes;
 pub use self::slowest::slow_turn;
 
 /// Describes all metrics and begins those that begin with 0; to be called when the metrics have been set up.

@@ -39,6 +39,11 @@ pub(super) fn report() -> String {
     format!("{}{name} {seconds}\n\n", catalogue::head(name))
 }
 
+/// Bytes of the machine's memory that the process takes; `None` where that can't be found out.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    memory().map(|(_, resident)| resident)
+}
+
 /// Bytes of addresses, and of memory.
 fn memory() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;

@@ -9,7 +9,7 @@ use stet_actors::id::Loid;
 use stet_actors::object::{Record, Text, normal_form};
 
 use crate::give_way;
-use crate::limits::{PIECE, Taken};
+use crate::limits::{PIECE, Reservation};
 use crate::nearest::with_nearest;
 
 /// What a listing can be sorted by.
@@ -130,7 +130,7 @@ impl Ranked {
 pub struct Gathering {
     sort: Sort,
     page: Page,
-    taken: Taken,
+    taken: Reservation,
     /// What is in memory.
     bytes: usize,
     /// How many there are in all.
@@ -143,7 +143,7 @@ pub struct Gathering {
 
 impl Gathering {
     /// Nothing yet; `taken` is what it may take of the pool.
-    pub fn new(sort: Sort, page: Page, taken: Taken) -> Gathering {
+    pub fn new(sort: Sort, page: Page, taken: Reservation) -> Gathering {
         Gathering { sort, page, taken, bytes: 0, total: 0, in_order: Vec::new(), first: BinaryHeap::new() }
     }
 
@@ -152,7 +152,7 @@ impl Gathering {
     pub fn counts(&mut self, bytes: usize) -> bool {
         self.bytes += bytes;
         // The room for small ones is there: connections are bounded. And many are counted at a time.
-        self.bytes <= PIECE || self.taken.grow_to(self.bytes.next_multiple_of(PIECE) as u64)
+        self.bytes <= PIECE || self.taken.try_grow_to(self.bytes.next_multiple_of(PIECE) as u64)
     }
 
     /// Takes the next entry. Whether there is room for it.
@@ -279,7 +279,7 @@ mod tests {
     use stet_actors::object::FamilyKind;
 
     use super::*;
-    use crate::limits::Pool;
+    use crate::limits::{Holder, MemoryBudget, Purpose};
 
     /// Records that are equal in much.
     fn records(count: u64) -> Vec<Record> {
@@ -294,16 +294,20 @@ mod tests {
         (1..=count).map(record).collect()
     }
 
-    async fn gathered(sort: &str, page: Page, records: &[Record], pool: &Pool) -> Option<(Vec<Loid>, usize)> {
+    fn reservation(budget: &MemoryBudget) -> Reservation {
+        budget.reservation(Some(Holder::User("mia".into())), Purpose::Replies)
+    }
+
+    async fn gathered(sort: &str, page: Page, records: &[Record], pool: &MemoryBudget) -> Option<(Vec<Loid>, usize)> {
         let sort = Sort::parse(Some(sort)).expect("it can be sorted by that");
-        let mut gathering = Gathering::new(sort, page, pool.nothing(&"mia".into()));
+        let mut gathering = Gathering::new(sort, page, reservation(pool));
         let has_room = records.iter().all(|record| gathering.push(record));
         if has_room { Some(gathering.page().await) } else { None }
     }
 
     #[tokio::test]
     async fn a_page_is_what_sorting_all_and_cutting_would_give() {
-        let (records, pool) = (records(300), Pool::new(1 << 20));
+        let (records, pool) = (records(300), MemoryBudget::new(1 << 20));
         type Compare = fn(&Record, &Record) -> Ordering;
         let sorts: [(&str, Compare); 5] = [
             ("", |_, _| Ordering::Equal),
@@ -333,7 +337,7 @@ mod tests {
                 assert_eq!(found, Some((wanted, 300)), "{sort} {offset} {limit}");
             }
         }
-        assert_eq!(pool.taken(), 0);
+        assert_eq!(pool.reserved(), 0);
     }
 
     #[tokio::test]
@@ -341,18 +345,18 @@ mod tests {
         let records = records(10_000);
         let all = Page { offset: 0, limit: usize::MAX };
         let few = Page { offset: 100, limit: 50 };
-        let small = Pool::new(3 * PIECE as u64);
+        let small = MemoryBudget::new(3 * PIECE as u64);
         assert_eq!(gathered("name", all, &records, &small).await, None, "there is no room for all");
         let found = gathered("name", few, &records, &small).await.expect("there is room for a page");
         assert_eq!((found.0.len(), found.1), (50, 10_000));
-        let large = Pool::new(1 << 30);
-        let mut gathering = Gathering::new(Sort::parse(Some("-name")).unwrap(), all, large.nothing(&"mia".into()));
+        let large = MemoryBudget::new(1 << 30);
+        let mut gathering = Gathering::new(Sort::parse(Some("-name")).unwrap(), all, reservation(&large));
         assert!(gathering.counts(5 * PIECE) && records.iter().all(|record| gathering.push(record)));
         let bytes: usize = gathering.first.iter().map(Ranked::bytes).sum::<usize>() + 5 * PIECE;
         assert_eq!(gathering.bytes, bytes);
-        assert_eq!(large.taken(), bytes.next_multiple_of(PIECE) as u64);
+        assert_eq!(large.reserved(), bytes.next_multiple_of(PIECE) as u64);
         drop(gathering);
-        assert_eq!(large.taken(), 0);
+        assert_eq!(large.reserved(), 0);
     }
 
     #[test]

@@ -28,5 +28,6 @@ pub fn outline(record: &Record) -> Record {
         lock: None,
         bin: None,
         copy: None,
+        container_bytes: 0,
     }
 }

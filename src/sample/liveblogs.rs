@@ -64,7 +64,7 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
 
 /// Takes bytes into the content store.
 pub(super) async fn stored(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
-    let mut upload = content.upload(&crate::limits::Room::of_nobody());
+    let mut upload = content.upload(&crate::limits::Reservation::unaccounted());
     upload.write(bytes).await?;
     upload.finish(media_type).await
 }

@@ -8,6 +8,7 @@ pub(crate) mod left_out;
 pub(crate) mod main_database;
 mod marker;
 mod offline;
+mod pressure;
 mod transfer;
 mod upkeep;
 
@@ -59,20 +60,21 @@ const OTHER_FILES: u64 = 512;
 /// How the store is opened.
 pub fn store_options(config: &Config) -> StoreOptions {
     let store = &config.store;
+    let overlay_bytes = config.memory.overlay();
     StoreOptions {
         durability: match store.durability {
             ConfiguredDurability::Journal => Durability::Journal,
             ConfiguredDurability::None => Durability::None,
         },
         checkpoint: CheckpointOptions {
-            bytes: store.checkpoint_bytes,
+            bytes: store.checkpoint_bytes.min(overlay_bytes / 2),
             entries: store.checkpoint_rows,
             interval: Duration::from_secs(store.checkpoint_seconds),
             ..CheckpointOptions::default()
         },
         linger: Duration::from_micros(store.linger_microseconds),
-        limits: LimitOptions { queued: store.queue_change_sets, ..LimitOptions::default() },
-        cache_bytes: store.cache_bytes,
+        limits: LimitOptions { queued: store.queue_change_sets, overlay_bytes, ..LimitOptions::default() },
+        cache_bytes: config.memory.pages(),
         // 0 keeps them for ever.
         event_retention_ms: Some(store.events_keep_days * 24 * 60 * 60 * 1000).filter(|keep| *keep > 0),
         ..StoreOptions::new(&config.data.directory)
@@ -249,11 +251,10 @@ impl Prepared {
         let is_new_main = main_database::settle(&config, &*store)?;
         let contents = content::identity::look(&*store, &config.data.directory)
             .map_err(|why| Failure::new(Exit::Data, format!("{data} can't be used: {why}")))?;
-        let bounds =
-            UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
+        let bounds = UploadBounds { reserve_bytes: config.store.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
             .map_err(|error| Failure::new(Exit::Data, format!("{data}: the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(config.caches.records()));
+        let records = Arc::new(RecordCache::new(config.memory.caches().records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
@@ -266,9 +267,10 @@ impl Prepared {
         }
         let (directory, sessions) = people(&config, &repository)?;
         let databases: Vec<DatabaseId> = config.databases.iter().map(|database| DatabaseId(database.id)).collect();
-        let sysconfig = SysConfig::start(&repository, &content, &directory, &databases, config.caches.xml_files());
+        let sysconfig =
+            SysConfig::start(&repository, &content, &directory, &databases, config.memory.caches().xml_files());
         repository.enforce(Arc::new(sysconfig.status_rules()));
-        let (changes, given) = (Changes::to(repository.clone()), repository.clone());
+        let (changes, given) = (Changes::to(repository.clone(), &config), repository.clone());
         let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);

@@ -19,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use super::pressure;
 use crate::auth::Name;
 use crate::content::collect::Collector;
 use crate::http::app::App;
@@ -56,7 +57,11 @@ impl Upkeep {
     /// is to be, a server's configuration says, and a command may have been given none.
     pub(super) fn least(app: &Arc<App>, repository: &Repository) -> Upkeep {
         let every = Duration::from_secs(app.config.runtime.sweep_seconds.max(1));
-        Upkeep { recurring: vec![actix::spawn(sweep(repository.clone(), every))], tending: None }
+        let recurring = vec![
+            actix::spawn(sweep(repository.clone(), every)),
+            actix::spawn(pressure::watch(app.clone(), repository.clone())),
+        ];
+        Upkeep { recurring, tending: None }
     }
 
     /// Ends it.

@@ -115,7 +115,7 @@ fn a_container_that_fails_raises_an_alert_and_another_if_it_keeps_failing() {
 fn a_disk_that_fills_raises_alerts() {
     // All of it there: of the machine's own disk nobody knows how full it is.
     let Some(mounted) = Mounted::of(64) else { return };
-    let server = Server::on(mounted.path(), &[("CONTENT__RESERVE_BYTES", "0")]);
+    let server = Server::on(mounted.path(), &[("STORE__RESERVE_BYTES", "0")]);
     let client = server.login("admin");
     let free = |scrape: &Scrape| scrape.series.get("stet_data_disk_free_bytes{of=\"contents\"}").copied();
     wait_until("the disk was looked at", || free(&Scrape::of(&server.base)).is_some());

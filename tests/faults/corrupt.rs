@@ -77,7 +77,7 @@ const NEEDLE: &str = "needle-in-the-tables";
 fn pages_that_cannot_be_read(panics: bool) {
     let mut house = House::empty();
     // Every read comes to the disk.
-    house.config.store.cache_bytes = 0;
+    house.config.memory.pages_bytes = 1;
     house.start();
     let story = house.client().story("/Corrupt", NEEDLE);
     house.stop();

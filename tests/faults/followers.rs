@@ -193,8 +193,8 @@ async fn told_at_the_end(
     (after, wait): (Option<u64>, bool),
 ) -> (Vec<String>, Vec<String>) {
     let session = app.sessions.find(token).expect("it is logged in");
-    let (newsroom, replies) = (app.newsroom.clone(), app.replies.clone());
-    let following = Following { newsroom, session, container: liveblog, after, wait, replies };
+    let (newsroom, memory) = (app.newsroom.clone(), app.memory.clone());
+    let following = Following { newsroom, session, container: liveblog, after, wait, memory };
     let mut stream = following.begin(followers).await.expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");

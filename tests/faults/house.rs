@@ -112,7 +112,7 @@ impl House {
         config.server.listen = "127.0.0.1:0".to_owned();
         config.server.workers = 1;
         config.store.checkpoint_seconds = 3600;
-        config.store.cache_bytes = 8 << 20;
+        config.memory.pages_bytes = 8 << 20;
         config.runtime.restart_backoff_milliseconds = 0;
         House {
             disk,

@@ -142,7 +142,7 @@ fn why(client: &Client) -> Option<String> {
 fn a_file_system_that_fills_up_refuses_journal_and_contents_and_a_start_on_it_serves_reads() {
     const LARGE: usize = 300_000;
     let Some(mounted) = Mounted::of(48) else { return };
-    let settings = [("STORE__CHECKPOINT_SECONDS", "1"), ("CONTENT__RESERVE_BYTES", "0")];
+    let settings = [("STORE__CHECKPOINT_SECONDS", "1"), ("STORE__RESERVE_BYTES", "0")];
     let mut server = Server::on(mounted.path(), &settings);
     let mut client = server.login("admin");
     let mut made = Vec::new();
@@ -192,7 +192,7 @@ fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
     std::fs::create_dir(&contents).expect("a folder can be made");
     // Taken away again before the directory is, and after the server has ended.
     let _also = mounted.also_at(&contents);
-    let mut server = Server::on(data.path(), &[("CONTENT__RESERVE_BYTES", "0")]);
+    let mut server = Server::on(data.path(), &[("STORE__RESERVE_BYTES", "0")]);
     let client = server.login("admin");
     mounted.fill();
     create(&client, "large", LARGE).fails(507, "StorageFull");
@@ -215,8 +215,7 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
     std::fs::create_dir(&contents).expect("a folder can be made");
     let also = mounted.also_at(&contents);
     // Files that nobody needs can't be removed either, which keeps nobody from anything.
-    let mut server =
-        Server::on(data.path(), &[("CONTENT__COLLECT_AFTER_SECONDS", "1"), ("CONTENT__RESERVE_BYTES", "0")]);
+    let mut server = Server::on(data.path(), &[("CONTENT__COLLECT_AFTER_SECONDS", "1"), ("STORE__RESERVE_BYTES", "0")]);
     let client = server.login("admin");
     assert_eq!(create(&client, "first", LARGE).status, 200);
     let replace = |size: usize| {
@@ -280,7 +279,7 @@ fn a_first_start_that_finds_the_disk_full_is_begun_anew_when_there_is_room() {
 fn contents_leave_room_for_changes_and_those_that_nothing_refers_to_give_way_to_an_upload() {
     const LARGE: usize = 3_000_000;
     let Some(mounted) = Mounted::of(48) else { return };
-    let settings = [("CONTENT__RESERVE_BYTES", "20000000"), ("STORE__CHECKPOINT_SECONDS", "1")];
+    let settings = [("STORE__RESERVE_BYTES", "20000000"), ("STORE__CHECKPOINT_SECONDS", "1")];
     let mut server = Server::on(mounted.path(), &settings);
     let client = server.login("admin");
     assert_eq!(create(&client, "first", LARGE).status, 200);

@@ -17,13 +17,8 @@ fn command(arguments: &[&str], variables: &[(&str, &str)]) -> Command {
         ("SERVER__LISTEN", "127.0.0.1:0"),
         ("SERVER__WORKERS", "1"),
         ("SERVER__MAX_CONNECTIONS", "10"),
-        ("CACHES__BYTES", "1048576"),
-        ("STORE__CACHE_BYTES", "1048576"),
-        ("RUNTIME__CONTAINER_BYTES", "16777216"),
-        ("LIMITS__KNOWN_BODY_BYTES", "67108864"),
-        ("LIMITS__REPLY_BYTES_UNDER_WAY", "16777216"),
-        ("CONTENT__PICTURE_MEMORY_BYTES", "1048576"),
-        ("CONTENT__RESERVE_BYTES", "1"),
+        ("MEMORY__LIMIT_BYTES", "536870912"),
+        ("STORE__RESERVE_BYTES", "1"),
     ] {
         command.env(format!("STET_{key}"), value);
     }
@@ -81,7 +76,7 @@ fn a_sound_directory_is_well_and_nothing_of_it_is_changed() {
     for (check, part) in [
         ("configuration", "it can be read"),
         ("limits", "a server started here may open"),
-        ("memory", "all bounds of the configuration add up to"),
+        ("memory", "the server takes up to 512.0 MiB"),
         ("clock", "it says 20"),
         ("directory", "is a data directory, and no server has it open"),
         ("permissions", "owns"),
@@ -168,8 +163,8 @@ fn tables_that_are_missing_are_a_failure_where_anything_else_of_them_is_left() {
 #[test]
 fn a_configuration_that_can_not_be_read_is_told_with_what_needs_none() {
     let data = used_directory();
-    let wrong = doctor(data.path(), &[("STET_STORE__CACHE_BYTES", "much")]);
-    says(&wrong, 4, "fail", "configuration", &["STET_STORE__CACHE_BYTES", "much"]);
+    let wrong = doctor(data.path(), &[("STET_MEMORY__LIMIT_BYTES", "much")]);
+    says(&wrong, 4, "fail", "configuration", &["STET_MEMORY__LIMIT_BYTES", "much"]);
     says(&wrong, 4, "ok", "journal", &["none is missing"]);
     says(&wrong, 4, "warn", "unchecked", &["limits"]);
     assert!(lines(&wrong, "limits").is_empty() && wrong.err.contains("1 check fails"), "{}{}", wrong.out, wrong.err);
@@ -214,10 +209,10 @@ fn what_is_wrong_with_a_directory_is_told_with_what_to_do() {
     says(&doctor(data.path(), &[]), 0, "warn", "clock", &["before the directory was last written", "set the clock"]);
     journal.set_modified(SystemTime::now()).expect("it can be set");
 
-    let full = doctor(data.path(), &[("STET_CONTENT__RESERVE_BYTES", "1099511627776")]);
+    let full = doctor(data.path(), &[("STET_STORE__RESERVE_BYTES", "1099511627776")]);
     let free = rustix::fs::statvfs(data.path()).map(|disk| disk.f_bavail * disk.f_frsize).expect("it can be told");
     if free < 1 << 40 {
-        says(&full, 4, "fail", "disk", &["less than `content.reserve_bytes` (1.0 TiB)", "make room"]);
+        says(&full, 4, "fail", "disk", &["less than `store.reserve_bytes` (1.0 TiB)", "make room"]);
     }
 
     let whole = std::fs::read(at("journal.wal")).expect("it can be read");
@@ -309,8 +304,8 @@ fn the_disk_of_the_contents_is_told_of_where_they_have_one() {
     says(&well, 0, "warn", "file system (contents)", &["in memory"]);
     says(&well, 0, "ok", "sync (contents)", &["a sync takes"]);
     says(&well, 0, "ok", "contents", &["they are those of this directory"]);
-    let reserve = [("STET_CONTENT__RESERVE_BYTES", "100000000")];
-    says(&doctor(data.path(), &reserve), 4, "fail", "disk (contents)", &["less than `content.reserve_bytes`"]);
+    let reserve = [("STET_STORE__RESERVE_BYTES", "100000000")];
+    says(&doctor(data.path(), &reserve), 4, "fail", "disk (contents)", &["less than `store.reserve_bytes`"]);
     mounted.fill();
     let full = doctor(data.path(), &[]);
     says(&full, 4, "fail", "disk (contents)", &["nothing is free: uploads are refused"]);
@@ -346,10 +341,8 @@ fn what_is_wrong_with_the_machine_is_told_with_what_to_do() {
     says(&few, 4, "warn", "limits", &["files of this process may have", "LimitFSIZE"]);
     let many = doctor(data.path(), &[("STET_SERVER__MAX_CONNECTIONS", "1000000"), ("STET_SERVER__WORKERS", "500")]);
     says(&many, 0, "warn", "limits", &["leaves each worker", "of 1000000 connections"]);
-    let large = doctor(data.path(), &[("STET_CACHES__BYTES", "1099511627776")]);
-    says(&large, 4, "fail", "memory", &["grows to 1.0 TiB", "`caches.bytes`"]);
-    let calls = doctor(data.path(), &[("STET_LIMITS__KNOWN_BODY_BYTES", "1099511627776")]);
-    says(&calls, 0, "warn", "memory", &["with all that calls may need to 1.0 TiB"]);
+    let large = doctor(data.path(), &[("STET_MEMORY__LIMIT_BYTES", "1099511627776")]);
+    says(&large, 4, "fail", "memory", &["takes up to 1.0 TiB", "`memory.limit_bytes`"]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn every_command_has_its_page_of_the_manual() {
     }
     // A configuration that can't be read is nothing to them.
     let mut printed = stet(&["man", "user", "passwd"]);
-    printed.env("STET_STORE__CACHE_BYTES", "much");
+    printed.env("STET_MEMORY__LIMIT_BYTES", "much");
     assert_eq!(run(printed).out, page("stet-user-passwd.1"));
     assert_eq!(run(stet(&["man"])).out, page("stet.1"));
     let unknown = run(stet(&["man", "user", "fly"]));

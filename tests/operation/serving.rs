@@ -448,7 +448,7 @@ fn a_variable_that_nothing_reads_is_told_at_the_start() {
 fn a_file_that_may_not_grow_counts_as_a_full_disk_and_ends_nothing() {
     use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
-    let mut server = Server::with(&[("STORE__CHECKPOINT_SECONDS", "3600"), ("CONTENT__RESERVE_BYTES", "0")]);
+    let mut server = Server::with(&[("STORE__CHECKPOINT_SECONDS", "3600"), ("STORE__RESERVE_BYTES", "0")]);
     let client = server.login("editor");
     let folder = own_folder();
     client.story(&folder, "before.xml");

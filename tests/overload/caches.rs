@@ -32,7 +32,7 @@ fn assert_bounded(client: &Client) -> u64 {
 #[test]
 fn many_displays_of_large_objects_and_drawers_keep_no_more_than_the_budget() {
     let _turn = turn();
-    let server = Server::with(&[("CACHES__BYTES", &ROOM.to_string())]);
+    let server = Server::with(&[("MEMORY__CACHES_BYTES", &ROOM.to_string())]);
     let client = server.login("editor");
     let folder = own_folder();
     let story = |number: usize, bytes: usize| {

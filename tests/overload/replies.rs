@@ -106,7 +106,7 @@ fn the_same_source_again_and_again_is_one_item() {
 #[test]
 fn replies_that_nobody_takes_leave_no_room_for_more_and_others_are_served() {
     let _turn = turn();
-    let server = Server::with(&[("LIMITS__REPLY_BYTES_UNDER_WAY", "33554432")]);
+    let server = Server::with(&[("MEMORY__CALLS_BYTES", "33554432")]);
     let client = server.login("editor");
     let (stories, requests) = large_replies(&client);
     let whole = json!({ "sources": stories }).to_string().into_bytes();
@@ -131,7 +131,7 @@ fn replies_that_nobody_takes_leave_no_room_for_more_and_others_are_served() {
     assert_eq!(&refused, b" 503");
     assert_overloaded(&answer);
     assert!(client.metric("stet_overloaded_total{what=\"replies\"}") >= 2.0);
-    let held = client.metric("stet_reply_bytes");
+    let held = client.metric("stet_budget_bytes{of=\"replies\"}");
     assert!((1.0..=8_388_608.0).contains(&held), "{held} bytes");
     // Others have their part.
     server.login("reporter").post("/v3/object", &json!({ "sources": stories })).ok();
@@ -144,7 +144,7 @@ fn replies_that_nobody_takes_leave_no_room_for_more_and_others_are_served() {
     wait_patiently_until("there is room again", || {
         client.post("/v3/object", &json!({ "sources": stories })).status == 200
     });
-    wait_patiently_until("all of it has come back", || client.metric("stet_reply_bytes") == 0.0);
+    wait_patiently_until("all of it has come back", || client.metric("stet_budget_bytes{of=\"replies\"}") == 0.0);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn uploads_under_way_are_so_many_of_which_a_user_has_a_part_and_those_that_break
 #[test]
 fn uploads_leave_room_on_the_disk_and_all_else_goes_on() {
     let _turn = turn();
-    let server = Server::with(&[("CONTENT__RESERVE_BYTES", "1099511627776")]);
+    let server = Server::with(&[("STORE__RESERVE_BYTES", "1099511627776")]);
     let client = server.login("editor");
     let upload = |name: &str, bytes: usize| {
         let options = json!({ "name": name, "type": "Story", "folderPath": own_folder() });

@@ -110,8 +110,8 @@ fn a_newsroom_at_work_does_not_mind_hostile_clients() {
         ("LIMITS__IDEMPOTENCY_SECONDS", "60"),
         ("CONTENT__COLLECT_AFTER_SECONDS", "60"),
         ("RUNTIME__IDLE_SECONDS", "60"),
-        ("STORE__CACHE_BYTES", "16777216"),
-        ("CACHES__BYTES", "33554432"),
+        ("MEMORY__PAGES_BYTES", "16777216"),
+        ("MEMORY__CACHES_BYTES", "33554432"),
     ]);
     let (other, reports) = (server.login("reporter"), TempDir::new().expect("a directory can be made"));
     // Whoever wants to look at the reports says where they go.

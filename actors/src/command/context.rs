@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::rows::{Rows, SMALL};
 use super::statuses::Statuses;
 use super::{Fault, Numbers, Who};
 use crate::error::{Code, Error, Result};
 use crate::expect::Expect;
+use crate::family::State;
 use crate::id::Loid;
 use crate::object::{
     Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of_all,
@@ -16,16 +18,9 @@ use crate::object::{
 };
 use crate::readable::{Readable, Reads};
 use crate::rules::{AttributeRules, Checked};
+use crate::runtime::{LARGEST_CONTAINER, RuntimeOptions};
 use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 use crate::workflow::StatusChange;
-
-/// How many parts or objects a small change alters at most. What alters more waits for its turn ([`crate::runtime::LargeChanges`]), or it
-/// would keep the thread that it is applied on from others, and fill the memory that is for all.
-pub const SMALL: usize = 256;
-/// How many rows that makes at most, with what is looked up by.
-const SMALL_ROWS: usize = 4 * SMALL;
-/// Bytes of them.
-const SMALL_BYTES: usize = 1 << 20;
 
 /// How many objects one step changes below an object, unless it is configured otherwise.
 pub const OBJECTS_PER_STEP: usize = 256;
@@ -62,8 +57,8 @@ pub struct Context<'a> {
     /// Whether its objects come from another repository.
     imports: bool,
     paths: PathLimits,
-    /// Whether it may be large.
-    admits_large: bool,
+    /// Bytes of memory that a container may grow to.
+    largest_container: u64,
     /// Where the objects lie that the command has made.
     made: HashMap<Loid, Made>,
     /// The one of them that it made last.
@@ -71,7 +66,7 @@ pub struct Context<'a> {
     expect: Option<&'a Expect>,
     /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
     expected: Option<Result<()>>,
-    pub(super) changes: Vec<Change>,
+    pub(super) rows: Rows,
     pub(super) statuses: Statuses<'a>,
     keeps_stamp: bool,
     /// The objects that keep theirs whatever else the command changes.
@@ -140,12 +135,12 @@ impl<'a> Context<'a> {
             rules: None,
             imports: false,
             paths: PathLimits::default(),
-            admits_large: true,
+            largest_container: LARGEST_CONTAINER,
             made: HashMap::new(),
             newest: None,
             expect: None,
             expected: None,
-            changes: Vec::new(),
+            rows: Rows::new(),
             statuses: Statuses::default(),
             told: Told::default(),
             keeps_stamp: false,
@@ -165,9 +160,11 @@ impl<'a> Context<'a> {
         Context { rules, ..self }
     }
 
-    /// States that the command's objects come from another repository: their attribute texts are stored whatever the rules say.
+    /// States that the command's objects come from another repository: their attribute texts are stored whatever the rules say, and
+    /// however large the change is.
     pub fn imports(&mut self) {
         self.imports = true;
+        self.rows.lift_limit();
     }
 
     /// Holds an attribute text that is to be stored to the rules, with the record that its object or part is to have. What was stored
@@ -194,36 +191,38 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same with other limits on how deep objects may lie.
-    #[must_use]
-    pub fn within(self, paths: PathLimits) -> Context<'a> {
-        Context { paths, ..self }
-    }
-
     /// The same for a command whose turn to be large has come, or has not.
     #[must_use]
-    pub(crate) fn admitting_large(self, admits_large: bool) -> Context<'a> {
-        Context { admits_large, ..self }
+    pub(crate) fn admitting_large(mut self, admits_large: bool) -> Context<'a> {
+        self.rows.admit_large(admits_large);
+        self
     }
 
-    /// So many parts or objects will be altered: to be said before they are, by a command that knows. What it does not say counts when it
-    /// has been applied, and is done in vain then.
+    /// The same with the limits that are configured for changes and containers.
+    #[must_use]
+    pub(crate) fn limited_by(mut self, options: &RuntimeOptions) -> Context<'a> {
+        self.paths = options.paths;
+        self.rows.limit(options.change_bytes);
+        self.largest_container = options.largest_container;
+        self
+    }
+
+    /// States how many parts or objects the command is about to alter. A command that does not know is
+    /// measured by its rows, but then it was applied in vain if it is large.
     ///
     /// # Errors
     /// [`Fault::IsLarge`].
     pub fn alters(&self, parts: usize) -> Result<(), Fault> {
-        if parts <= SMALL || self.admits_large { Ok(()) } else { Err(Fault::IsLarge) }
+        if parts <= SMALL || self.rows.admits_large() { Ok(()) } else { Err(Fault::IsLarge) }
     }
 
-    /// Whether what has been noted is as large as it may be.
+    /// Checks that what has been noted is no larger than it may be. A command that reads or builds
+    /// much in a loop asks at each turn.
     ///
     /// # Errors
-    /// [`Fault::IsLarge`].
+    /// [`Fault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
     pub(crate) fn check_size(&self) -> Result<(), Fault> {
-        let bytes = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
-        let is_small = self.admits_large
-            || (self.changes.len() <= SMALL_ROWS && self.changes.iter().map(bytes).sum::<usize>() <= SMALL_BYTES);
-        if is_small { Ok(()) } else { Err(Fault::IsLarge) }
+        self.rows.check_size()
     }
 
     /// The same for a caller who expects that of what is changed; nothing if it is `None`.
@@ -356,7 +355,7 @@ impl<'a> Context<'a> {
 
     /// Sets a row that has no index and whose value is given as it is stored.
     pub fn set(&mut self, key: Key, value: Option<Bytes>) {
-        self.changes.push(Change { table: key.table, key: key.key, value });
+        self.rows.push(Change { table: key.table, key: key.key, value });
     }
 
     /// Says which object the command is about: the events of all containers that it changes name that one. It is one object, or what is
@@ -512,8 +511,10 @@ impl<'a> Context<'a> {
     /// one, and so none that lies too deep.
     ///
     /// # Errors
-    /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; what the store says.
+    /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and `TooLarge`
+    /// for what was noted before; what the store says.
     pub fn create(&mut self, object: &Object) -> Result<(), Fault> {
+        self.check_size()?;
         let Object { record, attributes } = object;
         if let Some(folder) = record.folder() {
             let depth = self.check_depth(folder, 1)?;
@@ -523,11 +524,45 @@ impl<'a> Context<'a> {
         if let Some(folder) = record.folder() {
             self.note_new_status(self.nearest_kept(folder), record);
         }
-        self.put(None, &**record);
+        let record = Arc::new(Record { container_bytes: object.bytes() as u64, ..Record::clone(record) });
+        self.put(None, &*record);
         if **attributes != Attributes::none(record.loid) {
             self.put(None, &**attributes);
         }
-        self.newest = Some(object.clone());
+        self.newest = Some(Object { record, attributes: attributes.clone() });
+        Ok(())
+    }
+
+    /// Checks that a container may take that many bytes of memory.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub(crate) fn check_container(&self, container: Loid, bytes: u64) -> Result<()> {
+        let most = self.largest_container;
+        if bytes <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "`{container}` would take {bytes} bytes of memory with its items or posts; at most {most} are allowed."
+        );
+        Err(Error::new(Code::TooLarge, message).with_source(container).with_detail("limit", most))
+    }
+
+    /// Notes how many bytes of memory a container takes that the command has just created with parts.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub(crate) fn size_of_made(&mut self, container: Loid, bytes: usize) -> Result<()> {
+        self.check_container(container, bytes as u64)?;
+        let made = self.newest.as_mut().filter(|made| made.record.loid == container);
+        if let Some(made) = made
+            && made.record.container_bytes != bytes as u64
+        {
+            let before = made.record.clone();
+            Arc::make_mut(&mut made.record).container_bytes = bytes as u64;
+            let after = made.record.clone();
+            self.put(Some(&*before), &*after);
+        }
         Ok(())
     }
 
@@ -554,8 +589,15 @@ impl<'a> Context<'a> {
     /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
     ///
     /// # Errors
-    /// `InvalidAttributes`; [`Fault::Unchecked`].
-    pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> Result<bool, Fault> {
+    /// `InvalidAttributes`; `TooLarge` for a container that would grow beyond its limit; [`Fault::Unchecked`].
+    pub(crate) fn settle<S: State>(
+        &mut self,
+        before_state: &S,
+        after_state: &mut S,
+        touched: bool,
+    ) -> Result<bool, Fault> {
+        let bytes = after_state.bytes() as u64;
+        let (before, after) = (before_state.object(), after_state.object_mut());
         let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
         if attributes_changed || !Arc::ptr_eq(&before.record, &after.record) {
             let old = (&*before.record, before.attributes.attributes.as_ref());
@@ -568,7 +610,11 @@ impl<'a> Context<'a> {
         if !(record_changed || attributes_changed || touched) {
             return Ok(false);
         }
+        if bytes > before.record.container_bytes {
+            self.check_container(before.record.loid, bytes)?;
+        }
         let record = Arc::make_mut(&mut after.record);
+        record.container_bytes = bytes;
         record.revision = before.record.revision + self.events_of(before.record.loid);
         // The recycle bin notes when and by whom an object came there. Back from it, an object is what it was.
         let by_bin = record.bin.is_some() || before.record.bin.is_some();
@@ -583,16 +629,18 @@ impl<'a> Context<'a> {
 
     /// The rows noted so far.
     pub(crate) fn changes(&self) -> &[Change] {
-        &self.changes
+        self.rows.noted()
     }
 
     /// The changes noted so far, and what follows from all of them: how much lies in the folders whose names have changed.
     ///
     /// # Errors
-    /// What the store says.
-    pub(crate) fn into_noted(mut self) -> Result<Noted, StoreError> {
-        let counts = recount(self.look, &self.changes)?;
-        self.changes.extend(counts);
-        Ok(Noted { changes: self.changes, told: self.told, statuses: self.statuses.changes })
+    /// [`Context::check_size`]; what the store says.
+    pub(crate) fn into_noted(self) -> Result<Noted, Fault> {
+        self.check_size()?;
+        let counts = recount(self.look, self.rows.noted())?;
+        let mut changes = self.rows.into_noted();
+        changes.extend(counts);
+        Ok(Noted { changes, told: self.told, statuses: self.statuses.changes })
     }
 }

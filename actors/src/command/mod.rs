@@ -1,12 +1,14 @@
 //! What changes a container: typed commands, applied to its state as pure functions.
 
 mod context;
+mod rows;
 mod statuses;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use self::context::{Concerned, Context, Noted, OBJECTS_PER_STEP, SMALL, Subtrees, Told};
+pub use self::context::{Concerned, Context, Noted, OBJECTS_PER_STEP, Subtrees, Told};
+pub use self::rows::{CHANGE_BYTES, SMALL};
 use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;

@@ -64,12 +64,12 @@ impl<'a> Context<'a> {
     /// Exempts the rows that were noted from `begun` on from the rule for closed containers: they follow
     /// from what became of an object that the container holds.
     pub(crate) fn accept_in_closed(&mut self, begun: usize) {
-        self.statuses.accepted.push(begun..self.changes.len());
+        self.statuses.accepted.push(begun..self.rows.noted().len());
     }
 
     /// Returns the number of rows noted so far.
     pub(crate) fn rows_noted(&self) -> usize {
-        self.changes.len()
+        self.rows.noted().len()
     }
 
     /// Returns whether the workflow of a type has a status; false without workflows.
@@ -111,7 +111,7 @@ impl<'a> Context<'a> {
             }
             if before.record.status != after.record.status {
                 self.statuses.changes.push(change_of(loid, &before.record, &after.record));
-                if self.changes.is_empty() && differ_by_status(before, after) {
+                if self.rows.noted().is_empty() && differ_by_status(before, after) {
                     self.statuses.alone.push(loid);
                 }
             }
@@ -131,7 +131,7 @@ impl<'a> Context<'a> {
             return Ok(());
         }
         let accepted = |at: usize| self.statuses.accepted.iter().any(|range| range.contains(&at));
-        for (at, change) in self.changes.iter().enumerate() {
+        for (at, change) in self.rows.noted().iter().enumerate() {
             // A part of which there is one, such as the head with the title, has no key within its kind.
             let is_member = change.table == Table::Parts && change.key.len() > Loid::KEY_LEN + 1;
             if is_member

@@ -6,6 +6,7 @@ use super::rows::DrawerHead;
 use super::state::{Address, DrawerState};
 use crate::command::{Context, Fault};
 use crate::error::{Error, Result};
+use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
 
@@ -40,7 +41,7 @@ impl NewDrawer {
     }
 
     /// Puts head and items of a new drawer.
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         check_head(Some(&*self.title), Some(&*self.description))?;
         let head = DrawerHead {
             loid: object.record.loid,
@@ -50,7 +51,9 @@ impl NewDrawer {
             description: self.description.clone(),
         };
         context.put(None, &head);
-        DrawerState::new(object, head, Vec::new()).fill(&self.items, context)
+        let mut drawer = DrawerState::new(object, head, Vec::new());
+        drawer.fill(&self.items, context)?;
+        Ok(drawer.bytes())
     }
 
     /// Writes it over a drawer that is there.

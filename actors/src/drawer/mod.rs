@@ -38,7 +38,7 @@ impl Family for Drawer {
         Ok(DrawerState::new(object, parts.head(HEAD)?, parts.all(ITEM)?))
     }
 
-    fn make(new: &NewDrawer, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn make(new: &NewDrawer, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         new.make(object, context)
     }
 

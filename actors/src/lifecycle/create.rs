@@ -460,7 +460,8 @@ impl NewObject {
         if let Some(new) = content {
             context.put_version(None, loid.at_version(1), new, created);
         }
-        self.parts.make(object, context)?;
+        let bytes = self.parts.make(object, context)?;
+        context.size_of_made(loid, bytes)?;
         context.concerns(folder, loid);
         Ok(loid)
     }

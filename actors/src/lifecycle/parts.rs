@@ -26,7 +26,7 @@ impl NewParts {
     }
 
     /// See [`Family::make`].
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         self.0.make(object, context)
     }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for NewParts {
 /// [`Family::New`] of any family.
 trait AnyNew: Send + Sync {
     fn family(&self) -> FamilyKind;
-    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;
     fn write_over(
         &self,
         existing: Loid,
@@ -69,7 +69,7 @@ impl<F: Family> AnyNew for Typed<F> {
         F::KIND
     }
 
-    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         F::make(&self.0, object, context)
     }
 

@@ -12,8 +12,12 @@ use crate::family::Fate;
 use crate::folder::entries;
 use crate::id::Loid;
 use crate::joint::Turns;
-use crate::object::{Remainder, Task, containers_of};
+use crate::object::{Record, Remainder, Task, containers_of};
 use crate::store::{Range, StoreError, Table, View};
+
+/// Bytes of memory that the containers of one step may take, unless the first object alone, with
+/// what holds it, takes more.
+const STEP_BYTES: u64 = 32 << 20;
 
 /// Objects, and the containers that hold any of these.
 #[derive(Default)]
@@ -22,7 +26,8 @@ pub(super) struct Part {
     pub objects: Vec<Loid>,
     /// Container → those of the objects that it holds.
     holders: BTreeMap<Loid, BTreeSet<Loid>>,
-    /// Objects and what is notified of them.
+    /// Objects and the containers that are notified of them. All are read, so one that takes much
+    /// memory counts several times.
     weight: usize,
 }
 
@@ -43,8 +48,12 @@ impl Part {
         // Complete: these commands step alone, so nothing is put into a container between this look and our submission; and what
         // was put there by a change submitted before is in `Latest`.
         let containers = containers_of(context.look(), View::Latest, object)?;
-        self.weight += 1 + containers.len();
+        self.weight += weight_of(object, context)?;
         for container in containers {
+            self.weight += match self.holders.contains_key(&container) {
+                true => 1,
+                false => weight_of(container, context)?,
+            };
             self.holders.entry(container).or_default().insert(object);
         }
         self.objects.push(object);
@@ -182,6 +191,15 @@ impl Part {
             }
         }
     }
+}
+
+/// What an object counts for in a step: 1, and as many more as its container takes of the memory
+/// that a step's containers may ([`STEP_BYTES`]).
+fn weight_of(object: Loid, context: &Context<'_>) -> Result<usize, StoreError> {
+    let record = Record::find(context.look(), View::Latest, object)?;
+    let bytes = record.map_or(0, |record| record.container_bytes);
+    let each = STEP_BYTES / context.subtrees.objects_per_step.max(1) as u64;
+    Ok(1 + usize::try_from(bytes / each.max(1)).unwrap_or(usize::MAX / 2))
 }
 
 /// A folder in which objects are left, after a name.

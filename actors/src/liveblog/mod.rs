@@ -56,10 +56,10 @@ impl Family for Liveblog {
         Ok(LiveblogState::new(object, parts.head(HEAD)?, posts, removed))
     }
 
-    fn make(new: &NewLiveblog, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn make(new: &NewLiveblog, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         let head = LiveblogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(new.begins_moderated) };
         context.put(None, &head);
-        Ok(())
+        Ok(object.bytes())
     }
 
     fn write_over(

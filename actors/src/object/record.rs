@@ -148,6 +148,10 @@ pub struct Record {
     /// Set if it is a channel copy.
     #[serde(default)]
     pub copy: Option<ChannelCopy>,
+    /// Bytes of memory that the object's container takes, parts included; 0 if unknown. Room is
+    /// reserved by it before the container is read.
+    #[serde(default)]
+    pub container_bytes: u64,
 }
 
 /// A folder's loid inside a stored record.
@@ -192,6 +196,7 @@ impl Record {
             lock: None,
             bin: None,
             copy: None,
+            container_bytes: 0,
         }
     }
 

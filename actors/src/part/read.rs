@@ -52,7 +52,8 @@ impl<'a> Parts<'a> {
         kind: PartKind,
         mut each: impl FnMut(Bytes, Bytes) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        const PAGE: usize = 1000;
+        // Of rows of 50 KB that is 13 MB.
+        const PAGE: usize = 256;
         let mut range = Range::prefix(&kind.place(self.container, &[]).key);
         loop {
             let page = self.look.scan(View::Committed, Table::Parts, &range, PAGE, false)?;

@@ -30,8 +30,8 @@ use crate::receipt::{Outcome, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::admit;
 use crate::runtime::{
-    Answer, AnyJoint, AnyReply, Cache, Done, Jointly, MOST_STALE, NumberMill, Registry, Remains, Request,
-    RuntimeOptions, Shared, commits_keep_failing, overloaded, refusal, run_joint, store_failure, unknown,
+    Answer, AnyJoint, AnyReply, Cache, ContainerMemory, Done, Jointly, MOST_STALE, NumberMill, Registry, Remains,
+    Request, RuntimeOptions, Shared, commits_keep_failing, overloaded, refusal, run_joint, store_failure, unknown,
 };
 use crate::store::{Change, ChangeSet, Store, StoreError, View};
 use crate::thread;
@@ -99,7 +99,8 @@ impl Repository {
         let interrupted = Remainder::next_entry(&*store, View::Latest, None)?.is_some();
         let remains = Arc::new(Remains::new(interrupted));
         let steps = RwLock::default();
-        let (bytes, going_on) = (Arc::default(), remains.clone());
+        let going_on = remains.clone();
+        let memory = ContainerMemory::new(options.container_bytes);
         let ends = store.ends().unwrap_or_else(|| Arc::new(Ends::by(clock.clone())));
         let shared = Shared {
             store,
@@ -110,11 +111,12 @@ impl Repository {
             admission,
             steps,
             remains: going_on,
-            bytes,
+            memory: memory.clone(),
             workflows: OnceLock::new(),
         };
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let registry = Arc::new(Registry::new(families, Arc::new(shared), handles));
+        memory.serve(Arc::downgrade(&registry));
         // There is at least one, and none has ended.
         if let Some(arbiter) = arbiters.first() {
             arbiter.spawn(Carrier::new(&registry).run(remains));
@@ -146,7 +148,7 @@ impl Repository {
             let attributes = Arc::new(Attributes::none(loid));
             context.create(&Object { record: Arc::new(record), attributes }).map_err(refusal)?;
         }
-        let changes = context.into_noted().map_err(|error| store_failure(&error))?.changes;
+        let changes = context.into_noted().map_err(refusal)?.changes;
         if changes.is_empty() {
             return Ok(());
         }
@@ -268,7 +270,7 @@ impl Repository {
             // Dropped unanswered by a store that has broken down.
             match answer.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
                 Ok(answer) => return answer,
-                Err(why) => turn = request.prepare(why).await?,
+                Err(why) => turn = request.prepare(why, false).await?,
             }
         }
     }
@@ -317,7 +319,7 @@ impl Repository {
             // As above.
             match receiver.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
                 Ok(answer) => break answer?,
-                Err(why) => turn = request.prepare(why).await?,
+                Err(why) => turn = request.prepare(why, joint.nature().alone).await?,
             }
         };
         if let Some(top) = top
@@ -356,6 +358,11 @@ impl Repository {
         self.registry.sweep()
     }
 
+    /// Lets all containers go that no call uses. Returns how many.
+    pub fn let_unused_go(&self) -> usize {
+        self.registry.let_go_of_all()
+    }
+
     /// How many containers are in memory.
     pub fn containers(&self) -> usize {
         self.registry.len()
@@ -377,7 +384,7 @@ impl Repository {
         // Nothing is admitted any more, so nothing goes on.
         shared.remains.close();
         shared.store.barrier().await;
-        self.registry.let_go_of_all();
+        self.let_unused_go();
         for arbiter in self.arbiters.iter() {
             arbiter.stop();
         }

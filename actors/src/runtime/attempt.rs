@@ -59,7 +59,7 @@ impl<F: Family> Container<F> {
             .held_to(rules.as_deref())
             .expecting(expect.as_deref())
             .governed_by(shared.workflows(), statuses.as_deref())
-            .within(shared.options.paths)
+            .limited_by(&shared.options)
             .admitting_large(job.admits_large());
         context.subtrees = shared.subtrees();
         let applied = catch_unwind(AssertUnwindSafe(|| {
@@ -85,7 +85,7 @@ impl<F: Family> Container<F> {
         }
         let touched = !context.changes().is_empty();
         let known = before.object().record.revision;
-        match context.settle(before.object(), after.object_mut(), touched) {
+        match context.settle(&before, &mut after, touched) {
             Ok(true) => {}
             Ok(false) => return self.answer(job, Ok(Arc::new(Published { state: before }))),
             Err(fault) => return self.refuse(job, fault),
@@ -96,9 +96,7 @@ impl<F: Family> Container<F> {
         let view = Arc::new(Published { state: after });
         let mut noted = match context.into_noted() {
             Ok(noted) => noted,
-            Err(error) => {
-                return self.answer(job, Err(store_failure(&error)));
-            }
+            Err(fault) => return self.refuse(job, fault),
         };
         let revisions = (known, view.revision());
         let events = who.events(self.loid, revisions, job.name(), &mut noted, shared.clock.now_ms());

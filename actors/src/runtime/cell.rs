@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
 
+use super::ContainerMemory;
 use crate::error::Error;
 use crate::family::{Family, State};
 use crate::store::Seq;
@@ -44,19 +45,19 @@ pub(crate) struct Cell<F: Family> {
     acknowledged: AtomicU64,
     /// Bytes that the view takes.
     weight: AtomicU64,
-    /// What the views of all containers take.
-    all: Arc<AtomicU64>,
+    /// The account of all containers.
+    memory: Arc<ContainerMemory>,
 }
 
 impl<F: Family> Cell<F> {
     /// A cell whose view counts among all.
-    pub fn new(all: Arc<AtomicU64>) -> Cell<F> {
+    pub fn new(memory: Arc<ContainerMemory>) -> Cell<F> {
         Cell {
             view: ArcSwapOption::empty(),
             phase: watch::Sender::new(Phase::Loading),
             acknowledged: AtomicU64::new(0),
             weight: AtomicU64::new(0),
-            all,
+            memory,
         }
     }
 
@@ -123,9 +124,9 @@ impl<F: Family> Cell<F> {
     }
 
     fn weigh(&self, weight: u64) {
-        // Relaxed: nothing else goes by these numbers. What is added may be less than nothing, which wraps around and back.
+        // Relaxed: nothing else goes by this number.
         let before = self.weight.swap(weight, Ordering::Relaxed);
-        self.all.fetch_add(weight.wrapping_sub(before), Ordering::Relaxed);
+        self.memory.resize(before, weight);
     }
 
     /// It can't be loaded until then, a time of the steady clock.
@@ -183,7 +184,7 @@ mod tests {
     fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
         const ROUNDS: usize = 60_000;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let cells: Vec<Cell<Document>> = (0..ROUNDS).map(|_| Cell::new(Arc::default())).collect();
+        let cells: Vec<Cell<Document>> = (0..ROUNDS).map(|_| Cell::new(ContainerMemory::new(0))).collect();
         let begun = AtomicU64::new(0);
         let view = view();
         std::thread::scope(|scope| {

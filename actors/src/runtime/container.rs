@@ -9,12 +9,12 @@ use actix::{
 };
 use tokio::sync::watch;
 
-use super::Shared;
 use super::cell::{Cell, Published};
 use super::job::Job;
 use super::lend::{Lend, Returned};
 use super::reading::on_disk;
-use super::supervise::{Alive, Budget, Quarantine, Verdict};
+use super::supervise::{Alive, Budget, Outage, Verdict};
+use super::{Shared, overloaded};
 use crate::error::{Code, Error};
 use crate::family::Family;
 use crate::id::Loid;
@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_millis(2);
 #[rtype(result = "()")]
 pub(crate) struct Execute<F: Family>(pub Box<dyn Job<F>>);
 
-/// A quarantine may be over: load again if it is.
+/// An outage may be over: load again if it is.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
 pub(crate) struct Wake;
@@ -63,7 +63,7 @@ pub(crate) struct Container<F: Family> {
     /// Time spent on commands since it last gave way.
     busy: Duration,
     /// While it is there every command is refused.
-    quarantined: Option<Quarantine>,
+    outage: Option<Outage>,
     /// The instance before this one; resolves when it is gone.
     predecessor: Option<watch::Receiver<()>>,
     /// It has been loaded, or a load was tried: changes of it may be on their way to the disk.
@@ -104,7 +104,7 @@ impl<F: Family> Container<F> {
             budget: Budget::default(),
             backoff: Duration::ZERO,
             busy: Duration::ZERO,
-            quarantined: None,
+            outage: None,
             predecessor,
             begun: false,
             alive,
@@ -148,7 +148,12 @@ impl<F: Family> Container<F> {
                 }
             }
         };
-        ctx.wait(read.into_actor(self).map(|(epoch, state), container, ctx| container.loaded(epoch, state, ctx)));
+        ctx.wait(read.into_actor(self).map(|(epoch, read), container, ctx| {
+            let (state, room) = read.map_or_else(|error| (Err(error), None), |(state, room)| (Ok(state), room));
+            container.loaded(epoch, state, ctx);
+            // From here on the state counts as loaded.
+            drop(room);
+        }));
     }
 
     fn loaded(
@@ -165,6 +170,12 @@ impl<F: Family> Container<F> {
                 self.cell.publish(view);
                 self.live = Some(Live { state, epoch, submitted: self.cell.acknowledged() });
                 self.work_off(ctx);
+            }
+            // No fault of the container: its memory was not there.
+            Err(StoreError::Overloaded) => {
+                let now = self.shared.clock.steady_ms();
+                let error = overloaded("The containers in use take all the memory that there is for them");
+                self.close_down(Outage::momentary(now, error.with_source(self.loid)));
             }
             Err(error) => {
                 tracing::error!(container = %self.loid, family = F::KIND.name(), %error, "a container can't be loaded");
@@ -207,18 +218,20 @@ impl<F: Family> Container<F> {
             }
             Verdict::Quarantine(until) => {
                 tracing::error!(container = %self.loid, family = F::KIND.name(), until, "quarantined");
-                self.quarantined = Some(Quarantine::begin(until, F::KIND.name()));
-                self.cell.fail(self.quarantine_error(), until);
-                for work in std::mem::take(&mut self.stash) {
-                    self.turn_away(work, self.quarantine_error());
-                }
+                let message = format!("`{}` has failed repeatedly and is not available for now.", self.loid);
+                let error = Error::new(Code::RepositoryError, message).with_source(self.loid);
+                self.close_down(Outage::quarantine(until, error, F::KIND.name()));
             }
         }
     }
 
-    fn quarantine_error(&self) -> Error {
-        let message = format!("`{}` has failed repeatedly and is not available for now.", self.loid);
-        Error::new(Code::RepositoryError, message).with_source(self.loid)
+    /// Refuses all that waits, and all that comes until the outage is over.
+    fn close_down(&mut self, outage: Outage) {
+        self.cell.fail(outage.error.clone(), outage.until);
+        for work in std::mem::take(&mut self.stash) {
+            self.turn_away(work, outage.error.clone());
+        }
+        self.outage = Some(outage);
     }
 
     fn turn_away(&self, work: Work<F>, error: Error) {
@@ -228,15 +241,15 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// A message that comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that
+    /// A message that comes while there is no state waits for it; in an outage it is refused, or starts the next try once that
     /// is over.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
-        match &self.quarantined {
-            Some(quarantine) if self.shared.clock.steady_ms() < quarantine.until => {
-                self.turn_away(work, self.quarantine_error());
+        match &self.outage {
+            Some(outage) if self.shared.clock.steady_ms() < outage.until => {
+                self.turn_away(work, outage.error.clone());
             }
             Some(_) => {
-                self.quarantined = None;
+                self.outage = None;
                 self.stash.push_back(work);
                 ctx.stop();
             }
@@ -308,7 +321,7 @@ impl<F: Family> Handler<Wake> for Container<F> {
 
     fn handle(&mut self, Wake: Wake, ctx: &mut Self::Context) {
         let now = self.shared.clock.steady_ms();
-        if self.quarantined.take_if(|quarantine| quarantine.until <= now).is_some() {
+        if self.outage.take_if(|outage| outage.until <= now).is_some() {
             ctx.stop();
         }
     }

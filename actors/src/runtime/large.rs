@@ -15,11 +15,12 @@ use crate::error::Result;
 
 /// Whose turn it is.
 pub trait LargeChanges: Debug + Send + Sync {
-    /// A turn, when it has come to whom the present task works for.
+    /// A turn, when it has come to whom the present task works for. A change that `removes` objects
+    /// makes room on the disk in the end, so it may use what is reserved there.
     ///
     /// # Errors
-    /// `Overloaded`.
-    fn turn(&self) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>>;
+    /// `Overloaded`, `StorageFull`.
+    fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>>;
 }
 
 /// A turn, until it is dropped.
@@ -41,12 +42,13 @@ impl Request {
     }
 
     /// Does what a command that was given back waits for, and returns its turn if it has one.
+    /// `removes` is whether the command removes objects.
     ///
     /// # Errors
-    /// `Overloaded`.
-    pub(crate) async fn prepare(&self, why: GivenBack) -> Result<Option<LargeTurn>> {
+    /// `Overloaded`, `StorageFull`.
+    pub(crate) async fn prepare(&self, why: GivenBack, removes: bool) -> Result<Option<LargeTurn>> {
         match (why, &self.rules) {
-            (GivenBack::Large, _) | (_, None) => self.large_turn().await,
+            (GivenBack::Large, _) | (_, None) => self.large_turn(removes).await,
             (GivenBack::Unchecked, Some(rules)) => {
                 rules.catch_up().await?;
                 Ok(None)
@@ -55,9 +57,9 @@ impl Request {
     }
 
     /// The turn for a command that is large.
-    async fn large_turn(&self) -> Result<Option<LargeTurn>> {
+    async fn large_turn(&self, removes: bool) -> Result<Option<LargeTurn>> {
         match &self.large {
-            Some(large) => large.turn().await.map(Some),
+            Some(large) => large.turn(removes).await.map(Some),
             None => Ok(None),
         }
     }

@@ -46,6 +46,7 @@ mod job;
 mod large;
 mod left;
 mod lend;
+mod memory;
 mod numbers;
 mod options;
 mod reading;
@@ -62,6 +63,8 @@ pub use self::job::{Done, Request};
 pub(crate) use self::large::GivenBack;
 pub use self::large::{LargeChanges, LargeTurn};
 pub use self::left::{Jointly, Left};
+pub(crate) use self::memory::ContainerMemory;
+pub use self::memory::LARGEST_CONTAINER;
 pub use self::numbers::NumberMill;
 pub use self::options::RuntimeOptions;
 pub use self::refresher::Cache;
@@ -70,7 +73,6 @@ pub(crate) use self::remains::Remains;
 pub(crate) use self::turns::run_joint;
 pub(crate) use self::untyped::{Answer, AnyJoint, AnyReply};
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
@@ -99,8 +101,8 @@ pub(crate) struct Shared {
     pub steps: RwLock<()>,
     /// Changes of subtrees that are under way.
     pub remains: Arc<Remains>,
-    /// Bytes that all containers in memory take.
-    pub bytes: Arc<AtomicU64>,
+    /// The memory that containers take.
+    pub memory: Arc<ContainerMemory>,
     /// The workflows that all commands are held to, once there are any.
     pub workflows: OnceLock<Arc<dyn Workflows>>,
 }

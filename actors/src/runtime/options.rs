@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::OBJECTS_PER_STEP;
+use crate::command::{CHANGE_BYTES, OBJECTS_PER_STEP};
 use crate::object::PathLimits;
+use crate::runtime::LARGEST_CONTAINER;
 
 /// How containers are run; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +23,6 @@ pub struct RuntimeOptions {
     pub idle_seconds: u64,
     /// Containers in memory beyond which those that were used longest ago leave before that time, unless work is under way.
     pub containers: usize,
-    /// Bytes of memory that they take beyond which they leave likewise.
-    pub container_bytes: u64,
     /// How often the registry looks for such.
     pub sweep_seconds: u64,
     /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is quarantined.
@@ -42,6 +41,16 @@ pub struct RuntimeOptions {
     /// How long and how deep paths may be. Of another section of the configuration: it is a limit on what clients send.
     #[serde(skip)]
     pub paths: PathLimits,
+    /// Bytes of memory that all containers take, beyond which they leave likewise, and reads of
+    /// further ones wait. This and the next two are set by the section about memory.
+    #[serde(skip)]
+    pub container_bytes: u64,
+    /// Bytes of rows that one change may store.
+    #[serde(skip)]
+    pub change_bytes: usize,
+    /// Bytes of memory that a container may grow to.
+    #[serde(skip)]
+    pub largest_container: u64,
 }
 
 impl Default for RuntimeOptions {
@@ -61,6 +70,8 @@ impl Default for RuntimeOptions {
             quarantine_seconds: 30,
             objects_per_step: OBJECTS_PER_STEP,
             paths: PathLimits::default(),
+            change_bytes: CHANGE_BYTES,
+            largest_container: LARGEST_CONTAINER,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::Shared;
+use super::memory::ReadingRoom;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, Object, Record};
@@ -36,18 +37,32 @@ fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, Stor
     F::load(object, &Parts::new(look, loid)).map(Some)
 }
 
-/// [`read`] where it keeps no other container waiting; if it is to be read `settled`, then nothing when something is pending.
-/// Nothing, too, at the end of the process.
+/// Reads a container where it keeps no other one waiting, once there is room in memory. If it is to
+/// be read `settled`, gives nothing when something is pending. Gives nothing, too, at the end of the
+/// process. The room is the reader's until the state counts as loaded.
 pub(super) async fn on_disk<F: Family>(
     shared: &Shared,
     loid: Loid,
     settled: bool,
-) -> Option<Result<Option<F::State>, StoreError>> {
+) -> Option<Result<(Option<F::State>, Option<ReadingRoom>), StoreError>> {
     let store = shared.store.clone();
+    // Without an object there is nothing to be read.
+    let stated = match Record::find(&*store, View::Committed, loid) {
+        Ok(record) => record.map(|record| record.container_bytes),
+        Err(error) => return Some(Err(error)),
+    };
+    let room = match stated {
+        Some(bytes) => match shared.memory.reserve(bytes).await {
+            None => return Some(Err(StoreError::Overloaded)),
+            room => room,
+        },
+        None => None,
+    };
     let read = move || {
         let work = || (!settled || !pending(&*store, loid)).then(|| read::<F>(&*store, loid));
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| Some(Err(StoreError::Corrupt(format!("loading {loid} panicked")))))
     };
-    tokio::task::spawn_blocking(read).await.ok().flatten()
+    let state = tokio::task::spawn_blocking(read).await.ok().flatten()?;
+    Some(state.map(|state| (state, room)))
 }

@@ -273,7 +273,7 @@ impl Registry {
     ) -> Arc<dyn AnyHandle> {
         let (sender, gone) = watch::channel(());
         let alive = Alive::new(loid, self.census.clone(), sender);
-        let cell = Arc::new(Cell::new(self.shared.bytes.clone()));
+        let cell = Arc::new(Cell::new(self.shared.memory.clone()));
         let (shared, shown) = (self.shared.clone(), cell.clone());
         let addr = Supervisor::start_in_arbiter(self.arbiter(loid), move |_| {
             Container::<F>::new(loid, shared, shown, predecessor, alive)
@@ -285,14 +285,22 @@ impl Registry {
     /// Counts a container that came; now and then lets go of those that are too many or take too much. It looks at all of them, so not
     /// each time: there may be an eighth more for a while, or what [`AT_A_TIME`] take.
     fn make_room(&self) {
-        let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.options.container_bytes);
+        let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
         // Relaxed: one look more or less does no harm.
-        let takes_too_much = self.shared.bytes.load(Ordering::Relaxed) > most_bytes;
+        let takes_too_much = self.shared.memory.loaded() > most_bytes;
         let waits_for = if takes_too_much { AT_A_TIME.min(most / 8) } else { most / 8 };
         if self.came.fetch_add(1, Ordering::Relaxed) < waits_for {
             return;
         }
         self.came.store(0, Ordering::Relaxed);
+        self.let_unused_go(0);
+    }
+
+    /// Lets go of the containers that were used longest ago and have no permit out, as far as there
+    /// are too many, or too many bytes for as many more to be read.
+    pub fn let_unused_go(&self, for_bytes: u64) {
+        let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
+        let most_bytes = most_bytes.saturating_sub(for_bytes);
         let mut used: Vec<_> = self.entries.lock().values().filter_map(Entry::use_and_weight).collect();
         let surplus = used.len().saturating_sub(most);
         let bytes: u64 = used.iter().map(|(_, weight)| weight).sum();
@@ -333,7 +341,7 @@ impl Registry {
     pub fn sweep(&self) -> usize {
         let now = self.shared.clock.steady_ms();
         let idle = self.shared.options.idle().as_millis() as u64;
-        metrics::gauge!("stet_container_bytes").set(self.shared.bytes.load(Ordering::Relaxed) as f64);
+        metrics::gauge!("stet_container_bytes").set(self.shared.memory.loaded() as f64);
         self.let_go(|handle| handle.last_used() + idle <= now)
     }
 

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::options::RuntimeOptions;
+use crate::error::Error;
 use crate::id::Loid;
 
 /// Counts the loaded instances of each container. More than one at once is a fault of the registry.
@@ -73,24 +74,35 @@ pub(crate) struct Budget {
     failures: VecDeque<u64>,
 }
 
-/// A container that is out of use. It counts in the metrics until this is dropped, whether or not the container is called.
-pub(crate) struct Quarantine {
+/// A container that is out of use, with the error that its callers get. A quarantine counts in the
+/// metrics until this is dropped, whether or not the container is called.
+pub(crate) struct Outage {
     /// When it may be tried again, by the steady clock.
     pub until: u64,
-    family: &'static str,
+    pub error: Error,
+    /// The family of a quarantined container.
+    quarantined: Option<&'static str>,
 }
 
-impl Quarantine {
-    pub fn begin(until: u64, family: &'static str) -> Quarantine {
+impl Outage {
+    /// A quarantine after repeated failures.
+    pub fn quarantine(until: u64, error: Error, family: &'static str) -> Outage {
         metrics::counter!("stet_container_quarantines_total", "family" => family).increment(1);
         metrics::gauge!("stet_containers_quarantined", "family" => family).increment(1);
-        Quarantine { until, family }
+        Outage { until, error, quarantined: Some(family) }
+    }
+
+    /// An outage that is no failure of the container and ends with its next call.
+    pub fn momentary(now_ms: u64, error: Error) -> Outage {
+        Outage { until: now_ms, error, quarantined: None }
     }
 }
 
-impl Drop for Quarantine {
+impl Drop for Outage {
     fn drop(&mut self) {
-        metrics::gauge!("stet_containers_quarantined", "family" => self.family).decrement(1);
+        if let Some(family) = self.quarantined {
+            metrics::gauge!("stet_containers_quarantined", "family" => family).decrement(1);
+        }
     }
 }
 

@@ -112,7 +112,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
                 Ok(Some((known, known + 1)))
             }
             Some(mut after) => {
-                if !context.settle(before.object(), after.object_mut(), touched)? {
+                if !context.settle(before, &mut after, touched)? {
                     return Ok(None);
                 }
                 let revision = after.object().record.revision;
@@ -375,7 +375,7 @@ fn attempt(
         .held_to(request.rules.as_deref())
         .expecting(request.expect.as_deref())
         .governed_by(shared.workflows(), request.statuses.as_deref())
-        .within(shared.options.paths)
+        .limited_by(&shared.options)
         .admitting_large(admits_large);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
@@ -434,7 +434,7 @@ fn attempt(
     }
     let mut noted = match context.into_noted() {
         Ok(noted) => noted,
-        Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
+        Err(fault) => return Attempt::of(fault),
     };
     let mut events = Vec::with_capacity(revised.len());
     for (loid, revisions) in revised {

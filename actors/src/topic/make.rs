@@ -57,8 +57,8 @@ impl NewLine {
 }
 
 impl NewTopic {
-    /// Puts head and lines of a new topic.
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    /// Puts head and lines of a new topic. Returns the bytes of memory that it takes.
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         let (title, description) = self.head_of_new();
         let head = TopicHead { loid: object.record.loid, title, description };
         self.check()?;
@@ -68,7 +68,9 @@ impl NewTopic {
         let mut object = object;
         Arc::make_mut(&mut object.record).revision -= 1;
         // A new one has room for so few.
-        fill(&mut TopicState::new(object, head, Vec::new(), Vec::new()), None, &self.lines, context)
+        let mut topic = TopicState::new(object, head, Vec::new(), Vec::new());
+        fill(&mut topic, None, &self.lines, context)?;
+        Ok(topic.bytes())
     }
 
     /// Writes it over a topic that is there.
@@ -138,6 +140,7 @@ fn fill(
 ) -> Result<(), Fault> {
     let loid = topic.object().record.loid;
     for line in lines {
+        context.check_size()?;
         match line {
             NewLine::Divider(title) => {
                 if let Some(lineup) = topic.lineup_under(under) {

@@ -53,7 +53,7 @@ impl Family for Topic {
         Ok(TopicState::new(object, parts.head(HEAD)?, parts.all(ITEM)?, parts.all(DIVIDER)?))
     }
 
-    fn make(new: &NewTopic, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn make(new: &NewTopic, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         new.make(object, context)
     }
 

@@ -36,12 +36,14 @@ pub enum NewLine {
 
 impl NewPlan {
     /// Puts head and lines of a new plan.
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         self.check()?;
         let (title, description) = self.head_over(&self.begins_with);
         let head = PlanHead { loid: object.record.loid, title, description };
         context.put(None, &head);
-        self.fill(&mut PlanState::new(object, head, Vec::new(), Vec::new()), context)
+        let mut plan = PlanState::new(object, head, Vec::new(), Vec::new());
+        self.fill(&mut plan, context)?;
+        Ok(plan.bytes())
     }
 
     /// Writes it over a plan that is there.

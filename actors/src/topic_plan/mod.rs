@@ -40,7 +40,7 @@ impl Family for TopicPlan {
         Ok(PlanState::new(object, parts.head(HEAD)?, parts.all(TOPIC)?, parts.all(DIVIDER)?))
     }
 
-    fn make(new: &NewPlan, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn make(new: &NewPlan, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         new.make(object, context)
     }
 

@@ -67,7 +67,8 @@ pub async fn recursive(call: Call) -> Result<Json<FolderReply>> {
     let bundle = named(&call)?;
     let selection = Selection::of_query(&call, bundle.loid.database)?;
     let wanted = Wanted::of_bundle(call.query.boolean("recursive"), selection);
-    filtered(call, &bundle, wanted).await
+    // On the heap: the record beside it would make the future too large to be copied with each call.
+    Box::pin(filtered(call, &bundle, wanted)).await
 }
 
 /// `GET` and `POST /v3/bundle/{source}/view` and `/v3/bundle/{source}/view/{view}`
@@ -94,7 +95,7 @@ pub async fn root(call: Call) -> Result<Json<RecordReply>> {
 pub async fn chain(call: Call) -> Result<Json<FolderReply>> {
     let first = bundle_or_copy(&call)?;
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
-    let mut gathering = Gathering::new(sort, page, call.app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(sort, page, call.reply_memory());
     let mut next = Some(first.clone());
     // A copy is made after what it is inherited from, so this ends.
     while let Some(object) = next {

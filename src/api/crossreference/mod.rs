@@ -21,7 +21,7 @@ use crate::http::media_type::charset_of;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Ready;
-use crate::limits::Room;
+use crate::limits::Reservation;
 use crate::records::Cached;
 
 pub mod routes;
@@ -302,7 +302,7 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         let (text, before, after) = outcome.map_err(|error: Error| error.with_source(&source))?;
         let media_type = record.content.as_ref().map_or("text/xml", |content| &*content.content_type);
         check_charset(media_type, &text).map_err(|error| error.with_source(&source))?;
-        let mut upload = call.app.content.upload(&Room::of_nobody());
+        let mut upload = call.app.content.upload(&Reservation::unaccounted());
         upload.write(text.as_bytes()).await?;
         let body = Some(upload.finish(media_type).await?);
         let switches = Switches {

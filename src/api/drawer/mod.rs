@@ -188,7 +188,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let app = &call.app;
     let object = call.resolve("source")?.loid;
     let sort = Sort::parse(call.query.text("sortBy"))?;
-    let mut found = Gathering::new(sort, call.query.page(), app.replies.nothing(&call.holder()));
+    let mut found = Gathering::new(sort, call.query.page(), call.reply_memory());
     let access = call.access().knowing_home()?;
     let (mut holders, mut way) = (Holders::of(object), GiveWay::new());
     loop {

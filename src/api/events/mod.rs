@@ -51,7 +51,7 @@ async fn stream(call: &Call, container: &Cached) -> Result<Reply> {
             container: container.loid,
             after,
             wait: call.query.boolean("wait"),
-            replies: call.app.replies.clone(),
+            memory: call.app.memory.clone(),
         };
         following.begin(&call.app.followers).await?
     };

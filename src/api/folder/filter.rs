@@ -92,7 +92,7 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(
         page.limit = page.limit.min(wanted.how_many.saturating_sub(page.offset));
         left = usize::MAX;
     }
-    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(sort, page, call.reply_memory());
     // Folders that are open, the innermost last: no more than a path may have.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {

@@ -237,7 +237,7 @@ pub(in crate::api) async fn entries(
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
     let as_named = all && kind == Kind::All && sort.keeps_order() && filter.is_empty();
-    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(sort, page, call.reply_memory());
     // A page in the order of the names is found without those behind it.
     let most = if as_named { page.end() } else { usize::MAX };
     let loids = names(app, folder.loid, most).await?;

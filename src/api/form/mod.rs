@@ -37,7 +37,7 @@ use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
 use crate::http::wording::of_payload;
-use crate::limits::{Gathered, Room};
+use crate::limits::{GrowingBuffer, Reservation};
 
 /// Bytes of a part `options` that is kept as it was read while the rest of the form comes.
 const SHORT_OPTIONS: usize = 1024;
@@ -134,7 +134,7 @@ pub(crate) struct Into<'a> {
     /// The content store.
     pub contents: &'a ContentStore,
     /// What of it is in memory counts there.
-    pub room: &'a Arc<Room>,
+    pub room: &'a Arc<Reservation>,
 }
 
 /// A form as it was read.
@@ -256,7 +256,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 } else {
                     // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what
                     // comes behind it may take long.
-                    options_of::<T, _>(&bytes, limits, &Room::of_nobody(), drop).await?;
+                    options_of::<T, _>(&bytes, limits, &Reservation::unaccounted(), drop).await?;
                 }
                 form.options_text = bytes;
             }
@@ -275,7 +275,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
 async fn options_of<T: DeserializeOwned + 'static, U: Send + 'static>(
     text: &Bytes,
     limits: &LimitsConfig,
-    room: &Arc<Room>,
+    room: &Arc<Reservation>,
     then: fn(T) -> U,
 ) -> Result<U> {
     let (bytes, text, limits, room) = (text.len(), text.clone(), limits.clone(), room.clone());
@@ -332,8 +332,8 @@ fn not_decoded(part: &str, why: &str) -> Error {
     Error::new(Code::InvalidBody, format!("The part `{part}` {why}.")).with_detail("part", part)
 }
 
-async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<Bytes> {
-    let mut bytes = Gathered::new(room);
+async fn small_part(part: &mut Field, limit: usize, room: &Arc<Reservation>) -> Result<Bytes> {
+    let mut bytes = GrowingBuffer::new(room);
     let mut chunks = PartBytes::of(part, "options", limit as u64)?;
     while let Some(chunk) = chunks.next().await? {
         if bytes.len() + chunk.len() > limit {
@@ -375,7 +375,7 @@ async fn file_part(
         return Err(error.rephrased(|message| format!("The file of the part `{}`: {message}", rule.name)));
     }
     let mut upload = into.contents.upload(into.room);
-    let mut head = Gathered::new(into.room);
+    let mut head = GrowingBuffer::new(into.room);
     let mut first = Vec::new();
     let mut chunks = PartBytes::of(part, rule.name, limit)?;
     while let Some(chunk) = chunks.next().await? {

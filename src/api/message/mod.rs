@@ -287,7 +287,7 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
         return Ok(entries);
     }
     // What they are sorted by, and no texts; counted against what waits for clients.
-    let (mut taken, mut bytes) = (call.app.replies.nothing(&call.holder()), 0);
+    let (memory, mut bytes) = (call.reply_memory(), 0);
     let (mut keyed, mut way) = (Vec::with_capacity(entries.len()), GiveWay::new());
     let with_heads = sort.iter().any(|(field, _)| !field.is_of_entry());
     for entry in entries {
@@ -299,7 +299,7 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
         bytes += size_of::<(Entry, Head)>() + head.subject.len() + head.sender.len();
         keyed.push((entry, head));
     }
-    if !taken.grow_to(bytes as u64) {
+    if !memory.try_grow_to(bytes as u64) {
         return Err(no_room());
     }
     let compare = |(one, of_one): &(Entry, Head), (other, of_other): &(Entry, Head)| {

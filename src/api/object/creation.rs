@@ -281,6 +281,6 @@ pub(crate) async fn read_parts(
     limits: &LimitsConfig,
     contents: &ContentStore,
 ) -> Result<Form> {
-    let into = form::Into { contents, room: &crate::limits::Room::of_nobody() };
+    let into = form::Into { contents, room: &crate::limits::Reservation::unaccounted() };
     form::read_parts(headers, payload, limits, into, FILES).await
 }

@@ -39,7 +39,7 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
         Some(suid) => members(&call, suid.clone()).await?,
         None => vec![member.loid],
     };
-    let mut gathering = Gathering::new(Sort::default(), page, call.app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(Sort::default(), page, call.reply_memory());
     let (app, mut way) = (&call.app, GiveWay::new());
     for loid in loids.into_iter().filter(|loid| is_in(only, *loid)) {
         way.now_and_then().await;

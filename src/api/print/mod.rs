@@ -22,7 +22,7 @@ use crate::http::call::Call;
 use crate::http::client;
 use crate::http::reply::Json;
 use crate::http::warnings::Warning;
-use crate::limits::Room;
+use crate::limits::Reservation;
 
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";
@@ -236,7 +236,7 @@ fn warn(call: &Call, page: usize, drawn: &Drawn) {
 /// Stores the bytes of a file of a preview, and returns the object to be made. An object of an
 /// earlier preview gets the new bytes.
 async fn stored(call: &Call, database: DatabaseId, name: &str, kind: &str, bytes: &[u8]) -> Result<NewObject> {
-    let mut upload = call.app.content.upload(&Room::of_nobody());
+    let mut upload = call.app.content.upload(&Reservation::unaccounted());
     upload.write(bytes).await?;
     let content = upload.finish(kind).await?;
     let object = document_of_file(&call.app, database, name, content)?;

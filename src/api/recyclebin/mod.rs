@@ -51,7 +51,7 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
     let (Selection { filter, sort, page }, display) = (Selection::of_query(&call, database)?, call.display());
     let (app, access) = (&call.app, call.access());
     let as_discarded = access.sees_all() && sort.keeps_order() && filter.is_empty();
-    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(sort, page, call.reply_memory());
     let loids = entries(&call, database).await?;
     if !gathering.counts(size_of_val(&*loids)) {
         return Err(no_room());

@@ -58,10 +58,10 @@ pub fn all() -> impl Iterator<Item = &'static Route> {
 /// All that is served, by a server with that configuration.
 pub fn surface(config: &Config) -> Surface {
     let kept = Kept::default()
-        .with(drawer::RenderedDrawers::new(config.caches.drawers()))
-        .with(liveblog::KeptPosts::new(config.caches.posts()))
-        .with(topic::KeptStructures::new(config.caches.structures()))
-        .with(topic::KeptItems::new(config.caches.topic_items()))
-        .with(liveblog::Lengths::new(config.caches.lengths()));
+        .with(drawer::RenderedDrawers::new(config.memory.caches().drawers()))
+        .with(liveblog::KeptPosts::new(config.memory.caches().posts()))
+        .with(topic::KeptStructures::new(config.memory.caches().structures()))
+        .with(topic::KeptItems::new(config.memory.caches().topic_items()))
+        .with(liveblog::Lengths::new(config.memory.caches().lengths()));
     Surface { groups: GROUPS, kept }
 }

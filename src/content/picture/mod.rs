@@ -12,6 +12,7 @@ use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::codecs::webp::WebPDecoder;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageResult, Limits};
+use stet_actors::error::Error;
 
 mod jpeg;
 mod webp;
@@ -45,6 +46,25 @@ fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
     pixels.saturating_mul(each + copied + WITHIN_DECODER).saturating_add(scaled_pixels.saturating_mul(each + 8))
 }
 
+/// Reserves that many bytes of memory.
+pub(super) type Reserve<'r> = &'r dyn Fn(u64) -> Result<(), Error>;
+
+/// The reason why a picture was not scaled.
+#[derive(Debug)]
+pub(super) enum Unscaled {
+    /// No such picture can be scaled, as the end of a sentence: it is none, it is damaged, or is
+    /// beyond the bounds.
+    Unfit(String),
+    /// The memory for it is not available now.
+    NoMemory(Error),
+}
+
+impl From<String> for Unscaled {
+    fn from(why: String) -> Unscaled {
+        Unscaled::Unfit(why)
+    }
+}
+
 /// A picture that was scaled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scaled {
@@ -59,23 +79,25 @@ pub struct Scaled {
 /// Scales a JPEG, PNG, GIF (its first frame) or WebP picture so that neither side is longer than `longest`, and turns it as its
 /// EXIF orientation says. It is never enlarged. Colour profiles are kept, all else that came with it is not.
 ///
+/// The memory that this takes is reserved by `reserve`, before anything is decoded.
+///
 /// # Errors
-/// Why no such picture can be made, as the end of a sentence: it is none, it is damaged, or is beyond the bounds.
-pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, String> {
+/// [`Unscaled`].
+pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds, reserve: Reserve<'_>) -> Result<Scaled, Unscaled> {
     let format = image::guess_format(bytes).map_err(|_| "it is none of a kind that is known".to_owned())?;
     let reader = Cursor::new(bytes);
     match format {
         ImageFormat::Jpeg => {
             jpeg::check(bytes)?;
-            scale_with(JpegDecoder::new(reader), longest, most)
+            scale_with(JpegDecoder::new(reader), longest, most, reserve)
         }
-        ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most)), longest, most),
-        ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most),
+        ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most)), longest, most, reserve),
+        ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most, reserve),
         ImageFormat::WebP => {
             webp::check(bytes, most.pixels)?;
-            scale_with(WebPDecoder::new(reader), longest, most)
+            scale_with(WebPDecoder::new(reader), longest, most, reserve)
         }
-        other => Err(format!("{} pictures are not scaled", other.to_mime_type())),
+        other => Err(format!("{} pictures are not scaled", other.to_mime_type()).into()),
     }
 }
 
@@ -90,21 +112,29 @@ fn limits(most: Bounds) -> Limits {
     limits
 }
 
-fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most: Bounds) -> Result<Scaled, String> {
+fn scale_with(
+    decoder: ImageResult<impl ImageDecoder>,
+    longest: u32,
+    most: Bounds,
+    reserve: Reserve<'_>,
+) -> Result<Scaled, Unscaled> {
     let damaged = |error: ImageError| format!("it can't be decoded: {error}");
     let mut decoder = decoder.map_err(damaged)?;
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
     if pixels > most.pixels {
-        return Err(format!("it has {width} × {height} pixels, where {} in all are allowed", most.pixels));
+        return Err(format!("it has {width} × {height} pixels, where {} in all are allowed", most.pixels).into());
     }
     let (to_width, to_height) = within(width, height, longest);
     let needed = bytes_for(pixels, decoder.color_type(), u64::from(to_width) * u64::from(to_height));
     if needed > most.bytes {
-        return Err(format!("scaling it would take up to {needed} bytes of memory, where {} are allowed", most.bytes));
+        return Err(
+            format!("scaling it would take up to {needed} bytes of memory, where {} are allowed", most.bytes).into()
+        );
     }
+    reserve(needed).map_err(Unscaled::NoMemory)?;
     if pixels == 0 {
-        return Err("it has no pixels".to_owned());
+        return Err("it has no pixels".to_owned().into());
     }
     decoder.set_limits(limits(most)).map_err(damaged)?;
     // Faults in these do not affect the picture.
@@ -126,7 +156,7 @@ fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most: Bound
     if let Some(orientation) = orientation {
         picture.apply_orientation(orientation);
     }
-    encode(picture, color, profile).map_err(|error| format!("it can't be encoded: {error}"))
+    Ok(encode(picture, color, profile).map_err(|error| format!("it can't be encoded: {error}"))?)
 }
 
 /// The size of a picture that fits, with the same proportions as far as whole pixels allow.

@@ -1,6 +1,8 @@
 use image::codecs::webp::WebPEncoder;
 use image::{GrayImage, ImageDecoder, Rgb, RgbImage, Rgba, RgbaImage};
 
+use stet_actors::error::Code;
+
 use super::*;
 
 const RED: Rgb<u8> = Rgb([220, 10, 10]);
@@ -9,7 +11,15 @@ const MOST: u64 = 1_000_000;
 
 /// With more memory than any picture of that many pixels takes.
 fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<Scaled, String> {
-    super::scale(bytes, longest, Bounds { pixels: most_pixels, bytes: most_pixels * 32 })
+    scale_within(bytes, longest, Bounds { pixels: most_pixels, bytes: most_pixels * 32 })
+}
+
+/// With all the memory that is asked for.
+fn scale_within(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, String> {
+    super::scale(bytes, longest, most, &|_| Ok(())).map_err(|unscaled| match unscaled {
+        Unscaled::Unfit(why) => why,
+        Unscaled::NoMemory(error) => panic!("all memory is there: {error}"),
+    })
 }
 
 #[test]
@@ -23,8 +33,13 @@ fn a_picture_that_would_take_too_much_memory_is_refused_by_what_its_pixels_take(
         (deep, 10_000 * (8 + 8 + 6) + 2500 * 16),
     ] {
         let bytes = encoded(&picture, ImageFormat::Png);
-        assert!(super::scale(&bytes, 50, Bounds { pixels: MOST, bytes: needed }).is_ok());
-        let why = super::scale(&bytes, 50, Bounds { pixels: MOST, bytes: needed - 1 }).expect_err("it takes too much");
+        assert!(scale_within(&bytes, 50, Bounds { pixels: MOST, bytes: needed }).is_ok());
+        // Just that is reserved, and nothing is decoded without it.
+        let refused = super::scale(&bytes, 50, Bounds { pixels: MOST, bytes: needed }, &|bytes| {
+            Err(Error::new(Code::Overloaded, bytes.to_string()))
+        });
+        assert!(matches!(refused, Err(Unscaled::NoMemory(error)) if error.message == needed.to_string()));
+        let why = scale_within(&bytes, 50, Bounds { pixels: MOST, bytes: needed - 1 }).expect_err("it takes too much");
         assert!(why.contains(&needed.to_string()), "{why}");
     }
 }

@@ -11,10 +11,11 @@ use tokio::time::timeout;
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
-use crate::limits::{Come, MadeOnce, Turn, Turns};
+use crate::limits::{Come, MadeOnce, MemoryBudget, Purpose, Turn, Turns, behalf};
 use crate::weighed::{self, Weighed};
 
 pub use super::picture::Scaled;
+use super::picture::Unscaled;
 
 /// What came of scaling a picture: the outcome is the same whenever the same bytes are scaled to the same size.
 #[derive(Clone)]
@@ -49,13 +50,15 @@ pub struct Scaler {
     kept: Weighed<ScaledKey, Outcome, Bytes>,
     making: MadeOnce<ScaledKey>,
     turns: Turns,
+    memory: MemoryBudget,
 }
 
 impl Scaler {
-    /// Scales as the configuration says, and keeps that many bytes at most.
-    pub fn new(config: &ContentConfig, bytes: u64) -> Scaler {
+    /// Scales as the configuration says, in memory of that budget, and keeps that many bytes at most.
+    pub fn new(config: &ContentConfig, bytes: u64, memory: &MemoryBudget) -> Scaler {
         Scaler {
             config: config.clone(),
+            memory: memory.clone(),
             // A picture is some 32 KiB.
             kept: Weighed::new("pictures", bytes, 32 << 10, 1, Bytes),
             making: MadeOnce::default(),
@@ -120,19 +123,26 @@ impl Scaler {
     }
 
     async fn scale(&self, content: &Content, reader: ContentReader, turn: Turn) -> Result<Outcome> {
-        // Read only once the turn is taken: this bounds how many are in memory at a time.
+        // What takes more than half of the budget would hardly ever find it free.
+        let most_bytes = self.config.picture_memory_bytes.min(self.memory.limit() / 2);
+        let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: most_bytes };
+        let (longest, memory) = (self.longest(), self.memory.reservation(behalf(), Purpose::Pictures));
+        memory.grow_to(content.size)?;
         let bytes = reader.read_all().await?;
-        let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: self.config.picture_memory_bytes };
-        let longest = self.longest();
         let work = tokio::task::spawn_blocking(move || {
             // Kept to the end of the work, also if nobody waits for it any more.
             let _turn = turn;
-            picture::scale(&bytes, longest, most)
+            picture::scale(&bytes, longest, most, &|more| memory.add(more as usize))
         });
-        let outcome = work.await.unwrap_or_else(|error| {
-            tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");
-            Err("it can't be decoded".to_owned())
-        });
+        let outcome = match work.await {
+            Ok(Ok(scaled)) => Ok(scaled),
+            Ok(Err(Unscaled::Unfit(why))) => Err(why),
+            Ok(Err(Unscaled::NoMemory(error))) => return Err(error),
+            Err(error) => {
+                tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");
+                Err("it can't be decoded".to_owned())
+            }
+        };
         let what = if outcome.is_ok() { "scaled" } else { "unfit" };
         metrics::counter!("stet_pictures_scaled_total", "outcome" => what).increment(1);
         Ok(outcome.map_or_else(|why| Outcome::Unfit(why.into()), Outcome::Scaled))

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use stet_actors::object::Stored;
 
 use super::*;
-use crate::limits::{Holder, on_behalf_of, with_behalf};
+use crate::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
 
 fn picture(side: u32) -> SharedBytes {
     let mut bytes = Cursor::new(Vec::new());
@@ -27,7 +27,7 @@ fn content(bytes: &SharedBytes) -> Content {
 }
 
 fn scaler() -> Scaler {
-    Scaler::new(&ContentConfig::default(), 64 << 20)
+    Scaler::new(&ContentConfig::default(), 64 << 20, &MemoryBudget::new(1 << 30))
 }
 
 async fn scaled(scaler: &Scaler, bytes: &SharedBytes) -> Result<Scaled> {
@@ -66,7 +66,7 @@ async fn what_is_asked_for_by_many_at_once_is_made_once() {
 
 #[tokio::test]
 async fn without_room_nothing_is_kept_and_all_is_made() {
-    let scaler = Scaler::new(&ContentConfig::default(), 0);
+    let scaler = Scaler::new(&ContentConfig::default(), 0, &MemoryBudget::new(1 << 30));
     let bytes = picture(600);
     scaled(&scaler, &bytes).await.expect("it is a picture");
     assert_eq!(scaler.kept.weight(), 0);
@@ -77,7 +77,7 @@ async fn without_room_nothing_is_kept_and_all_is_made() {
 async fn no_more_is_kept_than_there_is_room_for() {
     let room = 8000;
     let config = ContentConfig { lowres_pixels: 16, ..ContentConfig::default() };
-    let scaler = Scaler::new(&config, room);
+    let scaler = Scaler::new(&config, room, &MemoryBudget::new(1 << 30));
     for side in 0..60 {
         scaled(&scaler, &picture(17 + side)).await.expect("it is a picture");
         assert!(scaler.kept.weight() <= room);
@@ -151,7 +151,11 @@ async fn who_asks_for_a_picture_does_not_wait_in_the_line_of_who_asked_before() 
 
 #[tokio::test]
 async fn more_bytes_than_allowed_are_not_read() {
-    let scaler = Scaler::new(&ContentConfig { picture_bytes: 1024, ..ContentConfig::default() }, 1 << 20);
+    let scaler = Scaler::new(
+        &ContentConfig { picture_bytes: 1024, ..ContentConfig::default() },
+        1 << 20,
+        &MemoryBudget::new(1 << 30),
+    );
     let content = Content { size: 1025, ..content(&picture(10)) };
     let why = scaler.scaled(&content, ContentReader::of(picture(10))).await.expect_err("it is too large");
     assert_eq!(why.code, Code::InvalidType);

@@ -61,9 +61,9 @@ impl Family for Shelf {
         Ok(ShelfState::new(object, parts.head(HEAD)?, parts.all(SLOT)?))
     }
 
-    fn make(new: &NewShelf, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn make(new: &NewShelf, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         context.put(None, &ShelfHead { loid: object.record.loid, boards: new.boards.clone() });
-        Ok(())
+        Ok(object.bytes())
     }
 
     fn write_over(

@@ -1,0 +1,149 @@
+//! The rows that a command has noted, with their size: the place where a change set is bounded
+//! while it is being built.
+
+use bytes::Bytes;
+
+use super::Fault;
+use crate::count::counted;
+use crate::error::{Code, Error};
+use crate::store::Change;
+
+/// The parts or objects that a small change alters at most. A larger change waits for its turn
+/// ([`crate::runtime::LargeChanges`]). Otherwise it would keep its thread from others and fill the
+/// memory that all share.
+pub const SMALL: usize = 256;
+
+/// The rows of a small change at most, index entries included.
+const SMALL_ROWS: usize = 4 * SMALL;
+
+/// The bytes of those rows at most.
+const SMALL_BYTES: usize = 1 << 20;
+
+/// The bytes of rows that one change may have, unless it is configured otherwise (64 MiB): twice
+/// those of the largest container, so that a change of all of it fits.
+pub const CHANGE_BYTES: usize = 64 << 20;
+
+/// The rows noted so far.
+///
+/// Rows beyond the limit are dropped, so that no command can fill the memory before somebody looks.
+/// Then [`Rows::check_size`] fails, and nothing of the command is carried out.
+#[derive(Debug)]
+pub(super) struct Rows {
+    noted: Vec<Change>,
+    bytes: usize,
+    /// Whether rows were dropped.
+    is_over: bool,
+    admits_large: bool,
+    most_bytes: usize,
+}
+
+impl Rows {
+    /// No rows, for a change that may be large.
+    pub fn new() -> Rows {
+        Rows { noted: Vec::new(), bytes: 0, is_over: false, admits_large: true, most_bytes: CHANGE_BYTES }
+    }
+
+    /// Limits the bytes of a large change.
+    pub fn limit(&mut self, most_bytes: usize) {
+        self.most_bytes = most_bytes;
+    }
+
+    /// Lifts the limit, for objects that come from another repository.
+    pub fn lift_limit(&mut self) {
+        self.most_bytes = usize::MAX;
+    }
+
+    /// Sets whether the change may be large.
+    pub fn admit_large(&mut self, admits_large: bool) {
+        self.admits_large = admits_large;
+    }
+
+    /// Whether the change may be large.
+    pub fn admits_large(&self) -> bool {
+        self.admits_large
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, change: Change) {
+        let bytes = change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let fits = if self.admits_large {
+            self.bytes <= self.most_bytes
+        } else {
+            self.bytes <= SMALL_BYTES && self.noted.len() < SMALL_ROWS
+        };
+        if fits && !self.is_over {
+            self.noted.push(change);
+        } else {
+            self.is_over = true;
+        }
+    }
+
+    /// The rows.
+    pub fn noted(&self) -> &[Change] {
+        &self.noted
+    }
+
+    /// The rows, for good.
+    pub fn into_noted(self) -> Vec<Change> {
+        self.noted
+    }
+
+    /// Checks that the change is no larger than it may be.
+    ///
+    /// # Errors
+    /// [`Fault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
+    pub fn check_size(&self) -> Result<(), Fault> {
+        match (self.is_over, self.admits_large) {
+            (false, _) => Ok(()),
+            (true, false) => Err(Fault::IsLarge),
+            (true, true) => {
+                let most = counted(self.most_bytes as u64, "byte");
+                let message =
+                    format!("The call would store more than the {most} that one change may; nothing was changed.");
+                Err(Error::new(Code::TooLarge, message).with_detail("limit", self.most_bytes).into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Table;
+
+    fn row(bytes: usize) -> Change {
+        Change { table: Table::Objects, key: Bytes::new(), value: Some(vec![0; bytes].into()) }
+    }
+
+    #[test]
+    fn a_change_is_bounded_while_it_is_built() {
+        let mut rows = Rows::new();
+        rows.limit(3000);
+        for _ in 0..3 {
+            rows.push(row(1000));
+            assert!(rows.check_size().is_ok());
+        }
+        rows.push(row(1));
+        // Also a row that would fit: a change is carried out as a whole or not at all.
+        rows.push(row(0));
+        assert_eq!(rows.noted().len(), 3);
+        let Err(Fault::Refused(error)) = rows.check_size() else { panic!("it is too large") };
+        assert_eq!(error.code, Code::TooLarge);
+        rows.lift_limit();
+        assert!(rows.check_size().is_err(), "rows have been dropped");
+    }
+
+    #[test]
+    fn a_small_change_turns_large_by_bytes_and_by_rows() {
+        for (count, bytes, is_small) in
+            [(SMALL_ROWS, 0, true), (SMALL_ROWS + 1, 0, false), (1, SMALL_BYTES, true), (2, SMALL_BYTES, false)]
+        {
+            let mut rows = Rows::new();
+            rows.admit_large(false);
+            (0..count).for_each(|_| rows.push(row(bytes)));
+            assert_eq!(rows.check_size().is_ok(), is_small, "{count} rows of {bytes} bytes");
+            assert!(rows.noted().len() <= SMALL_ROWS);
+        }
+    }
+}

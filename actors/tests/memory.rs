@@ -1,0 +1,186 @@
+//! The bounds on what containers and changes take: docs/OPERATION.md, "Memory".
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stet_actors::clock::ManualClock;
+use stet_actors::command::Who;
+use stet_actors::drawer::{Add, Address, Drawer, NewDrawer};
+use stet_actors::error::{Code, Error};
+use stet_actors::family::State;
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::lifecycle::{Create, Discard, NewObject};
+use stet_actors::object::{Reach, Record, Text};
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::{Store, View};
+use stet_actors::topic::{
+    AddItem, ItemAddress, ItemFields, NewItem, NewLine, NewTopic, RemoveItem, Topic, UpdateItem, Which,
+};
+
+const MAIN: Loid = root(DatabaseId::FIRST);
+
+struct World {
+    store: Arc<MemoryStore>,
+    repository: Repository,
+}
+
+fn request() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+}
+
+fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World) -> F) {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let clock = ManualClock::at(1_700_000_000_000);
+        let repository = Repository::start(store.clone(), Arc::new(clock), options).await.unwrap();
+        repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
+        let all = test(World { store, repository });
+        tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
+    });
+}
+
+impl World {
+    async fn create_in(&self, folder: Loid, object: NewObject) -> Result<Loid, Error> {
+        let create = Create { folder, below: Vec::new(), object };
+        Ok(self.repository.joint(create, request()).await?.loid)
+    }
+
+    /// A story with attributes of that many bytes.
+    async fn story(&self, folder: Loid, name: &str, bytes: usize) -> Loid {
+        let object = NewObject { attributes: Some(text(bytes)), ..NewObject::document(name, "Story") };
+        self.create_in(folder, object).await.unwrap()
+    }
+
+    fn container_bytes(&self, loid: Loid) -> u64 {
+        Record::find(&*self.store, View::Latest, loid).unwrap().expect("it is there").container_bytes
+    }
+}
+
+fn text(bytes: usize) -> Text {
+    "x".repeat(bytes).into()
+}
+
+fn item(bytes: usize) -> ItemFields {
+    ItemFields { name: Some("i".into()), comment: Some(text(bytes)), ..ItemFields::default() }
+}
+
+#[test]
+fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
+    let options = RuntimeOptions { largest_container: 40_000, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let topic = NewObject::of::<Topic>("t", "Topic", NewTopic::default());
+        let topic = world.create_in(MAIN, topic).await.unwrap();
+        let mut items = Vec::new();
+        let add = || AddItem { under: None, fields: item(5000), attachment: None, position: None };
+        let refused = loop {
+            match world.repository.execute(topic, add(), request()).await {
+                Ok(done) => items.push(done.reply.item),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((refused.code, items.len()), (Code::TooLarge, 6), "{refused}");
+        assert!(refused.message.contains("40000"), "{refused}");
+        // What its record states is what it takes.
+        let bytes = || async { world.repository.view::<Topic>(topic).await.unwrap().state.bytes() as u64 };
+        assert_eq!(world.container_bytes(topic), bytes().await);
+        // Small changes go on, and removals make room.
+        let which = Which { item: ItemAddress::Loid(items[0]), subitem: None };
+        let update = UpdateItem { which, fields: item(4000), attachment: None, position: None };
+        world.repository.execute(topic, update, request()).await.unwrap();
+        let remove = RemoveItem { which };
+        world.repository.execute(topic, remove, request()).await.unwrap();
+        world.repository.execute(topic, add(), request()).await.unwrap();
+        assert_eq!(world.container_bytes(topic), bytes().await);
+    });
+}
+
+#[test]
+fn a_new_container_states_its_size_and_is_held_to_the_limit() {
+    let options = RuntimeOptions { largest_container: 40_000, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let topic = |name: &str, lines: usize| {
+            let line = || NewLine::Item(Box::new(NewItem { fields: item(5000), ..NewItem::default() }));
+            let new = NewTopic { lines: (0..lines).map(|_| line()).collect(), ..NewTopic::default() };
+            world.create_in(MAIN, NewObject::of::<Topic>(name, "Topic", new))
+        };
+        let made = topic("t", 6).await.unwrap();
+        let view = world.repository.view::<Topic>(made).await.unwrap();
+        assert_eq!(world.container_bytes(made), view.state.bytes() as u64);
+        assert_eq!(topic("u", 7).await.unwrap_err().code, Code::TooLarge);
+        // Nothing was created, so the name is free.
+        topic("u", 1).await.unwrap();
+    });
+}
+
+#[test]
+fn a_change_that_would_store_too_much_is_refused_and_changes_nothing() {
+    let options = RuntimeOptions { change_bytes: 100_000, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let topic = |lines: usize| {
+            let fields = || ItemFields { attributes: Some(text(20_000)), ..ItemFields::default() };
+            let line = || NewLine::Item(Box::new(NewItem { fields: fields(), ..NewItem::default() }));
+            let new = NewTopic { lines: (0..lines).map(|_| line()).collect(), ..NewTopic::default() };
+            world.create_in(MAIN, NewObject::of::<Topic>("t", "Topic", new))
+        };
+        let refused = topic(5).await.unwrap_err();
+        assert_eq!(refused.code, Code::TooLarge);
+        assert!(refused.message.contains("100000 bytes"), "{refused}");
+        topic(4).await.unwrap();
+    });
+}
+
+#[test]
+fn a_container_is_read_when_there_is_room_and_refused_while_all_is_in_use() {
+    let options = RuntimeOptions { container_bytes: 300_000, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let drawer = |name: &'static str| {
+            let object = NewObject::of::<Drawer>(name, "Drawer", NewDrawer::empty(10));
+            world.create_in(MAIN, NewObject { attributes: Some(text(200_000)), ..object })
+        };
+        let (busy, other) = (drawer("busy").await.unwrap(), drawer("other").await.unwrap());
+        let story = world.story(MAIN, "s", 10).await;
+        let count = async |drawer| world.repository.view::<Drawer>(drawer).await.map(|view| view.state.count());
+        // They take turns: what nobody uses leaves.
+        for _ in 0..3 {
+            assert_eq!((count(busy).await, count(other).await), (Ok(0), Ok(0)));
+        }
+        assert_eq!(count(busy).await, Ok(0));
+        world.store.hold();
+        let add = Add { items: vec![Address::Object(story)] };
+        let mut adding = Box::pin(world.repository.execute(busy, add, request()));
+        let refused = tokio::select! {
+            _ = &mut adding => panic!("answered before the commit"),
+            refused = count(other) => refused.unwrap_err(),
+        };
+        assert_eq!(refused.code, Code::Overloaded);
+        assert!(refused.message.contains("try again"), "{refused}");
+        // A command is refused likewise, and neither counts as a failure of the container.
+        world.store.release();
+        adding.await.unwrap();
+        assert_eq!((count(other).await, count(busy).await), (Ok(0), Ok(1)));
+        assert_eq!(world.repository.most_instances(), 1);
+    });
+}
+
+#[test]
+fn the_steps_of_a_discard_end_by_the_bytes_of_the_containers_that_they_read() {
+    run(RuntimeOptions::default(), |world| async move {
+        let steps = async |name: &'static str, bytes: usize| {
+            let folder = world.create_in(MAIN, NewObject::folder(name)).await.unwrap();
+            for number in 0..20 {
+                world.story(folder, &format!("{number}"), bytes).await;
+            }
+            let before = world.store.committed();
+            let discard = Discard { object: folder, reach: Reach::All };
+            world.repository.joint(discard, request()).await.unwrap();
+            world.store.committed() - before
+        };
+        let (few, many) = (steps("small", 100).await, steps("large", 4_000_000).await);
+        assert_eq!(few, 1, "256 objects are one step");
+        // 32 MiB at a time are eight of them.
+        assert!((3..=5).contains(&many), "{many}");
+    });
+}

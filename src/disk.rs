@@ -1,0 +1,28 @@
+//! The room that is free on a disk.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::StatVfs;
+
+/// Bytes that are free for this process on the file system of a path.
+///
+/// # Errors
+/// What the system says.
+pub fn free_at(path: &Path) -> io::Result<u64> {
+    Ok(free(&rustix::fs::statvfs(path)?))
+}
+
+/// Bytes that are free for this process on the file system of an open file.
+///
+/// # Errors
+/// What the system says.
+pub fn free_of(file: impl AsFd) -> io::Result<u64> {
+    Ok(free(&rustix::fs::fstatvfs(file)?))
+}
+
+/// Bytes that are free for this process, by the figures of a file system.
+fn free(disk: &StatVfs) -> u64 {
+    disk.f_bavail.saturating_mul(disk.f_frsize)
+}

@@ -1,0 +1,144 @@
+//! A buffer that grows as bytes arrive, in reserved memory. It is counted before it is allocated,
+//! and while it grows it is counted twice, since both copies are there.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use stet_actors::error::Result;
+
+use super::Reservation;
+
+/// Bytes that a buffer has room for at first.
+const FIRST: usize = 1 << 10;
+
+/// Buffers of no more bytes do not count: the number of connections bounds them. So a small body,
+/// such as that of a login, is taken whatever others hold.
+const SMALL: usize = 2 << 10;
+
+/// The bytes that a buffer counts for.
+fn counted(capacity: usize) -> usize {
+    if capacity <= SMALL { 0 } else { capacity }
+}
+
+/// Bytes gathered as they arrive.
+pub struct GrowingBuffer {
+    bytes: Vec<u8>,
+    memory: Arc<Reservation>,
+}
+
+impl GrowingBuffer {
+    /// An empty buffer, which reserves nothing yet.
+    pub fn new(memory: &Arc<Reservation>) -> GrowingBuffer {
+        GrowingBuffer { bytes: Vec::new(), memory: memory.clone() }
+    }
+
+    /// Adds bytes, of which there will be no more than `most`.
+    ///
+    /// # Errors
+    /// `Overloaded`: there is no memory for them.
+    pub fn extend(&mut self, more: &[u8], most: usize) -> Result<()> {
+        let (before, wanted) = (self.bytes.capacity(), self.bytes.len() + more.len());
+        if wanted > before {
+            let after = wanted.max((before * 2).max(FIRST).min(most));
+            // Both are there until all has been copied.
+            self.memory.add(counted(after))?;
+            self.bytes.reserve_exact(after - self.bytes.len());
+            // An allocator may give more than was asked for, and only the vector knows.
+            let more = counted(self.bytes.capacity()).saturating_sub(counted(after));
+            self.memory.give_back(counted(before));
+            if let Err(error) = self.memory.add(more) {
+                self.bytes = Vec::new();
+                self.memory.give_back(counted(after));
+                return Err(error);
+            }
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(())
+    }
+
+    /// The bytes. They stay reserved as long as the reservation itself lives.
+    pub fn freeze(mut self) -> Bytes {
+        Bytes::from(std::mem::take(&mut self.bytes))
+    }
+
+    /// Takes what was gathered, and goes on with nothing.
+    #[must_use]
+    pub fn take(&mut self) -> GrowingBuffer {
+        GrowingBuffer { bytes: std::mem::take(&mut self.bytes), memory: self.memory.clone() }
+    }
+}
+
+impl Deref for GrowingBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl std::fmt::Debug for GrowingBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.bytes.len())
+    }
+}
+
+impl Drop for GrowingBuffer {
+    fn drop(&mut self) {
+        self.memory.give_back(counted(self.bytes.capacity()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::error::Code;
+
+    use super::super::{Holder, MemoryBudget, Purpose};
+    use super::*;
+
+    fn memory(budget: &MemoryBudget, name: &str) -> Arc<Reservation> {
+        Arc::new(budget.reservation(Some(Holder::User(name.into())), Purpose::Bodies))
+    }
+
+    #[test]
+    fn a_buffer_counts_what_it_has_allocated_and_its_copy_while_it_grows() {
+        let budget = MemoryBudget::new(12_000);
+        let own = memory(&budget, "a");
+        let mut gathered = GrowingBuffer::new(&own);
+        assert_eq!(budget.reserved(), 0);
+        let mut sent = Vec::new();
+        for piece in [&[1; 10][..], &[2; 1000], &[3; 4000], &[4; 1]] {
+            gathered.extend(piece, 6000).unwrap();
+            sent.extend_from_slice(piece);
+            assert_eq!(&*gathered, sent);
+            assert_eq!(budget.reserved(), counted(gathered.bytes.capacity()) as u64);
+            assert!(gathered.bytes.capacity() <= 6000);
+        }
+        // 5,011 bytes are there, and would be again.
+        assert_eq!(gathered.extend(&[5; 3000], 9000).unwrap_err().code, Code::Overloaded);
+        assert_eq!(budget.reserved(), gathered.bytes.capacity() as u64);
+        let other = gathered.take();
+        assert!(gathered.is_empty() && other.len() == sent.len());
+        drop(other);
+        assert_eq!(budget.reserved(), 0);
+        gathered.extend(&[6; 5000], 5000).unwrap();
+        let bytes = gathered.freeze();
+        assert_eq!((bytes.len(), budget.reserved()), (5000, 5000));
+        drop(own);
+        assert_eq!(budget.reserved(), 0);
+    }
+
+    #[test]
+    fn a_small_body_is_taken_whatever_others_hold() {
+        let budget = MemoryBudget::new(4 * 10_000);
+        let others: Vec<_> = ["a", "b", "c", "d"].map(|name| memory(&budget, name)).into();
+        for other in &others {
+            other.add(10_000).unwrap();
+        }
+        let mut gathered = GrowingBuffer::new(&memory(&budget, "late"));
+        gathered.extend(&[1; 900], 16 << 10).unwrap();
+        gathered.extend(&[1; 900], 16 << 10).unwrap();
+        assert_eq!(gathered.extend(&[1; 900], 16 << 10).unwrap_err().code, Code::Overloaded);
+        assert_eq!(gathered.len(), 1800);
+    }
+}

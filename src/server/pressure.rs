@@ -1,0 +1,90 @@
+//! What the server does when the process takes more memory than it should.
+//!
+//! Everything large is reserved before it is allocated, but reservations are estimates. So what the
+//! process really takes is looked at several times a second. Caches and unused containers give way
+//! first; beyond that, calls that need much memory are refused for a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stet_actors::repository::Repository;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::http::app::App;
+use crate::metering::resident_bytes;
+use crate::weighed;
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Time between two rounds of emptying caches: what was given back shows with some delay.
+const SHED: Duration = Duration::from_secs(1);
+
+/// The degree to which the process uses up its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Pressure {
+    /// Nothing is to be done.
+    None,
+    /// Caches and unused containers give way (above 85 percent).
+    High,
+    /// Calls that need much memory are refused, too (above 92 percent).
+    Critical,
+}
+
+impl Pressure {
+    fn of(resident: u64, limit: u64) -> Pressure {
+        match resident.saturating_mul(100) / limit.max(1) {
+            0..=85 => Pressure::None,
+            86..=92 => Pressure::High,
+            _ => Pressure::Critical,
+        }
+    }
+}
+
+/// Watches the memory of the process, for ever.
+pub(super) async fn watch(app: Arc<App>, repository: Repository) {
+    let limit = app.config.memory.limit();
+    let mut looks = interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut shed: Option<Instant> = None;
+    let mut was_critical = false;
+    loop {
+        looks.tick().await;
+        // Where it can't be found out, reservations alone bound it.
+        let Some(resident) = resident_bytes() else { return };
+        let pressure = Pressure::of(resident, limit);
+        let is_critical = pressure == Pressure::Critical;
+        if is_critical != was_critical {
+            app.memory.set_tight(is_critical);
+            was_critical = is_critical;
+        }
+        if pressure > Pressure::None && shed.is_none_or(|at| at.elapsed() >= SHED) {
+            weighed::clear_all();
+            let containers = repository.let_unused_go();
+            metrics::counter!("stet_memory_shed_total").increment(1);
+            if shed.is_none_or(|at| at.elapsed() >= 10 * SHED) {
+                tracing::warn!(
+                    resident,
+                    limit,
+                    containers,
+                    "the process is near its limit of memory; caches were emptied"
+                );
+            }
+            shed = Some(Instant::now());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_give_way_before_calls_are_refused() {
+        let of = |resident| Pressure::of(resident, 1000);
+        assert_eq!(
+            [0, 859, 860, 929, 930, 5000].map(of),
+            [Pressure::None, Pressure::None, Pressure::High, Pressure::High, Pressure::Critical, Pressure::Critical]
+        );
+    }
+}
