@@ -45,6 +45,8 @@ pub struct Figures {
     pub journal: f64,
     pub written: f64,
     pub waits: Waits,
+    /// Milliseconds for which a call kept a thread to itself at most, as the server measures it.
+    pub slowest_turn: f64,
 }
 
 /// The journal as `/metrics` shows it: bytes that came since the beginning.
@@ -57,7 +59,7 @@ struct Journal {
 impl Journal {
     fn begin(base: &str) -> Journal {
         let client = Client::at(base, None);
-        let last = client.metric("stet_store_unfolded_bytes");
+        let last = metric(&client, "stet_store_unfolded_bytes");
         Journal { client, last, sum: 0.0 }
     }
 
@@ -70,11 +72,7 @@ impl Journal {
     }
 
     fn look(&mut self) {
-        // A server that has ended shows nothing.
-        let Ok(answer) = self.client.try_send("GET", "/metrics", &[], b"") else { return };
-        let text = String::from_utf8_lossy(&answer.body).into_owned();
-        let value = text.lines().find_map(|line| line.strip_prefix("stet_store_unfolded_bytes "));
-        let now: f64 = value.and_then(|value| value.parse().ok()).unwrap_or_default();
+        let now = metric(&self.client, "stet_store_unfolded_bytes");
         // It falls when changes are folded into the tables.
         self.sum += if now >= self.last { now - self.last } else { now };
         self.last = now;
@@ -156,12 +154,21 @@ pub fn measure(fixture: &Fixture, dearest: &Dearest, baseline: &Baseline) -> Fig
     if let Calls::Repeated(requests) = &dearest.calls {
         several(fixture, &caller, requests, &mut figures);
     }
+    figures.slowest_turn = metric(&Client::at(&base, None), "stet_http_slowest_turn_seconds") * 1000.0;
     // A process that was killed has no memory any more.
     figures.died |= Moment::of(pid).resident == 0;
     if let Some((by, request)) = &dearest.undo {
         fixture.caller(*by).json(request);
     }
     figures
+}
+
+/// A value of `/metrics`; 0 once the server has ended.
+fn metric(client: &Client, name: &str) -> f64 {
+    let Ok(answer) = client.try_send("GET", "/metrics", &[], b"") else { return 0.0 };
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+    value.unwrap_or_default()
 }
 
 /// Sends the requests on several connections of one user.

@@ -54,7 +54,7 @@ impl Row {
             .map(|status| if *status == 0 { "none".to_owned() } else { status.to_string() })
             .collect();
         format!(
-            "| {} `{}` | {}{by} | {} | {} | {}{} | {:.0} | {} | {} | {:.0} | {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {} |",
+            "| {} `{}` | {}{by} | {} | {} | {}{} | {:.0} | {} | {} | {:.0} | {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {} |",
             self.endpoint.method.to_uppercase(),
             self.endpoint.path,
             self.what,
@@ -71,6 +71,7 @@ impl Row {
             figures.waits.looks,
             figures.waits.changes,
             figures.waits.longest,
+            figures.slowest_turn,
             figures.waits.machine,
             if beyond.is_empty() { String::new() } else { format!("**{}**", beyond.join(", ")) },
         )
@@ -89,8 +90,8 @@ fn size(bytes: f64) -> String {
 /// The head of the table.
 pub const HEAD: &str = "\
 | endpoint | dearest request | status | sent | received | ms | MiB | MiB of four | processor ms | journal | files | \
-looks p99 ms | changes p99 ms | longest ms | machine p99 ms | beyond |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
+looks p99 ms | changes p99 ms | longest ms | turn ms | machine p99 ms | beyond |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Renders the document.
 pub fn document(rows: &[Row], baseline: &Baseline, memory_limit: u64) -> String {

@@ -17,6 +17,8 @@ use crate::hostile::client::HostileClient;
 const CONNECTIONS: usize = 8;
 /// Time that a client stays with them.
 const STAY: Duration = Duration::from_secs(8);
+/// Time for which a client sends, longer than a server usually waits for a head.
+const SENDING: Duration = Duration::from_secs(12);
 /// Time between two bytes, or two small reads.
 const NOW_AND_THEN: Duration = Duration::from_millis(400);
 
@@ -68,7 +70,7 @@ pub async fn send_slowly(client: &mut HostileClient) {
         HostileClient::write(socket, &vec![b' '; 500_000]).await;
     }
     let begun = std::time::Instant::now();
-    while begun.elapsed() < STAY {
+    while begun.elapsed() < SENDING {
         for socket in &mut sockets {
             HostileClient::write(socket, b" ").await;
         }
