@@ -3,9 +3,11 @@
 //! A message is one row, one small row in the box of each who has it, and one that counts these: it goes with the last of them. All of them, and what a mail relay is to take
 //! ([`relay`]), go in one change set: a message is sent to all of its recipients, or to nobody.
 //!
-//! Rows of messages never change, and sending adds rows alone, so it waits for nobody. Marking and removing entries go one after the
-//! other (`turn`). What is too old or too much is removed by [`Messages::sweep`].
+//! Rows of messages never change, and sending adds rows alone, so it waits for nobody, unless a box has got too much. Marking and
+//! removing entries go one after the other (`turn`). What is too old, or too much for a box (`fair`), is removed by
+//! [`Messages::sweep`].
 
+mod fair;
 mod post;
 pub mod relay;
 mod rows;
@@ -13,10 +15,11 @@ mod rows;
 mod tests;
 mod turn;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Text;
@@ -36,6 +39,9 @@ use crate::give_way::GiveWay;
 /// Rows that are read or removed at a time.
 const CHUNK: usize = 500;
 
+/// Entries of one box that are removed at a time.
+const LOT: usize = 2000;
+
 /// How often old messages are looked for, milliseconds.
 const SWEEP_MS: u64 = 60 * 60 * 1000;
 
@@ -53,6 +59,8 @@ pub struct Messages {
     swept_ms: AtomicU64,
     /// About how many bytes of messages have been sent since.
     sent_bytes: Arc<AtomicU64>,
+    /// Entries that were added to each box since it was last looked at whether it has too much.
+    added: Mutex<HashMap<(Text, Side), usize>>,
 }
 
 impl Messages {
@@ -64,8 +72,8 @@ impl Messages {
         smtp: &SmtpConfig,
     ) -> Messages {
         let relay = Relay::configured(smtp, &repository, &directory);
-        let (turns, swept_ms, sent_bytes) = Default::default();
-        Messages { repository, directory, bounds, relay, turns, swept_ms, sent_bytes }
+        let (turns, swept_ms, sent_bytes, added) = Default::default();
+        Messages { repository, directory, bounds, relay, turns, swept_ms, sent_bytes, added }
     }
 
     /// What gives messages to the mail relay, if one is configured.
@@ -73,30 +81,55 @@ impl Messages {
         self.relay.as_ref()
     }
 
-    /// Entries of a box whose messages are there, the newest first: as many as a box may have.
+    /// Entries of a box whose messages are there, the newest first: those that the box keeps.
     ///
     /// # Errors
     /// What the store says.
     pub async fn entries(&self, user: &str, side: Side) -> Result<Vec<Entry>> {
-        let (mut entries, mut way) = (Vec::new(), GiveWay::new());
+        let InBox { mut kept, .. } = self.read_box(user, side, 0).await?;
+        let mut too_many = self.surplus(&kept).await?.into_iter();
+        kept.retain(|_| !too_many.next().unwrap_or_default());
+        Ok(kept)
+    }
+
+    /// Reads a box. What is older than that, or has no message, is not kept.
+    async fn read_box(&self, user: &str, side: Side, old_ms: u64) -> Result<InBox> {
+        let (mut found, mut way) = (InBox::default(), GiveWay::new());
         let mut range = Entry::range(user, side);
         loop {
-            let most = CHUNK.min(self.bounds.per_box - entries.len());
-            let rows = self.scan(Table::Boxes, &range, most, true)?;
+            let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
             for (_, row) in &rows {
                 let entry = read::<Entry>(row)?;
-                if self.is_there(entry.number)? {
-                    entries.push(entry);
+                // Versions before have left entries without messages.
+                let stays = entry.sent_ms >= old_ms && self.is_there(entry.number)?;
+                if stays {
+                    found.kept.push(entry)
+                } else {
+                    found.gone.push(entry)
                 }
                 way.now_and_then().await;
             }
             match rows.last() {
-                Some((last, _)) if rows.len() == most && entries.len() < self.bounds.per_box => {
-                    range.to = Some(last.clone())
-                }
-                _ => return Ok(entries),
+                Some((last, _)) if rows.len() == CHUNK => range.to = Some(last.clone()),
+                _ => return Ok(found),
             }
         }
+    }
+
+    /// Which entries of a box, the newest first, are too many for it.
+    async fn surplus(&self, entries: &[Entry]) -> Result<Vec<bool>> {
+        if entries.len() <= self.bounds.per_box {
+            return Ok(vec![false; entries.len()]);
+        }
+        let (mut senders, mut way) = (Vec::with_capacity(entries.len()), GiveWay::new());
+        for entry in entries {
+            way.now_and_then().await;
+            senders.push(match (&*entry.sender, entry.side) {
+                ("", Side::Inbox) => self.message(entry.number)?.map_or_else(Text::default, |message| message.sender),
+                _ => entry.sender.clone(),
+            });
+        }
+        Ok(fair::surplus(&senders, self.bounds.per_box))
     }
 
     /// Whether there is that message. Its count says so, which is short where a message may be long.
@@ -151,8 +184,8 @@ impl Messages {
         turn.commit(changes).await
     }
 
-    /// Removes, now and then, messages that have been kept for long enough, and of each box the oldest that it has too much. Gives how
-    /// many entries and messages went.
+    /// Removes, now and then, messages that have been kept for long enough, and of each box what is too much. Returns the number of
+    /// entries and messages.
     ///
     /// # Errors
     /// What the store says.
@@ -178,25 +211,48 @@ impl Messages {
         Ok(count)
     }
 
+    /// Looks at all boxes, the last first.
     async fn sweep_boxes(&self, old_ms: u64) -> Result<usize> {
-        // From the newest entry of each box on; a box is what entries in a row have in common.
-        let (mut of, mut place) = (None::<(Text, Side)>, 0);
-        let too_much = |entry: &Entry| {
-            // Versions before have left such entries.
-            if !self.is_there(entry.number)? {
-                return Ok(true);
+        let (mut range, mut count) = (Range::prefix(&[]), 0);
+        while let Some((_, row)) = self.scan(Table::Boxes, &range, 1, true)?.first() {
+            let Entry { user, side, .. } = read(row)?;
+            count += self.trim(&user, side, old_ms).await?;
+            range.to = Some(Entry::range(&user, side).from);
+        }
+        Ok(count)
+    }
+
+    /// Removes entries of a box that are older than that or too many, with the messages that nobody has any more. Returns the
+    /// number of entries.
+    async fn trim(&self, user: &Text, side: Side, old_ms: u64) -> Result<usize> {
+        // First: what is added meanwhile may not be seen here.
+        self.added.lock().remove(&(user.clone(), side));
+        let mut count = 0;
+        loop {
+            let turn = self.turns.turn(&self.repository).await;
+            let InBox { kept, mut gone } = self.read_box(user, side, old_ms).await?;
+            let too_many = self.surplus(&kept).await?;
+            gone.extend(kept.into_iter().zip(too_many).filter(|(_, goes)| *goes).map(|(entry, _)| entry));
+            let is_last = gone.len() <= LOT;
+            // Which of them go first makes no difference to which are too many then.
+            gone.truncate(LOT);
+            if gone.is_empty() {
+                return Ok(count);
             }
-            let own = (entry.user.clone(), entry.side);
-            place = if of.as_ref() == Some(&own) { place + 1 } else { 1 };
-            of = Some(own);
-            Ok(place > self.bounds.per_box || entry.sent_ms < old_ms)
-        };
-        let with_messages = |turn: &Turn<'_>, gone: &[Entry]| {
-            let mut counts = BTreeMap::new();
-            gone.iter().for_each(|entry| *counts.entry(entry.number).or_default() += 1);
-            turn.without(&counts)
-        };
-        self.sweep_rows::<Entry>(Table::Boxes, too_much, with_messages).await
+            let mut copies = BTreeMap::new();
+            gone.iter().for_each(|entry| *copies.entry(entry.number).or_default() += 1);
+            let remove = |entry: &Entry| {
+                let Key { table, key } = entry.place();
+                Change { table, key, value: None }
+            };
+            let mut changes: Vec<_> = gone.iter().map(remove).collect();
+            changes.extend(turn.without(&copies)?);
+            turn.commit(changes).await?;
+            count += gone.len();
+            if is_last {
+                return Ok(count);
+            }
+        }
     }
 
     /// Removes rows of a table, the last first, and changes what `beside` says along with those that go.
@@ -241,6 +297,14 @@ impl Messages {
         let rows = self.repository.look().scan(View::Committed, table, range, most, backwards);
         rows.map_err(|error| store_failure(&error))
     }
+}
+
+/// The entries of a box, the newest first.
+#[derive(Default)]
+struct InBox {
+    kept: Vec<Entry>,
+    /// Those that are too old, or have no message.
+    gone: Vec<Entry>,
 }
 
 fn read<R: Row>(row: &[u8]) -> Result<R> {

@@ -67,6 +67,7 @@ impl Messages {
     async fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Note<Sent>> {
         self.check(&mail)?;
         let (recipients, receivers) = self.receivers(&mail.recipients).await?;
+        self.make_room(sender, &receivers).await?;
         let (number, sent_ms) = (self.repository.next_number()?, self.repository.clock().now_ms());
         let message = Message {
             number,
@@ -79,7 +80,7 @@ impl Messages {
             attachments: mail.attachments.iter().map(|loid| loid.to_string().into()).collect(),
         };
         let mut changes = vec![put(&message)];
-        let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read });
+        let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read, sender: sender.clone() });
         changes.push(entry(sender.clone(), Side::Outbox, true));
         let mut way = GiveWay::new();
         for name in &receivers {
@@ -108,6 +109,21 @@ impl Messages {
         let sent = Sent { number, bytes };
         let deeds = vec![(SEND, vec![id_of(number).to_string()])];
         Ok(Note { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
+    }
+
+    /// Counts an entry more in each box that the message goes to, and first removes what is too much from boxes that have got
+    /// as many entries as they keep since that was last done. So none has more than twice as many, and one for each call
+    /// under way.
+    async fn make_room(&self, sender: &Text, receivers: &BTreeSet<Name>) -> Result<()> {
+        let inboxes = receivers.iter().map(|name| (name.text(), Side::Inbox));
+        for (user, side) in inboxes.chain([(sender, Side::Outbox)]) {
+            let place = (user.clone(), side);
+            if self.added.lock().get(&place).is_some_and(|added| *added >= self.bounds.per_box) {
+                self.trim(user, side, 0).await?;
+            }
+            *self.added.lock().entry(place).or_default() += 1;
+        }
+        Ok(())
     }
 
     /// What the mail relay is to take, if there is one, with addresses to send to and room for it.

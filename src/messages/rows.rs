@@ -66,7 +66,7 @@ impl Row for Message {
 }
 
 /// Which of a user's two boxes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Side {
     /// What they have received.
     Inbox,
@@ -87,6 +87,9 @@ pub struct Entry {
     pub sent_ms: u64,
     /// Whether the user has read it; one's own is.
     pub read: bool,
+    /// Name of the user who sent it; empty in rows of versions that did not note it.
+    #[serde(default)]
+    pub sender: Text,
 }
 
 impl Entry {

@@ -56,6 +56,21 @@ impl House {
         self.messages.send(mail, Request::by(who)).await.unwrap().id()
     }
 
+    /// From a user, who is made for it, to bob.
+    async fn send_from(&self, sender: &str, subject: &str) -> Loid {
+        if self.messages.directory.user(sender).unwrap().is_none() {
+            self.messages.directory.by(Who::operator()).put_user(User::new(sender)).await.unwrap();
+        }
+        let mail = Mail { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..Mail::default() };
+        let who = Who { user: sender.into(), session: "s".into(), address: None };
+        self.messages.send(mail, Request::by(who)).await.unwrap().id()
+    }
+
+    fn entries_of(&self, user: &str, side: Side) -> usize {
+        let entries = self.store.scan(View::Committed, Table::Boxes, &Entry::range(user, side), usize::MAX, false);
+        entries.unwrap().len()
+    }
+
     /// Begins a change, whose caller goes away while the store has it in hand.
     pub(super) fn abandoned<T>(&self, change: impl Future<Output = T>) {
         self.store.hold();
@@ -177,6 +192,60 @@ fn of_a_box_with_too_much_the_oldest_go_and_those_of_others_stay() {
             house.send("more").await;
         }
         assert_eq!(house.messages.sweep().await.unwrap(), 0);
+    });
+}
+
+/// A thousand messages of one sender pushed those of all others out, for good.
+#[test]
+fn a_sender_of_many_messages_pushes_out_none_of_others() {
+    run(async {
+        let house = House::new().await;
+        for (sender, subject) in [("mia", "first"), ("eve", "second"), ("mia", "third")] {
+            house.send_from(sender, subject).await;
+        }
+        let mut most = 0;
+        for number in 0..5 * BOUNDS.per_box {
+            house.send(&number.to_string()).await;
+            most = most.max(house.entries_of("bob", Side::Inbox));
+            let shown = house.subjects("bob", Side::Inbox).await;
+            assert_eq!(shown.len(), BOUNDS.per_box.min(number + 4));
+            assert_eq!(shown[shown.len() - 3..], ["third", "second", "first"], "after {number}");
+            assert_eq!(shown[0], number.to_string());
+        }
+        // It was looked after without any sweep.
+        assert!(most > BOUNDS.per_box && most <= 2 * BOUNDS.per_box, "{most}");
+        assert!(house.entries_of("ada", Side::Outbox) <= 2 * BOUNDS.per_box);
+        let before = house.subjects("bob", Side::Inbox).await;
+        house.messages.sweep().await.unwrap();
+        assert_eq!(house.subjects("bob", Side::Inbox).await, before);
+        assert_eq!(house.entries_of("bob", Side::Inbox), BOUNDS.per_box);
+        assert_eq!(house.entries_of("ada", Side::Outbox), BOUNDS.per_box);
+        // Each message that somebody has is there once.
+        assert_eq!(house.rows(Table::Messages), house.rows(Table::Copies));
+        assert_eq!(house.rows(Table::Messages), BOUNDS.per_box + 3);
+    });
+}
+
+#[test]
+fn the_sender_of_an_entry_that_does_not_name_one_is_that_of_its_message() {
+    run(async {
+        let house = House::new().await;
+        let first = house.send_from("mia", "first").await;
+        for number in 0..BOUNDS.per_box {
+            house.send(&number.to_string()).await;
+        }
+        let entries = house.store.scan(View::Committed, Table::Boxes, &Entry::range("bob", Side::Inbox), 100, false);
+        let older = |(key, row): (bytes::Bytes, bytes::Bytes)| {
+            let entry = Entry { sender: Text::default(), ..read::<Entry>(&row).unwrap() };
+            Change { table: Table::Boxes, key, value: Some(encode_value(Entry::FORMAT, &entry)) }
+        };
+        let changes: Vec<Change> = entries.unwrap().into_iter().map(older).collect();
+        assert_eq!(changes.len(), BOUNDS.per_box + 1);
+        house.messages.repository.commit(|set| set.changes = changes).await.unwrap();
+        house.messages.sweep().await.unwrap();
+        assert_eq!(house.entries_of("bob", Side::Inbox), BOUNDS.per_box);
+        assert!(house.messages.message(first.number).unwrap().is_some());
+        assert_eq!(house.subjects("bob", Side::Inbox).await.last().map(String::as_str), Some("first"));
     });
 }
 

@@ -186,6 +186,7 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
         number: message.number,
         sent_ms: message.sent_ms,
         read: true,
+        sender: message.sender.clone(),
     };
     let attached = Attached { loids: loids(&message), next: 0, display };
     let listing = Listing::of(&call, attached, |attachments, _| view(message, &entry, attachments)).await?;

@@ -16,7 +16,8 @@ fn message(number: u64) -> (Message, [Entry; 2], Copies) {
         priority: Priority::Normal,
         attachments: Vec::new(),
     };
-    let entry = |user: &str, side| Entry { user: user.into(), side, number, sent_ms: 1, read: false };
+    let entry =
+        |user: &str, side| Entry { user: user.into(), side, number, sent_ms: 1, read: false, sender: "ada".into() };
     (sent, [entry("ada", Side::Outbox), entry("bob", Side::Inbox)], Copies { number, count: 2 })
 }
 

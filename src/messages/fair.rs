@@ -1,0 +1,88 @@
+//! Which entries a box keeps, fair by sender: a sender of many messages pushes out their own.
+
+use std::collections::HashMap;
+
+use stet_actors::object::Text;
+
+/// Returns which entries are too many in a box that keeps `most`, for entries with these senders, the newest first.
+///
+/// As often as there are too many, the oldest of the sender with the most entries goes; of senders with as many, of whom the
+/// oldest is the oldest. So each of a number of senders keeps an equal part of the box at least, or all that they have sent.
+pub(super) fn surplus(senders: &[Text], most: usize) -> Vec<bool> {
+    if senders.len() <= most {
+        return vec![false; senders.len()];
+    }
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    senders.iter().for_each(|sender| *counts.entry(sender).or_default() += 1);
+    let (each, mut more) = share(counts.into_values().collect(), most);
+    let mut kept: HashMap<&str, usize> = HashMap::new();
+    let mut too_many = Vec::with_capacity(senders.len());
+    for sender in senders {
+        let kept = kept.entry(sender).or_default();
+        *kept += 1;
+        let is_one_more = *kept == each + 1 && more > 0;
+        more -= usize::from(is_one_more);
+        too_many.push(*kept > each && !is_one_more);
+    }
+    too_many
+}
+
+/// How many entries each sender may have so that all of them have `most`, and how many senders may have one more.
+fn share(mut counts: Vec<usize>, most: usize) -> (usize, usize) {
+    counts.sort_unstable();
+    let (mut left, mut senders) = (most, counts.len());
+    for count in counts {
+        let each = left / senders;
+        if count > each {
+            // All that follow have more, too.
+            return (each, left % senders);
+        }
+        left -= count;
+        senders -= 1;
+    }
+    (most, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Places of the entries that go, as the rule says, one at a time.
+    fn one_by_one(senders: &[Text], most: usize) -> Vec<usize> {
+        let mut left: Vec<usize> = (0..senders.len()).collect();
+        while left.len() > most {
+            let of = |place: &usize| left.iter().filter(|other| senders[**other] == senders[*place]).count();
+            // The last of the greatest is the oldest, and the oldest of its sender.
+            let goes = *left.iter().max_by_key(|place| of(place)).expect("there are too many");
+            left.retain(|place| *place != goes);
+        }
+        (0..senders.len()).filter(|place| !left.contains(place)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn entries_go_as_if_the_oldest_of_the_greatest_sender_went_one_by_one(
+            senders in vec("[aaaaabbc]|[d-k]|a|a", 0..60),
+            most in 1_usize..40,
+        ) {
+            let senders: Vec<Text> = senders.iter().map(|sender| Text::from(&**sender)).collect();
+            let goes = surplus(&senders, most);
+            let places: Vec<usize> = (0..senders.len()).filter(|place| goes[*place]).collect();
+            prop_assert_eq!(&places, &one_by_one(&senders, most));
+            let distinct: std::collections::HashSet<_> = senders.iter().collect();
+            for sender in &distinct {
+                let of = |kept: bool| (0..senders.len()).filter(|at| senders[*at] == **sender && (!kept || !goes[*at])).count();
+                prop_assert!(of(true) >= of(false).min(most / distinct.len()), "{} keeps too little", sender);
+            }
+            // What is left when some of them have gone is decided in the same way.
+            let some: Vec<usize> = (0..senders.len()).filter(|at| !goes[*at] || at % 2 == 0).collect();
+            let left: Vec<Text> = some.iter().map(|at| senders[*at].clone()).collect();
+            let then: Vec<usize> =
+                surplus(&left, most).iter().zip(&some).filter(|(goes, _)| **goes).map(|(_, at)| *at).collect();
+            prop_assert_eq!(then, some.into_iter().filter(|at| goes[*at]).collect::<Vec<_>>());
+        }
+    }
+}
