@@ -18,7 +18,7 @@ use futures_util::future::Either;
 use stet_actors::error::{Error, Result};
 use stet_actors::trace::Trace;
 
-use crate::limits::{Turn, Turns};
+use crate::limits::{SLICE, Turn, Turns, give_way};
 
 /// A loop that gives way to other calls, by the time that it has taken.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ pub struct GiveWay {
 }
 
 impl GiveWay {
-    /// After how long it gives way. To be polled again takes microseconds, so this costs long work next to nothing.
-    pub const AFTER: Duration = Duration::from_millis(2);
+    /// The time after which it gives way.
+    pub const AFTER: Duration = SLICE;
 
     /// For a loop that begins now.
     pub fn new() -> GiveWay {
@@ -47,9 +47,9 @@ impl GiveWay {
         self.since.elapsed() >= GiveWay::AFTER
     }
 
-    /// Lets others have their turn.
+    /// Lets others have their turn. A call whose user takes more time than others waits for the user's next turn.
     pub async fn at_once(&mut self) {
-        tokio::task::yield_now().await;
+        give_way().await;
         self.since = Instant::now();
     }
 }

@@ -18,6 +18,7 @@ use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::privilege::Privilege;
 use super::rows::{Group, User, put, remove};
+use crate::limits::as_server;
 
 /// Names that one entry of the audit trail lists at most.
 const NAMES: usize = 1000;
@@ -99,7 +100,8 @@ impl Changing<'_> {
         let noted = async || {
             let turn = directory.turn().await;
             let (reply, edits) = make().await?;
-            if directory.leaves_none(&edits).await? {
+            // All other changes wait for it.
+            if as_server(directory.leaves_none(&edits)).await? {
                 if !self.forced {
                     return Err(last_administrator());
                 }

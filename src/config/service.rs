@@ -45,6 +45,19 @@ impl ServerConfig {
     /// The most workers that `actix-server` takes; it panics at one more.
     pub const MAX_WORKERS: usize = 512;
 
+    /// Threads that serve requests: as many as configured, or one for each two cores and one more. Of a change, over half
+    /// is spent there, and the rest in the threads of the containers, the writer and the checkpointer.
+    pub fn threads(&self) -> usize {
+        match self.workers {
+            0 => std::thread::available_parallelism().map_or(1, |cores| ServerConfig::threads_for(cores.get())),
+            workers => workers,
+        }
+    }
+
+    fn threads_for(cores: usize) -> usize {
+        (cores / 2 + 1).min(ServerConfig::MAX_WORKERS)
+    }
+
     /// The first segments of the paths that the server answers itself, outside the base path.
     pub const OWN_PATHS: [&str; 6] = ["", "docs", "healthz", "metrics", "openapi.json", "readyz"];
 }
@@ -284,5 +297,18 @@ impl Default for AuthConfig {
             failures_per_address: 1000,
             failure_window_seconds: 300,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_follow_the_cores_up_to_what_the_library_takes() {
+        for (cores, threads) in [(1, 1), (2, 2), (7, 4), (1021, 511), (1022, 512), (1023, 512), (4096, 512)] {
+            assert_eq!(ServerConfig::threads_for(cores), threads, "{cores}");
+        }
+        assert_eq!(ServerConfig { workers: 3, ..ServerConfig::default() }.threads(), 3);
     }
 }

@@ -18,6 +18,7 @@ use super::meters::Meters;
 use super::route::Group;
 use super::router::Router;
 use super::shared::Shared;
+use crate::limits::TimeSlices;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 use crate::traces::Traces;
@@ -69,6 +70,8 @@ pub struct App {
     pub strict_transport: Option<HeaderValue>,
     /// How many calls a client may make, if that is limited.
     pub call_limit: Option<CallLimit>,
+    /// The time of the threads that calls share.
+    pub time_slices: TimeSlices,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The same, as it was last shown.
@@ -111,6 +114,7 @@ impl App {
             strict_transport,
             proxies: Proxies::new(&config.server),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
+            time_slices: TimeSlices::new(config.server.threads()),
             traces: Traces::configured(&config.traces),
             router: Router::new(routes()),
             meters: Meters::of(routes()),

@@ -20,7 +20,7 @@ use bytes::Bytes;
 
 use super::etag::{self, ETag};
 use super::held::Held;
-use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation};
+use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, give_way};
 
 /// Memory of a coder, at most: brotli's with its window.
 const CODER_BYTES: u64 = 8 << 20;
@@ -148,7 +148,7 @@ pub(super) const VARY: HeaderValue = HeaderValue::from_static("accept-encoding")
 pub(super) fn encoder(coding: ContentEncoding, head: &mut ResponseHead, body: BoxBody) -> impl MessageBody + 'static {
     let is_due = Rc::new(Cell::new(false));
     let slices = Slices { body, left: Bytes::new(), taken: 0, is_due: is_due.clone() };
-    Pausing { coder: Box::pin(Encoder::response(coding, head, slices)), is_due }
+    Pausing { coder: Box::pin(Encoder::response(coding, head, slices)), is_due, pause: None }
 }
 
 /// A coder that pauses after each piece. When its body waits, the coder itself gives out what it has,
@@ -157,6 +157,8 @@ struct Pausing<B> {
     coder: Pin<Box<B>>,
     /// Whether a piece has been taken since the last pause.
     is_due: Rc<Cell<bool>>,
+    /// The pause that others go on in.
+    pause: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
 impl<B: MessageBody> MessageBody for Pausing<B> {
@@ -168,8 +170,11 @@ impl<B: MessageBody> MessageBody for Pausing<B> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         if self.is_due.take() {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+            self.pause = Some(Box::pin(give_way()));
+        }
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(cx));
+            self.pause = None;
         }
         self.coder.as_mut().poll_next(cx)
     }
@@ -238,6 +243,7 @@ mod tests {
     use actix_web::test::TestRequest;
 
     use super::*;
+    use crate::limits::{CallTask, TimeSlices};
 
     #[tokio::test]
     async fn a_coder_is_given_slices_that_it_works_on_at_once_and_pauses() {
@@ -286,6 +292,32 @@ mod tests {
             }
             assert!(pauses >= 9, "{coding:?}: {pauses}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_coder_goes_on_in_the_turn_of_whom_the_reply_goes_to() {
+        let slices = TimeSlices::new(1);
+        let other = CallTask::busy("other", &slices).run(slices.slice()).await;
+        let task = CallTask::busy("reader", &slices);
+        let mut response = actix_http::Response::ok();
+        let body = BoxBody::new(Bytes::from(vec![b'a'; 10 * PIECE]));
+        let mut coded = Box::pin(encoder(ContentEncoding::Gzip, response.head_mut(), body));
+        let mut pieces = 0;
+        let mut next = async || {
+            let waiting = poll_fn(|cx| Poll::Ready(task.poll(|| coded.as_mut().poll_next(cx)).0.is_pending())).await;
+            pieces += usize::from(!waiting);
+            tokio::task::yield_now().await;
+            pieces
+        };
+        // The head of the coding comes before the first pause.
+        for _ in 0..20 {
+            assert!(next().await <= 2);
+        }
+        drop(other);
+        for _ in 0..20 {
+            next().await;
+        }
+        assert!(next().await > 5, "it has not gone on");
     }
 
     #[test]

@@ -42,7 +42,7 @@ use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::config::Config;
 use crate::give_way;
-use crate::limits::{Holder, Purpose, SharedReservation, Standing, counted_as, on_behalf_of, with_behalf};
+use crate::limits::{CallTask, Holder, Purpose, SharedReservation, Standing, counted_as, on_behalf_of};
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, Answered};
 
@@ -80,9 +80,10 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let started = Instant::now();
     let request_id = app.next_request_id();
     let path = http.uri().path();
+    let task = CallTask::new(&app.time_slices);
     let response = match (cors::preflight(&app, &http), Probe::at(path)) {
         (Some(preflight), _) => Some(preflight),
-        (None, Some(probe)) => Some(Timed::new(pin!(probe.answer(&app, &http)), || NO_ENDPOINT).await),
+        (None, Some(probe)) => Some(Timed::new(&task, pin!(probe.answer(&app, &http)), || NO_ENDPOINT).await),
         (None, None) => None,
     };
     if let Some(response) = response {
@@ -102,8 +103,8 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let mut known = Known { otel: otel.clone(), ..Known::default() };
     let route = known.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
-    let answering = trace.follow(with_behalf(answer(&app, &http, path, payload, (client, &trace), &mut known)));
-    let outcome = Timed::new(pin!(answering), endpoint).await;
+    let answering = trace.follow(answer(&app, &http, path, payload, (client, &trace), &mut known));
+    let outcome = Timed::new(&task, pin!(answering), endpoint).await;
     // What is answered or refused may come from rows, and the next call look at views.
     app.repository.views_agree().await;
     let Known { route: found, claim, standing, holder, otel: _, warnings } = known;
@@ -131,7 +132,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
     app.meters.record(endpoint, status, took);
-    let response = response.map_body(|_, body| TimedBody::of(endpoint, body));
+    let response = response.map_body(|_, body| TimedBody::of(task, endpoint, body));
     if let Some(otel) = otel {
         let (route, id) = (found.map(|route| route.path), request_id.to_string());
         otel.answered(&Answered {

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::http::StatusCode;
@@ -16,6 +16,7 @@ use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
 use super::route::Route;
+use crate::limits::CallTask;
 use crate::metering;
 
 /// What requests that fit no endpoint are counted under.
@@ -70,43 +71,49 @@ impl Meters {
 /// [`give_way`](crate::give_way).
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 
-/// A future of which each turn on its thread is timed: what lies between two points at which it waits. Long turns are counted
-/// under the endpoint when they end, whatever becomes of the call.
+/// The future of a call, of which each turn on its thread is timed: what lies between two points at which it waits. Long
+/// turns are counted under the endpoint when they end, whatever becomes of the call.
 pub struct Timed<'f, F, E> {
+    task: CallTask,
     inner: Pin<&'f mut F>,
     endpoint: E,
 }
 
 impl<'f, F: Future, E: Fn() -> &'static str + Unpin> Timed<'f, F, E> {
-    /// Times a future; `endpoint` says under which endpoint it counts, which may not be known from the beginning.
-    pub fn new(inner: Pin<&'f mut F>, endpoint: E) -> Timed<'f, F, E> {
-        Timed { inner, endpoint }
+    /// Times a future as that task; `endpoint` says under which endpoint it counts, which may not be known from the
+    /// beginning.
+    pub fn new(task: &CallTask, inner: Pin<&'f mut F>, endpoint: E) -> Timed<'f, F, E> {
+        Timed { task: task.clone(), inner, endpoint }
     }
 }
 
 impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
     type Output = F::Output;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let began = Instant::now();
-        let outcome = self.inner.as_mut().poll(cx);
-        note_turn(began, &self.endpoint);
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let Timed { task, inner, endpoint } = self.get_mut();
+        let (outcome, took) = task.poll(|| inner.as_mut().poll(cx));
+        note_turn(took, endpoint);
         outcome
     }
 }
 
-/// A body of which each turn is timed as those of a call ([`Timed`]).
+/// The body of a reply, of which each turn is timed as those of the call ([`Timed`]), and as the same task.
 pub struct TimedBody {
+    task: CallTask,
     inner: BoxBody,
     endpoint: &'static str,
 }
 
 impl TimedBody {
     /// Times the body of a reply of an endpoint, unless it is there as a whole.
-    pub fn of(endpoint: &'static str, body: BoxBody) -> BoxBody {
+    pub fn of(task: CallTask, endpoint: &'static str, body: BoxBody) -> BoxBody {
         match body.try_into_bytes() {
             Ok(whole) => BoxBody::new(whole),
-            Err(inner) => BoxBody::new(TimedBody { inner, endpoint }),
+            Err(inner) => {
+                task.begin_reply();
+                BoxBody::new(TimedBody { task, inner, endpoint })
+            }
         }
     }
 }
@@ -118,17 +125,16 @@ impl MessageBody for TimedBody {
         self.inner.size()
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        let began = Instant::now();
-        let piece = Pin::new(&mut self.inner).poll_next(cx);
-        note_turn(began, || self.endpoint);
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        let TimedBody { task, inner, endpoint } = self.get_mut();
+        let (piece, took) = task.poll(|| Pin::new(inner).poll_next(cx));
+        note_turn(took, || endpoint);
         piece
     }
 }
 
 /// Counts a turn that was long.
-fn note_turn(began: Instant, endpoint: impl FnOnce() -> &'static str) {
-    let took = began.elapsed();
+fn note_turn(took: Duration, endpoint: impl FnOnce() -> &'static str) {
     if took > LONG_TURN {
         let endpoint = endpoint();
         metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
@@ -146,6 +152,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::limits::TimeSlices;
     use crate::telemetry::init_metrics;
 
     #[tokio::test]
@@ -162,7 +169,8 @@ mod tests {
             sleep(LONG_TURN * 2);
             tokio::time::sleep(LONG_TURN * 2).await;
         };
-        Timed::new(pin!(busy), || "a-busy-one").await;
+        let task = CallTask::new(&TimeSlices::new(1));
+        Timed::new(&task, pin!(busy), || "a-busy-one").await;
         assert!(count("a-busy-one") >= 2, "and no more, unless the machine is busy itself");
         // It counts also if its caller goes away before it has come to an end.
         let abandoned = async {
@@ -170,7 +178,7 @@ mod tests {
             std::future::pending::<()>().await;
         };
         let mut abandoned = pin!(abandoned);
-        let turn = Timed::new(abandoned.as_mut(), || "an-abandoned-one").now_or_never();
+        let turn = Timed::new(&task, abandoned.as_mut(), || "an-abandoned-one").now_or_never();
         assert!(turn.is_none(), "it is still under way");
         assert_eq!(count("an-abandoned-one"), 1);
     }

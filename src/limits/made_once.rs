@@ -13,7 +13,7 @@ use stet_actors::error::Result;
 use tokio::sync::Notify;
 
 use super::Holder;
-use super::turns::behalf;
+use super::call_task::behalf;
 
 /// See the module's head. `K` says which of the things it is that are made so.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ mod tests {
     use stet_actors::error::{Code, Error};
 
     use super::*;
-    use crate::limits::turns::{Turn, Turns, on_behalf_of, with_behalf};
+    use crate::limits::{Turn, Turns, on_behalf_of, with_behalf};
 
     async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {
         with_behalf(async {

@@ -1,10 +1,11 @@
-//! What a caller may take: memory ([`MemoryBudget`]), turns where few are served at a time
-//! ([`Turns`], [`MadeOnce`]), and calls a minute ([`Quota`], [`Budgets`]).
+//! What a caller may take: memory ([`MemoryBudget`]), time on the threads that calls share ([`CallTask`]), turns where few are
+//! served at a time ([`Turns`], [`MadeOnce`]), and calls a minute ([`Quota`], [`Budgets`]).
 //!
 //! A quota's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
 
 mod budgets;
+mod call_task;
 mod growing;
 mod made_once;
 mod memory;
@@ -14,11 +15,14 @@ mod turns;
 use std::net::{IpAddr, Ipv6Addr};
 
 pub use self::budgets::Budgets;
+#[cfg(test)]
+pub use self::call_task::with_behalf;
+pub use self::call_task::{CallTask, SLICE, TimeSlices, as_server, behalf, give_way, on_behalf_of, set_changed};
 pub use self::growing::GrowingBuffer;
 pub use self::made_once::{Come, MadeOnce};
 pub use self::memory::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
 pub use self::quota::{Quota, Standing};
-pub use self::turns::{Turn, Turns, behalf, on_behalf_of, set_changed, with_behalf};
+pub use self::turns::{Turn, Turns};
 
 /// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
 pub const MOST_BUDGETS: usize = 65_536;

@@ -4,9 +4,7 @@
 //! work waits for one piece of each other, however many those have. And nobody has all turns at a time: what one caller's work takes
 //! is time that a piece of it may need to its end, and others need not wait for that while there is a turn that they may have.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::future::Future;
 use std::sync::Arc;
 
 use foldhash::HashMap;
@@ -15,47 +13,7 @@ use stet_actors::error::{Code, Error, Result};
 use tokio::sync::oneshot;
 
 use super::Holder;
-
-/// What is known of a request's task.
-#[derive(Default)]
-struct Task {
-    /// On whose behalf it works; nobody's until that is known.
-    behalf: Option<Holder>,
-    /// See [`has_changed`].
-    has_changed: bool,
-}
-
-tokio::task_local! {
-    static TASK: RefCell<Task>;
-}
-
-/// Runs a task that can say on whose behalf it works ([`on_behalf_of`]).
-pub async fn with_behalf<T>(task: impl Future<Output = T>) -> T {
-    TASK.scope(RefCell::default(), task).await
-}
-
-/// What this task does from here on is for that holder.
-pub fn on_behalf_of(holder: Holder) {
-    // Outside a request it is nobody's.
-    let _ = TASK.try_with(|task| task.borrow_mut().behalf = Some(holder));
-}
-
-/// On whose behalf this task works; nobody's if that is not known.
-pub fn behalf() -> Option<Holder> {
-    TASK.try_with(|task| task.borrow().behalf.clone()).ok().flatten()
-}
-
-/// This task has changed something, or goes on to what it has not changed yet: see [`has_changed`].
-pub fn set_changed(changed: bool) {
-    // Outside a request nobody is told.
-    let _ = TASK.try_with(|task| task.borrow_mut().has_changed = changed);
-}
-
-/// Whether this task has changed something and has yet to tell of it. Then it may not be refused any more: that nothing was changed would
-/// be untrue, and whoever believed it would make the change again.
-fn has_changed() -> bool {
-    TASK.try_with(|task| task.borrow().has_changed).unwrap_or(false)
-}
+use super::call_task::{behalf, has_changed, is_replying};
 
 /// See the module's head. A clone is the same.
 #[derive(Clone)]
@@ -72,6 +30,7 @@ struct Inner {
     refused: metrics::Counter,
 }
 
+#[derive(Default)]
 struct Lines {
     /// How many more may work now; none while somebody waits who has less than a share.
     free: usize,
@@ -87,21 +46,32 @@ struct Lines {
 pub struct Turn(Option<(Arc<Inner>, Option<Holder>)>);
 
 impl Turns {
-    /// `at_once` have a turn at a time, and of one holder all but one; `most` of one holder may wait. `name` is the label in the metrics, `about` what messages
-    /// call the work.
+    /// Turns of which `at_once` may be taken at a time, by one holder all but one. At most `most` calls of one holder
+    /// may wait. `name` is the label in the metrics, `about` is what messages call the work.
     pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> Turns {
-        let at_once = at_once.max(1);
-        let lines =
-            Lines { free: at_once, working: HashMap::default(), waiting: HashMap::default(), order: VecDeque::new() };
         let refused = metrics::counter!("stet_overloaded_total", "what" => name);
-        Turns(Arc::new(Inner { about, share: (at_once - 1).max(1), most, lines: Mutex::new(lines), refused }))
+        let share = at_once.saturating_sub(1);
+        Turns::with(at_once, share, Inner { about, share, most, lines: Mutex::default(), refused })
     }
 
-    /// A turn, when it has come, for whom the present task works. One that has changed something, and has yet to tell of it, is first in
-    /// its holder's line, however long that is.
+    /// Turns of which `at_once` may be taken at a time, `share` of them by one holder. Any number of calls may wait,
+    /// so it must be bounded by something else.
+    pub fn never_refused(at_once: usize, share: usize) -> Turns {
+        let refused = metrics::Counter::noop();
+        let inner = Inner { about: "calls", share, most: usize::MAX, lines: Mutex::default(), refused };
+        Turns::with(at_once, share, inner)
+    }
+
+    fn with(at_once: usize, share: usize, inner: Inner) -> Turns {
+        let lines = Mutex::new(Lines { free: at_once.max(1), ..Lines::default() });
+        Turns(Arc::new(Inner { share: share.max(1), lines, ..inner }))
+    }
+
+    /// A turn for the holder that the present task works for, when it has come. A task that has changed something, and
+    /// has yet to report it, is first in its holder's line, however long that is.
     ///
     /// # Errors
-    /// `Overloaded`: too many of the same holder wait already.
+    /// `Overloaded`: too many calls of the same holder wait already, and this one may be refused.
     pub async fn turn(&self) -> Result<Turn> {
         let (holder, goes_first) = (behalf(), has_changed());
         let coming = {
@@ -117,7 +87,7 @@ impl Turns {
             if line.len() >= self.0.most {
                 line.retain(|waiting| !waiting.is_closed());
             }
-            if holder.is_some() && !goes_first && line.len() >= self.0.most {
+            if holder.is_some() && !goes_first && !is_replying() && line.len() >= self.0.most {
                 self.0.refused.increment(1);
                 let message =
                     format!("Too many of your {} wait for their turn; nothing was changed, try again.", self.0.about);
@@ -201,10 +171,13 @@ impl Drop for Turn {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future;
+
     use futures_util::FutureExt;
     use futures_util::future::join_all;
 
     use super::*;
+    use crate::limits::{on_behalf_of, set_changed, with_behalf};
 
     fn user(name: &str) -> Holder {
         Holder::User(name.into())

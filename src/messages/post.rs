@@ -18,6 +18,7 @@ use super::rows::{Copies, Entry, Message, Outgoing, Priority, Side};
 use super::{Messages, id_of};
 use crate::auth::Name;
 use crate::give_way::{self, GiveWay};
+use crate::limits::as_server;
 
 /// Bytes of the longest subject: a line of a mail (RFC 5322, 2.1.1) with room for its name.
 pub const MAX_SUBJECT_BYTES: usize = 900;
@@ -119,7 +120,8 @@ impl Messages {
         for (user, side) in inboxes.chain([(sender, Side::Outbox)]) {
             let place = (user.clone(), side);
             if self.added.lock().get(&place).is_some_and(|added| *added >= self.bounds.per_box) {
-                self.trim(user, side, 0).await?;
+                // All changes of entries wait for it.
+                as_server(self.trim(user, side, 0)).await?;
             }
             *self.added.lock().entry(place).or_default() += 1;
         }

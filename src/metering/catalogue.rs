@@ -134,6 +134,11 @@ pub(super) const METRICS: &[Metric] = &[
         "The longest of these in this minute and the one before, by any endpoint; 0 without any.",
     )
     .of(Unit::Seconds),
+    counter(
+        "stet_http_time_slices_total",
+        NONE,
+        "Slices of 2 ms for which calls waited in their user's turn, because calls of that user had used 20 ms of the shared threads.",
+    ),
     gauge(
         "stet_budget_bytes",
         &[("of", Values::These(|| vec!["bodies", "replies", "pictures"]))],

@@ -40,7 +40,7 @@ use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
-use crate::config::{Config, Durability as ConfiguredDurability, ServerConfig};
+use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::{self, ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
@@ -393,7 +393,7 @@ async fn run(
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.map(|address| format!("{scheme}://{address}"));
-    let mut front = Front::new(app, workers(&app.config), most, certificates.clone());
+    let mut front = Front::new(app, app.config.server.threads(), most, certificates.clone());
     for listener in listeners {
         front = front.listen(listener).map_err(unlistenable)?;
     }
@@ -465,29 +465,15 @@ fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
 
 /// Files that are open when each worker has so many connections. Each is open twice: see `http::connection`.
 pub(crate) fn files_for(config: &Config, connections: usize) -> u64 {
-    let connections = workers(config).saturating_mul(connections).saturating_mul(2) as u64;
+    let connections = config.server.threads().saturating_mul(connections).saturating_mul(2) as u64;
     connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)
 }
 
 /// How many connections each worker may have where so many files may be open, but no more than configured; `None` for none.
 pub(crate) fn connections_within(limit: u64, config: &Config) -> Option<usize> {
-    let each = limit.checked_sub(files_for(config, 0))? / 2 / workers(config) as u64;
+    let each = limit.checked_sub(files_for(config, 0))? / 2 / config.server.threads() as u64;
     let each = usize::try_from(each).unwrap_or(usize::MAX);
     Some(each.min(config.server.max_connections)).filter(|each| *each > 0)
-}
-
-fn workers(config: &Config) -> usize {
-    if config.server.workers == 0 { automatic_workers() } else { config.server.workers }
-}
-
-/// One thread for requests for each two cores, and one more: of a change, over half is spent there, and the rest in the threads
-/// of the containers, the writer and the checkpointer.
-fn automatic_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| workers_for(cores.get()))
-}
-
-fn workers_for(cores: usize) -> usize {
-    (cores / 2 + 1).min(ServerConfig::MAX_WORKERS)
 }
 
 #[cfg(test)]
@@ -512,13 +498,6 @@ mod tests {
             (u64::MAX, Some(100)),
         ] {
             assert_eq!(connections_within(limit, &config), wanted, "{limit}");
-        }
-    }
-
-    #[test]
-    fn half_the_cores_and_one_more_read_requests_but_never_more_threads_than_there_may_be() {
-        for (cores, workers) in [(1, 1), (2, 2), (7, 4), (1021, 511), (1022, 512), (1023, 512), (4096, 512)] {
-            assert_eq!(workers_for(cores), workers, "{cores}");
         }
     }
 

@@ -18,6 +18,7 @@ mod permits;
 mod readers;
 mod replies;
 mod rubbish;
+mod slices;
 mod uploads;
 mod writers;
 

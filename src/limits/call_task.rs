@@ -1,0 +1,368 @@
+//! The task of a call: the holder that it works for, and the time that it takes on a shared thread.
+//!
+//! The threads of requests are few, and each serves thousands of connections. A loop there gives way to other
+//! tasks every [`SLICE`], but that alone divides the thread among tasks: a user with 64 of them would have 64
+//! slices for one of each other user. So holders take turns instead of tasks:
+//!
+//! - All time that a task is polled counts, of the handler and of the body of its reply ([`CallTask::poll`]).
+//!   The holder is charged for it whenever the task gives way ([`give_way`]).
+//! - A holder may spend [`FREE_SLICES`] a second in any number of tasks. Beyond that, a task that gives way
+//!   goes on only with a turn of [`TimeSlices`], and keeps the turn until it waits for anything.
+//! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is never refused.
+//!
+//! Work without a holder is the server's own: it yields to other tasks, and takes no turns.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::yield_now;
+
+use super::turns::{Turn, Turns};
+use super::{Budgets, Holder, MOST_BUDGETS, Quota};
+
+/// The time after which a loop on a shared thread gives way. To be polled again takes microseconds, so this
+/// costs long work next to nothing.
+pub const SLICE: Duration = Duration::from_millis(2);
+
+/// Slices that a holder may have in a second without waiting for turns: 20 ms.
+const FREE_SLICES: u32 = 10;
+
+tokio::task_local! {
+    static TASK: CallTask;
+}
+
+/// The task of one call. A clone is the same task.
+#[derive(Clone)]
+pub struct CallTask {
+    state: Rc<RefCell<State>>,
+    slices: TimeSlices,
+}
+
+#[derive(Default)]
+struct State {
+    /// The holder that the task works for; `None` until the caller is known.
+    behalf: Option<Holder>,
+    /// Whether the call has changed something that the caller has not been told yet.
+    has_changed: bool,
+    /// Whether the reply is on its way to the client.
+    is_replying: bool,
+    /// Time on its thread that the holder has not been charged for.
+    uncharged: Duration,
+    /// The start of the present poll, or the last charge during that poll.
+    polled_since: Option<Instant>,
+    /// The turn that the present poll is part of.
+    turn: Option<Turn>,
+}
+
+impl CallTask {
+    /// The task of a call whose holder is not known yet.
+    pub fn new(slices: &TimeSlices) -> CallTask {
+        CallTask { state: Rc::default(), slices: slices.clone() }
+    }
+
+    /// Polls the task, and measures for how long that occupies the thread.
+    ///
+    /// The task's turn, if it takes one, ends with the poll: until the next one, the task waits for something else.
+    pub fn poll<T>(&self, poll: impl FnOnce() -> T) -> (T, Duration) {
+        let began = Instant::now();
+        self.state.borrow_mut().polled_since = Some(began);
+        let outcome = TASK.sync_scope(self.clone(), poll);
+        let ended = Instant::now();
+        let turn = {
+            let mut state = self.state.borrow_mut();
+            if let Some(since) = state.polled_since.take() {
+                state.uncharged += ended - since;
+            }
+            state.turn.take()
+        };
+        // The end of a turn wakes the next task.
+        drop(turn);
+        (outcome, ended - began)
+    }
+
+    /// Notes that the reply is on its way: from now on the task is not refused any turn, which would break it off.
+    pub fn begin_reply(&self) {
+        self.state.borrow_mut().is_replying = true;
+    }
+
+    /// Charges the holder for the time that the task has taken. Returns whether the task needs a turn to go on.
+    fn charge(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        let now = Instant::now();
+        let current = state.polled_since.replace(now).map_or(Duration::ZERO, |since| now - since);
+        let taken = std::mem::take(&mut state.uncharged) + current;
+        match &state.behalf {
+            Some(holder) => !self.slices.charge(holder, taken),
+            None => false,
+        }
+    }
+}
+
+/// The time of the threads that calls share, in slices for which holders take turns. A clone is the same.
+#[derive(Clone)]
+pub struct TimeSlices(Arc<Inner>);
+
+struct Inner {
+    turns: Turns,
+    free: Budgets<Holder>,
+    started: Instant,
+    granted: metrics::Counter,
+}
+
+impl TimeSlices {
+    /// The slices of a number of threads. One thread is left to calls that need no turn, where there are two.
+    pub fn new(threads: usize) -> TimeSlices {
+        let at_once = threads.saturating_sub(1).max(1);
+        TimeSlices(Arc::new(Inner {
+            turns: Turns::never_refused(at_once, at_once.div_ceil(2)),
+            free: Budgets::new(Quota::new(FREE_SLICES, 1), MOST_BUDGETS),
+            started: Instant::now(),
+            granted: metrics::counter!("stet_http_time_slices_total"),
+        }))
+    }
+
+    /// Charges a holder for time. Returns whether that was free.
+    fn charge(&self, holder: &Holder, taken: Duration) -> bool {
+        let now_ms = self.0.started.elapsed().as_millis() as u64;
+        // More than one beyond those that are free makes no difference.
+        let slices = taken.as_micros().div_ceil(SLICE.as_micros()).clamp(1, u128::from(FREE_SLICES) + 1);
+        (0..slices).all(|_| self.0.free.take(holder.clone(), now_ms).0)
+    }
+
+    /// A turn for the present task.
+    pub(crate) async fn slice(&self) -> Option<Turn> {
+        let turn = self.0.turns.turn().await.ok()?;
+        self.0.granted.increment(1);
+        Some(turn)
+    }
+}
+
+/// Lets other tasks go on. A task whose holder has taken more than others waits for the holder's turn.
+pub async fn give_way() {
+    let charged = TASK.try_with(|task| task.charge().then(|| task.clone()));
+    let turn = match &charged {
+        Ok(Some(task)) => Some((task, task.slices.slice().await)),
+        _ => None,
+    };
+    // Also with a turn: a thread runs the tasks that have been woken before it looks for requests that have arrived. With
+    // one slice after the other in one round, those would wait for dozens.
+    yield_now().await;
+    if let Some((task, turn)) = turn {
+        task.state.borrow_mut().turn = turn;
+    }
+}
+
+/// Does work that others wait for as the server's own, whatever calls for it: it takes no turns, for the turn of one user
+/// would be what all others wait for.
+pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    // Outside the task of a call all is the server's own anyway.
+    let own = TASK.try_with(|task| CallTask::new(&task.slices)).ok();
+    poll_fn(|cx| match &own {
+        Some(own) => own.poll(|| work.as_mut().poll(cx)).0,
+        None => work.as_mut().poll(cx),
+    })
+    .await
+}
+
+/// Sets the holder that this task works for from here on. Nothing happens outside the task of a call.
+pub fn on_behalf_of(holder: Holder) {
+    let _ = TASK.try_with(|task| task.state.borrow_mut().behalf = Some(holder));
+}
+
+/// The holder that this task works for, if it is known.
+pub fn behalf() -> Option<Holder> {
+    TASK.try_with(|task| task.state.borrow().behalf.clone()).ok().flatten()
+}
+
+/// Notes that this task has changed something, or goes on to what it has not changed yet: see [`has_changed`].
+/// Nothing happens outside the task of a call.
+pub fn set_changed(changed: bool) {
+    let _ = TASK.try_with(|task| task.state.borrow_mut().has_changed = changed);
+}
+
+/// Whether this task has changed something that the caller has not been told yet. Then it may not be refused:
+/// the caller would believe that nothing was changed, and make the change again.
+pub(super) fn has_changed() -> bool {
+    TASK.try_with(|task| task.state.borrow().has_changed).unwrap_or(false)
+}
+
+/// Whether this task sends a reply, which a refusal would break off.
+pub(super) fn is_replying() -> bool {
+    TASK.try_with(|task| task.state.borrow().is_replying).unwrap_or(false)
+}
+
+/// Runs a future as the task of a call, on threads of its own.
+#[cfg(test)]
+pub async fn with_behalf<T>(future: impl Future<Output = T>) -> T {
+    CallTask::new(&TimeSlices::new(1)).run(future).await
+}
+
+#[cfg(test)]
+impl CallTask {
+    /// A task of a user who has used more time than is free.
+    pub fn busy(user: &str, slices: &TimeSlices) -> CallTask {
+        let task = CallTask::new(slices);
+        *task.state.borrow_mut() =
+            State { behalf: Some(Holder::User(user.into())), uncharged: SLICE * (FREE_SLICES + 1), ..State::default() };
+        task
+    }
+
+    /// Runs a future as this task.
+    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        poll_fn(|cx| self.poll(|| future.as_mut().poll(cx)).0).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use futures_util::FutureExt;
+    use tokio::task::LocalSet;
+
+    use super::*;
+
+    fn task_of(name: &str, slices: &TimeSlices) -> CallTask {
+        let task = CallTask::new(slices);
+        task.state.borrow_mut().behalf = Some(Holder::User(name.into()));
+        task
+    }
+
+    /// Occupies the thread for a time.
+    fn work(time: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < time {}
+    }
+
+    /// The largest number of slices of work that a thread does between two polls of another task, while a
+    /// number of users have that number of calls each; once all of these have used what is free.
+    async fn slices_between_polls(users: usize, calls: usize, threads: usize) -> usize {
+        let slices = TimeSlices::new(threads);
+        let (worked, is_over) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
+        let thread = LocalSet::new();
+        for call in 0..users * calls {
+            let task = task_of(&format!("user-{}", call % users), &slices);
+            let (worked, is_over) = (worked.clone(), is_over.clone());
+            thread.spawn_local(async move {
+                let calling = async {
+                    while !is_over.get() {
+                        work(SLICE / 4);
+                        worked.set(worked.get() + 1);
+                        // As if that had been all free slices of a second.
+                        task.state.borrow_mut().uncharged += SLICE * (FREE_SLICES + 1);
+                        give_way().await;
+                    }
+                };
+                task.run(calling).await;
+            });
+        }
+        let other = async {
+            let mut most = 0;
+            for round in 0..40 {
+                let before = worked.get();
+                yield_now().await;
+                // At first each call has one.
+                if round > 5 {
+                    most = most.max(worked.get() - before);
+                }
+            }
+            is_over.set(true);
+            most
+        };
+        let most = thread.run_until(other).await;
+        thread.await;
+        most
+    }
+
+    #[tokio::test]
+    async fn one_user_with_many_calls_has_one_slice_between_two_of_another() {
+        assert_eq!(slices_between_polls(1, 64, 2).await, 1);
+        assert_eq!(slices_between_polls(8, 8, 2).await, 1);
+        // Of four turns at once, one user has two at most.
+        assert_eq!(slices_between_polls(1, 64, 5).await, 2);
+        assert_eq!(slices_between_polls(2, 64, 5).await, 4);
+    }
+
+    #[tokio::test]
+    async fn what_is_free_of_a_second_needs_no_turn_and_the_servers_own_work_never_does() {
+        let slices = TimeSlices::new(2);
+        let held = task_of("other", &slices).run(slices.slice()).await;
+        let task = task_of("ada", &slices);
+        let spends = async |slices: u32| {
+            task.state.borrow_mut().uncharged = SLICE * slices - SLICE / 2;
+            task.run(give_way()).await;
+        };
+        spends(FREE_SLICES - 2).await;
+        spends(1).await;
+        let mut waits = Box::pin(spends(4));
+        for _ in 0..3 {
+            assert!(waits.as_mut().now_or_never().is_none());
+            yield_now().await;
+        }
+        let own = CallTask::new(&slices);
+        own.state.borrow_mut().uncharged = SLICE * 1000;
+        own.run(give_way()).await;
+        drop(held);
+        waits.await;
+        assert!(task.state.borrow().turn.is_none(), "the turn ends with the poll");
+    }
+
+    #[tokio::test]
+    async fn a_call_that_goes_away_gives_its_turn_to_the_next() {
+        let slices = TimeSlices::new(1);
+        let (first, second) = (CallTask::busy("ada", &slices), CallTask::busy("mia", &slices));
+        let held = task_of("other", &slices).run(slices.slice()).await;
+        {
+            let mut abandoned = Box::pin(first.run(give_way()));
+            for _ in 0..3 {
+                assert!(abandoned.as_mut().now_or_never().is_none());
+                yield_now().await;
+            }
+        }
+        let mut waits = Box::pin(second.run(give_way()));
+        assert!(waits.as_mut().now_or_never().is_none());
+        yield_now().await;
+        assert!(waits.as_mut().now_or_never().is_none());
+        drop(held);
+        waits.await;
+    }
+
+    #[tokio::test]
+    async fn work_that_others_wait_for_takes_no_turn() {
+        let slices = TimeSlices::new(2);
+        let held = task_of("other", &slices).run(slices.slice()).await;
+        let task = CallTask::busy("ada", &slices);
+        task.run(as_server(async {
+            work(SLICE);
+            give_way().await;
+        }))
+        .await;
+        let mut waits = Box::pin(task.run(give_way()));
+        assert!(waits.as_mut().now_or_never().is_none());
+        yield_now().await;
+        assert!(waits.as_mut().now_or_never().is_none(), "its own work takes turns");
+        drop(held);
+        waits.await;
+    }
+
+    #[tokio::test]
+    async fn the_time_of_all_polls_of_a_call_counts() {
+        let slices = TimeSlices::new(2);
+        let task = task_of("ada", &slices);
+        let calling = async {
+            for _ in 0..3 {
+                work(SLICE);
+                yield_now().await;
+            }
+        };
+        task.run(calling).await;
+        let (_, body) = task.poll(|| work(SLICE));
+        assert!(body >= SLICE && task.state.borrow().uncharged >= SLICE * 4);
+    }
+}
