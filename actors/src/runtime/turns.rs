@@ -426,6 +426,10 @@ fn attempt(
         Some(turn) => turn.left(),
         None => context.made(loid).cloned().map(Left::made),
     });
+    // A change whose rows were dropped for their size must not count as no change.
+    if let Err(fault) = context.check_size() {
+        return Attempt::of(fault);
+    }
     if context.changes().is_empty() {
         return Attempt::Unchanged(Ok(Jointly { reply, left }));
     }

@@ -66,6 +66,20 @@ fn each_operator_does_its_own() {
 }
 
 #[test]
+fn a_text_of_megabytes_is_set_and_counts_as_a_change() {
+    let desk = Desk::of("editor");
+    let story = id(&desk.create("a.xml", b"<a/>", json!({})).ok());
+    for bytes in [500_000, 2_000_000, 3_900_000] {
+        let before = at(&desk, &story, "/revision").as_u64();
+        let text = "abcd ".repeat(bytes / 5);
+        changed(&desk, &story, json!([{ "set": { "xpath": "/attributes/story/headline", "content": text } }]));
+        assert_eq!(at(&desk, &story, "/revision").as_u64(), before.map(|revision| revision + 1));
+        let stored = at(&desk, &story, "/attributes/story/headline");
+        assert_eq!(stored.as_str().map(str::trim_end), Some(text.trim_end()), "{bytes} bytes");
+    }
+}
+
+#[test]
 fn what_is_not_named_stays_to_the_byte() {
     let desk = Desk::of("editor");
     let text =
