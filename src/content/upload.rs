@@ -165,10 +165,11 @@ impl Spill {
 
     /// Adds bytes, unless fewer than `reserve` would be left to all else on the disk.
     fn add(&mut self, bytes: &[u8], reserve: u64) -> io::Result<()> {
-        if self.place.is_a_callers() && reserve > 0 {
-            if disk::free_of(self.file.as_file())? < reserve.saturating_add(bytes.len() as u64) {
-                return Err(io::ErrorKind::StorageFull.into());
-            }
+        if self.place.is_a_callers()
+            && reserve > 0
+            && disk::free_of(self.file.as_file())? < reserve.saturating_add(bytes.len() as u64)
+        {
+            return Err(io::ErrorKind::StorageFull.into());
         }
         self.hasher.update(bytes);
         self.file.as_file_mut().write_all(bytes)

@@ -327,12 +327,8 @@ const TEMPLATE_BYTES: usize = 8 << 20;
 
 /// What a topic begins with that is made like this one: its dividers and items with what is said of them, and no attachments.
 async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
-    let too_large = |what: String, limit: usize| {
-        let message = format!("The template has {what}; a topic can begin with {limit} at most.");
-        Error::new(Code::TooLarge, message).with_detail("limit", limit)
-    };
     if template.lines() > MAX_NEW_LINES {
-        return Err(too_large(format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
+        return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
     }
     let (mut lines, mut bytes, mut way) = (Vec::new(), 0, GiveWay::new());
     for line in template.lineup().visible() {
@@ -344,15 +340,21 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
                 item.lines.push(new_line(app, line, &mut bytes)?);
             }
         }
-        if bytes > TEMPLATE_BYTES {
-            return Err(too_large("more bytes of attributes".to_owned(), TEMPLATE_BYTES));
-        }
         lines.push(new);
     }
     Ok(lines)
 }
 
+/// The refusal of a template from which too much would be copied.
+fn too_large(what: &str, limit: usize) -> Error {
+    let message = format!("The template has {what}; a topic can begin with {limit} at most.");
+    Error::new(Code::TooLarge, message).with_detail("limit", limit)
+}
+
 /// A line like this one, without what stands below it; its attributes add to the `bytes`.
+///
+/// # Errors
+/// `TooLarge` as soon as they are too many, so that no more is read; what the store says.
 fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Result<NewLine> {
     let item = match line {
         Line::Divider(divider) => return Ok(NewLine::Divider(divider.title.clone())),
@@ -360,6 +362,9 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
     };
     let attributes = app.repository.attributes(item.loid())?;
     *bytes += attributes.text_bytes();
+    if *bytes > TEMPLATE_BYTES {
+        return Err(too_large("more bytes of attributes", TEMPLATE_BYTES));
+    }
     let fields = ItemFields {
         name: Some(item.record.name.clone()),
         content_type: Some(item.content_type.clone()),
