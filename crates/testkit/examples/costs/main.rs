@@ -26,14 +26,13 @@ const MEMORY: u64 = 512 << 20;
 
 fn main() {
     let filters: Vec<String> = std::env::args().skip(1).collect();
-    let limit = std::env::var("STET_COSTS_MEMORY").ok().map(|limit| limit.parse().expect("bytes of memory"));
-    let given = limit.unwrap_or(MEMORY).to_string();
+    let limit = std::env::var("STET_COSTS_MEMORY").map_or(MEMORY, |limit| limit.parse().expect("bytes of memory"));
     // Passwords as dear as they are by default, which tests make cheaper.
-    let mut settings = vec![("AUTH__PASSWORD_MEMORY_KIB", "19456"), ("AUTH__PASSWORD_ITERATIONS", "2")];
-    if limit.is_some() {
-        settings.push(("MEMORY__LIMIT", &given));
-    }
-    let limit = limit.unwrap_or(MEMORY);
+    let settings = [
+        ("AUTH__PASSWORD_MEMORY_KIB", "19456"),
+        ("AUTH__PASSWORD_ITERATIONS", "2"),
+        ("MEMORY__LIMIT_BYTES", &limit.to_string()),
+    ];
     let fixture = Fixture::new(Server::filling(&settings));
     let baseline = baseline(&fixture);
     println!("{HEAD}");
