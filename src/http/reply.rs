@@ -209,6 +209,24 @@ impl<T> Json<T> {
         Enveloped::of(result, 0).map(Json::from)
     }
 
+    /// A result of about that number of bytes, with the ETag of its bytes at that revision of the object that it shows.
+    /// Megabytes are copied and hashed on another thread.
+    ///
+    /// # Errors
+    /// As [`give_way::by_size`]; as [`Enveloped::of`].
+    pub async fn tagged(result: T, bytes: usize, of: Tag) -> Result<Json<T>, Error>
+    where
+        T: Serialize + Send + 'static,
+    {
+        let made = give_way::by_size(bytes, move || {
+            let whole = Enveloped::of(&result, bytes)?;
+            let tag = whole.tag(of);
+            Ok::<(Enveloped<T>, ETag), Error>((whole, tag))
+        });
+        let (whole, tag) = made.await??;
+        Ok(Json::from(whole).with_etag(tag))
+    }
+
     /// A result of about so many bytes, made and serialised where there is time for that many.
     ///
     /// # Errors
@@ -355,12 +373,6 @@ impl<T> Enveloped<T> {
     pub fn tag(&self, of: Tag) -> ETag {
         ETag::new(of, &*self.body.bytes)
     }
-
-    /// As an answer with that ETag.
-    pub fn tagged(self, of: Tag) -> Json<T> {
-        let tag = self.tag(of);
-        Json::from(self).with_etag(tag)
-    }
 }
 
 impl<T, M: Serialize> Enveloped<With<T, M>> {
@@ -387,6 +399,8 @@ impl<T> Clone for Enveloped<T> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use stet_actors::id::{DatabaseId, Loid};
+    use stet_actors::object::{FamilyKind, Record};
 
     use super::*;
 
@@ -398,6 +412,25 @@ mod tests {
     #[derive(Serialize, JsonSchema)]
     struct Revision {
         revision: u64,
+    }
+
+    #[tokio::test]
+    async fn a_large_result_is_tagged_on_another_thread_as_it_would_be_here() {
+        let of = Tag::of(&Record::new(
+            Loid::new(DatabaseId::FIRST, 7),
+            "a",
+            "Story",
+            FamilyKind::Document,
+            &"editor".into(),
+            0,
+        ));
+        for (bytes, is_at_once) in [(10, true), (give_way::LARGE_TEXT, false)] {
+            let text = "x".repeat(bytes);
+            let wanted = Enveloped::of(&text, bytes).expect("it can be serialised").tag(of);
+            assert_eq!(Json::tagged(text.clone(), bytes, of).now_or_never().is_some(), is_at_once, "{bytes}");
+            let tagged = Json::tagged(text, bytes, of).await.expect("there is a turn");
+            assert_eq!(tagged.reply.etag.expect("it has one").value(), wanted.value(), "{bytes}");
+        }
     }
 
     #[test]

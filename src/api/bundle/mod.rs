@@ -16,7 +16,7 @@ use super::records::{path_if_shown, record_of, shown};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::Json;
 use crate::records::{Cached, Gathering, Sort};
 use crate::sysconfig::Lists;
 
@@ -88,7 +88,8 @@ pub async fn root(call: Call) -> Result<Json<RecordReply>> {
     }
     call.access().check(Privilege::Read, &at, &call.param("source"))?;
     let shown = record_of(&call.app, &at, &call.display()).await?;
-    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&at)))
+    let bytes = shown.text().len();
+    Json::tagged(shown, bytes, Tag::of(&at)).await
 }
 
 /// `GET /v3/bundle/{source}/chain`: the object, what it was inherited from, what that was inherited from, and so on.

@@ -102,7 +102,8 @@ pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
     let record = call.find_seen(&source, call.database()?)?;
     let shown = shown(&call, &source, &record, &call.display()).await?;
-    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&record)))
+    let bytes = shown.text().len();
+    Json::tagged(shown, bytes, Tag::of(&record)).await
 }
 
 /// The object, or the version of it that the source names.
