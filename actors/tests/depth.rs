@@ -22,7 +22,10 @@ fn by_editor() -> Request {
 }
 
 async fn start(store: &Arc<MemoryStore>, depth: usize) -> Repository {
-    let options = RuntimeOptions { paths: PathLimits { depth, ..PathLimits::default() }, ..RuntimeOptions::default() };
+    let options = {
+        let limits = ChangeLimits { paths: PathLimits { depth, ..PathLimits::default() }, ..ChangeLimits::default() };
+        RuntimeOptions { limits, ..RuntimeOptions::default() }
+    };
     let repository = Repository::start(store.clone(), Arc::new(ManualClock::at(1_700_000_000_000)), options).await;
     let repository = repository.expect("it starts");
     repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");

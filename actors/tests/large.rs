@@ -15,23 +15,39 @@ use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::{Joint, Turns};
 use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{LargeChanges, LargeTurn, Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeTurn, LargeChanges, LargeTurn, Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Key, Table};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A turn that counts what it is charged.
+struct Turn {
+    _permit: OwnedSemaphorePermit,
+    charged: Arc<AtomicUsize>,
+}
+
+impl ChangeTurn for Turn {
+    fn charge(&self, bytes: usize) {
+        self.charged.fetch_add(bytes, Ordering::SeqCst);
+    }
+}
 
 /// One turn at a time.
 #[derive(Debug)]
 struct Gate {
     free: Arc<Semaphore>,
     asked: AtomicUsize,
+    charged: Arc<AtomicUsize>,
 }
 
 impl LargeChanges for Gate {
     fn turn(&self, _: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let free = self.free.clone();
-        Box::pin(async move { Ok(Box::new(free.acquire_owned().await.expect("it is open")) as LargeTurn) })
+        let (free, charged) = (self.free.clone(), self.charged.clone());
+        Box::pin(async move {
+            let _permit = free.acquire_owned().await.expect("it is open");
+            Ok(Box::new(Turn { _permit, charged }) as LargeTurn)
+        })
     }
 }
 
@@ -51,7 +67,8 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
         let options = RuntimeOptions::default();
         let repository = Repository::start(store.clone(), Arc::new(SystemClock), options).await.unwrap();
         repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
-        let gate = Arc::new(Gate { free: Arc::new(Semaphore::new(1)), asked: AtomicUsize::new(0) });
+        let gate =
+            Arc::new(Gate { free: Arc::new(Semaphore::new(1)), asked: AtomicUsize::new(0), charged: Arc::default() });
         let all = test(World { store, repository, gate });
         tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
     });
@@ -123,6 +140,9 @@ fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
         assert_eq!(world.count(drawer).await, 300);
         world.repository.execute(drawer, Clear, world.request()).await.unwrap();
         assert_eq!((world.count(drawer).await, world.asked(), world.gate.free.available_permits()), (0, 2, 1));
+        // 290 rows of items, with their index entries and the record.
+        let charged = world.gate.charged.load(Ordering::SeqCst);
+        assert!((20_000..200_000).contains(&charged), "{charged}");
         // What the repository does of its own accord waits for nobody.
         let _turn = world.gate.free.clone().acquire_owned().await.unwrap();
         world.repository.execute(drawer, Add { items: stories }, own()).await.unwrap();

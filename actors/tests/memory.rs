@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
+use stet_actors::command::{ChangeLimits, Who};
 use stet_actors::drawer::{Add, Address, Drawer, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::family::State;
@@ -59,6 +59,10 @@ impl World {
     }
 }
 
+fn limited(limits: ChangeLimits) -> RuntimeOptions {
+    RuntimeOptions { limits, ..RuntimeOptions::default() }
+}
+
 fn text(bytes: usize) -> Text {
     "x".repeat(bytes).into()
 }
@@ -69,7 +73,7 @@ fn item(bytes: usize) -> ItemFields {
 
 #[test]
 fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
-    let options = RuntimeOptions { largest_container: 40_000, ..RuntimeOptions::default() };
+    let options = limited(ChangeLimits { container_bytes: 40_000, ..ChangeLimits::default() });
     run(options, |world| async move {
         let topic = NewObject::of::<Topic>("t", "Topic", NewTopic::default());
         let topic = world.create_in(MAIN, topic).await.unwrap();
@@ -99,7 +103,7 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
 
 #[test]
 fn a_new_container_states_its_size_and_is_held_to_the_limit() {
-    let options = RuntimeOptions { largest_container: 40_000, ..RuntimeOptions::default() };
+    let options = limited(ChangeLimits { container_bytes: 40_000, ..ChangeLimits::default() });
     run(options, |world| async move {
         let topic = |name: &str, lines: usize| {
             let line = || NewLine::Item(Box::new(NewItem { fields: item(5000), ..NewItem::default() }));
@@ -117,7 +121,7 @@ fn a_new_container_states_its_size_and_is_held_to_the_limit() {
 
 #[test]
 fn a_change_that_would_store_too_much_is_refused_and_changes_nothing() {
-    let options = RuntimeOptions { change_bytes: 100_000, ..RuntimeOptions::default() };
+    let options = limited(ChangeLimits { change_bytes: 100_000, ..ChangeLimits::default() });
     run(options, |world| async move {
         let topic = |lines: usize| {
             let fields = || ItemFields { attributes: Some(text(20_000)), ..ItemFields::default() };

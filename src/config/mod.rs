@@ -31,6 +31,7 @@ mod value;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use stet_actors::command::ChangeLimits;
 use stet_actors::id::DatabaseId;
 use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
@@ -153,10 +154,12 @@ impl Config {
     pub fn runtime_options(&self) -> RuntimeOptions {
         let LimitsConfig { path_bytes, path_depth, .. } = self.limits;
         RuntimeOptions {
-            paths: PathLimits { bytes: path_bytes, depth: path_depth },
             container_bytes: self.memory.containers(),
-            change_bytes: self.memory.largest_change(),
-            largest_container: self.memory.largest_container_bytes,
+            limits: ChangeLimits {
+                paths: PathLimits { bytes: path_bytes, depth: path_depth },
+                change_bytes: self.memory.largest_change(),
+                container_bytes: self.memory.largest_container_bytes,
+            },
             ..self.runtime.clone()
         }
     }

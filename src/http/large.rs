@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::runtime::{LargeChanges, LargeTurn};
+use stet_actors::runtime::{ChangeTurn, LargeChanges, LargeTurn};
 use stet_actors::store::Store;
 use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::disk;
-use crate::limits::Turns;
+use crate::limits::{Turn, Turns};
 
 /// Large changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
 const AT_ONCE: usize = 2;
@@ -23,6 +23,8 @@ const AT_ONCE: usize = 2;
 const WAITING: usize = 64;
 /// How long they wait.
 const LONGEST: Duration = Duration::from_secs(30);
+/// Bytes of a change for which its user lets one turn of others pass, where others wait.
+const CHARGED_BYTES: usize = 1 << 20;
 /// How often it is looked whether a checkpoint has made room.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -73,7 +75,7 @@ impl LargeChanges for Large {
                 while self.store.backlog().fills {
                     sleep(LOOK).await;
                 }
-                Ok(Box::new(turn) as LargeTurn)
+                Ok(Box::new(Charged(turn)) as LargeTurn)
             };
             timeout(LONGEST, turn).await.unwrap_or_else(|_| {
                 metrics::counter!("stet_overloaded_total", "what" => NAME).increment(1);
@@ -81,6 +83,15 @@ impl LargeChanges for Large {
                 Err(Error::new(Code::Overloaded, message))
             })
         })
+    }
+}
+
+/// The turn of a large change, charged by what the change stores.
+struct Charged(Turn);
+
+impl ChangeTurn for Charged {
+    fn charge(&self, bytes: usize) {
+        self.0.charge(u32::try_from(bytes / CHARGED_BYTES).unwrap_or(u32::MAX));
     }
 }
 

@@ -40,10 +40,24 @@ struct Lines {
     waiting: HashMap<Option<Holder>, VecDeque<oneshot::Sender<Turn>>>,
     /// Whose line is next.
     order: VecDeque<Option<Holder>>,
+    /// The number of turns of others that each holder lets pass: see [`Turn::charge`].
+    owed: HashMap<Holder, u32>,
 }
 
 /// Somebody's turn, until this is dropped.
 pub struct Turn(Option<(Arc<Inner>, Option<Holder>)>);
+
+impl Turn {
+    /// Charges the holder for work that took as long as that many turns of others: so many of them
+    /// come before the holder's next one, while they wait.
+    pub fn charge(&self, turns: u32) {
+        if let Some((inner, Some(holder))) = &self.0
+            && turns > 0
+        {
+            *inner.lines.lock().owed.entry(holder.clone()).or_default() += turns;
+        }
+    }
+}
 
 impl Turns {
     /// Turns of which `at_once` may be taken at a time, by one holder all but one. At most `most` calls of one holder
@@ -68,15 +82,19 @@ impl Turns {
     }
 
     /// A turn for the holder that the present task works for, when it has come. A task that has changed something, and
-    /// has yet to report it, is first in its holder's line, however long that is.
+    /// has yet to report it, is not refused however long its holder's line is.
     ///
     /// # Errors
     /// `Overloaded`: too many calls of the same holder wait already, and this one may be refused.
     pub async fn turn(&self) -> Result<Turn> {
-        let (holder, goes_first) = (behalf(), has_changed());
+        let holder = behalf();
         let coming = {
             let mut lines = self.0.lines.lock();
             if lines.free > 0 && lines.may_have_one(holder.as_ref(), self.0.share) {
+                // Without anybody who waits, nobody is owed anything.
+                if lines.order.is_empty() {
+                    lines.owed.clear();
+                }
                 lines.begin(holder.as_ref());
                 return Ok(Turn(Some((self.0.clone(), holder))));
             }
@@ -87,7 +105,7 @@ impl Turns {
             if line.len() >= self.0.most {
                 line.retain(|waiting| !waiting.is_closed());
             }
-            if holder.is_some() && !goes_first && !is_replying() && line.len() >= self.0.most {
+            if holder.is_some() && !has_changed() && !is_replying() && line.len() >= self.0.most {
                 self.0.refused.increment(1);
                 let message =
                     format!("Too many of your {} wait for their turn; nothing was changed, try again.", self.0.about);
@@ -97,11 +115,7 @@ impl Turns {
                 order.push_back(holder);
             }
             let (give, coming) = oneshot::channel();
-            if goes_first {
-                line.push_front(give);
-            } else {
-                line.push_back(give);
-            }
+            line.push_back(give);
             coming
         };
         // The sender is only dropped with a turn.
@@ -135,9 +149,24 @@ impl Lines {
         }
     }
 
-    /// Who is next of those that may have a turn. No more lines are passed over than there are holders with all that one may have.
+    /// Takes out who is next of those that may have a turn. Holders that owe turns let others pass.
     fn next(&mut self, share: usize) -> Option<(Option<Holder>, oneshot::Sender<Turn>)> {
-        let place = self.order.iter().position(|holder| self.may_have_one(holder.as_ref(), share))?;
+        let Lines { order, owed, working, .. } = self;
+        let may_have_one = |holder: &Option<Holder>| {
+            holder.as_ref().and_then(|holder| working.get(holder)).is_none_or(|turns| *turns < share)
+        };
+        let debt = |holder: &Option<Holder>| holder.as_ref().and_then(|holder| owed.get(holder)).copied().unwrap_or(0);
+        // The first of those that owe the fewest.
+        let candidates = order.iter().enumerate().filter(|(_, holder)| may_have_one(holder));
+        let (place, least) = candidates.map(|(place, holder)| (place, debt(holder))).min_by_key(|(_, debt)| *debt)?;
+        // Debts are among those who wait: what all of them owe is owed by none. One more turn passes now.
+        let passes = least.saturating_add(1);
+        let next = order[place].clone();
+        owed.retain(|holder, debt| {
+            let paid = if next.as_ref() == Some(holder) { least } else { passes };
+            *debt = debt.saturating_sub(paid);
+            *debt > 0
+        });
         let holder = self.order.remove(place)?;
         let line = self.waiting.get_mut(&holder)?;
         let next = line.pop_front()?;
@@ -258,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_changed_something_is_not_refused_and_is_the_next_of_theirs() {
+    async fn a_call_that_has_changed_something_is_not_refused_and_waits_in_its_users_line() {
         let turns = Turns::new("test", "tests", 1, 2);
         let first = of("a", turns.turn()).await.unwrap();
         let mut line: Vec<_> = (0..2).map(|_| Box::pin(of("a", turns.turn()))).collect();
@@ -272,11 +301,15 @@ mod tests {
         let mut of_another = Box::pin(of("b", turns.turn()));
         assert!(tells.as_mut().now_or_never().is_none() && of_another.as_mut().now_or_never().is_none());
         drop(first);
-        drop(tells.await.unwrap());
+        let mut line = line.into_iter();
+        drop(line.next().unwrap().await.unwrap());
         drop(of_another.now_or_never().expect("others have theirs in between").unwrap());
-        for waiting in line {
-            drop(waiting.await.unwrap());
-        }
+        assert!(
+            tells.as_mut().now_or_never().is_none(),
+            "a call that came before would wait for ever, if such calls went first"
+        );
+        drop(line.next().unwrap().await.unwrap());
+        drop(tells.await.unwrap());
     }
 
     #[tokio::test]
@@ -301,5 +334,30 @@ mod tests {
         drop(other.await.unwrap());
         // What is nobody's is the server's own.
         drop(turns.turn().await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_holder_that_was_charged_lets_as_many_turns_of_others_pass() {
+        let turns = Turns::new("test", "tests", 2, 10);
+        let order = std::cell::RefCell::new(Vec::new());
+        let of = async |name: &'static str, charge: u32| {
+            with_behalf(async {
+                on_behalf_of(user(name));
+                let turn = turns.turn().await.unwrap();
+                order.borrow_mut().push(name);
+                turn.charge(charge);
+                tokio::task::yield_now().await;
+            })
+            .await;
+        };
+        // The first of each has a turn at once, and the others wait behind them.
+        let mut all = vec![of("heavy", 3).boxed_local(), of("other", 0).boxed_local(), of("heavy", 0).boxed_local()];
+        all.extend(["a", "b", "c", "d"].map(|name| of(name, 0).boxed_local()));
+        join_all(all).await;
+        let order = order.into_inner();
+        let heavy = order.iter().rposition(|name| *name == "heavy").unwrap();
+        // The first two had their turns before.
+        assert_eq!(order[2..heavy], ["a", "b", "c"], "{order:?}");
+        assert!(turns.0.lines.lock().owed.is_empty());
     }
 }

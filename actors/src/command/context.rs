@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::rows::{Rows, SMALL};
+use super::rows::{ChangeLimits, Rows, SMALL};
 use super::statuses::Statuses;
 use super::{Fault, Numbers, Who};
 use crate::error::{Code, Error, Result};
@@ -18,7 +18,6 @@ use crate::object::{
 };
 use crate::readable::{Readable, Reads};
 use crate::rules::{AttributeRules, Checked};
-use crate::runtime::{LARGEST_CONTAINER, RuntimeOptions};
 use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 use crate::workflow::StatusChange;
 
@@ -56,9 +55,7 @@ pub struct Context<'a> {
     rules: Option<&'a dyn AttributeRules>,
     /// Whether its objects come from another repository.
     imports: bool,
-    paths: PathLimits,
-    /// Bytes of memory that a container may grow to.
-    largest_container: u64,
+    limits: ChangeLimits,
     /// Where the objects lie that the command has made.
     made: HashMap<Loid, Made>,
     /// The one of them that it made last.
@@ -116,6 +113,8 @@ impl Told {
 pub struct Noted {
     /// Rows and index entries.
     pub changes: Vec<Change>,
+    /// Their bytes.
+    pub bytes: usize,
     /// Objects or parts concerned.
     pub told: Told,
     /// Changes of statuses.
@@ -134,8 +133,7 @@ impl<'a> Context<'a> {
             readable: None,
             rules: None,
             imports: false,
-            paths: PathLimits::default(),
-            largest_container: LARGEST_CONTAINER,
+            limits: ChangeLimits::default(),
             made: HashMap::new(),
             newest: None,
             expect: None,
@@ -200,10 +198,9 @@ impl<'a> Context<'a> {
 
     /// The same with the limits that are configured for changes and containers.
     #[must_use]
-    pub(crate) fn limited_by(mut self, options: &RuntimeOptions) -> Context<'a> {
-        self.paths = options.paths;
-        self.rows.limit(options.change_bytes);
-        self.largest_container = options.largest_container;
+    pub(crate) fn limited_by(mut self, limits: ChangeLimits) -> Context<'a> {
+        self.rows.limit(limits.change_bytes);
+        self.limits = limits;
         self
     }
 
@@ -474,7 +471,7 @@ impl<'a> Context<'a> {
 
     /// How long and deep paths may be.
     pub fn path_limits(&self) -> PathLimits {
-        self.paths
+        self.limits.paths
     }
 
     /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an object that goes into it, and more
@@ -483,7 +480,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// `InvalidPath`, what the store says.
     pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
-        let most = self.paths.depth;
+        let most = self.limits.paths.depth;
         let above = match self.made.get(&folder) {
             Some(made) => made.depth,
             None => depth_of(self.look, View::Latest, folder, most)?,
@@ -504,7 +501,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// As [`Context::check_depth`].
     pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, Fault> {
-        self.check_depth(folder, (self.paths.depth + 1).saturating_sub(depth).max(1))
+        self.check_depth(folder, (self.limits.paths.depth + 1).saturating_sub(depth).max(1))
     }
 
     /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside. There is no other way to make
@@ -538,7 +535,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// `TooLarge`.
     pub(crate) fn check_container(&self, container: Loid, bytes: u64) -> Result<()> {
-        let most = self.largest_container;
+        let most = self.limits.container_bytes;
         if bytes <= most {
             return Ok(());
         }
@@ -639,8 +636,9 @@ impl<'a> Context<'a> {
     pub(crate) fn into_noted(self) -> Result<Noted, Fault> {
         self.check_size()?;
         let counts = recount(self.look, self.rows.noted())?;
+        let bytes = self.rows.bytes();
         let mut changes = self.rows.into_noted();
         changes.extend(counts);
-        Ok(Noted { changes, told: self.told, statuses: self.statuses.changes })
+        Ok(Noted { changes, bytes, told: self.told, statuses: self.statuses.changes })
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use self::context::{Concerned, Context, Noted, OBJECTS_PER_STEP, Subtrees, Told};
-pub use self::rows::{CHANGE_BYTES, SMALL};
+pub use self::rows::{CHANGE_BYTES, ChangeLimits, LARGEST_CONTAINER, SMALL};
 use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;

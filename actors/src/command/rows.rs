@@ -6,6 +6,7 @@ use bytes::Bytes;
 use super::Fault;
 use crate::count::counted;
 use crate::error::{Code, Error};
+use crate::object::PathLimits;
 use crate::store::Change;
 
 /// The parts or objects that a small change alters at most. A larger change waits for its turn
@@ -22,6 +23,26 @@ const SMALL_BYTES: usize = 1 << 20;
 /// The bytes of rows that one change may have, unless it is configured otherwise (64 MiB): twice
 /// those of the largest container, so that a change of all of it fits.
 pub const CHANGE_BYTES: usize = 64 << 20;
+
+/// Bytes of memory that a container may grow to, unless it is configured otherwise (32 MiB).
+pub const LARGEST_CONTAINER: u64 = 32 << 20;
+
+/// The configured limits that every change is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeLimits {
+    /// How long and how deep paths may be.
+    pub paths: PathLimits,
+    /// Bytes of rows that one change may store.
+    pub change_bytes: usize,
+    /// Bytes of memory that a container may grow to.
+    pub container_bytes: u64,
+}
+
+impl Default for ChangeLimits {
+    fn default() -> ChangeLimits {
+        ChangeLimits { paths: PathLimits::default(), change_bytes: CHANGE_BYTES, container_bytes: LARGEST_CONTAINER }
+    }
+}
 
 /// The rows noted so far.
 ///
@@ -77,6 +98,11 @@ impl Rows {
         } else {
             self.is_over = true;
         }
+    }
+
+    /// The bytes of the rows.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The rows.

@@ -231,7 +231,7 @@ impl Reader {
 
     /// How long and how deep paths may be.
     pub fn path_limits(&self) -> PathLimits {
-        self.registry.shared().options.paths
+        self.registry.shared().options.limits.paths
     }
 
     /// The path of an object; `None` for one that lies deeper than any configuration allows.

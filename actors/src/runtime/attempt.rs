@@ -59,7 +59,7 @@ impl<F: Family> Container<F> {
             .held_to(rules.as_deref())
             .expecting(expect.as_deref())
             .governed_by(shared.workflows(), statuses.as_deref())
-            .limited_by(&shared.options)
+            .limited_by(shared.options.limits)
             .admitting_large(job.admits_large());
         context.subtrees = shared.subtrees();
         let applied = catch_unwind(AssertUnwindSafe(|| {
@@ -98,6 +98,7 @@ impl<F: Family> Container<F> {
             Ok(noted) => noted,
             Err(fault) => return self.refuse(job, fault),
         };
+        job.charge(noted.bytes);
         let revisions = (known, view.revision());
         let events = who.events(self.loid, revisions, job.name(), &mut noted, shared.clock.now_ms());
         let (cell, decided, shown) = (self.cell.clone(), self.cell.clone(), view.clone());

@@ -85,6 +85,8 @@ pub(crate) trait Job<F: Family>: Send {
     fn request(&self) -> &Request;
     /// Whether it may be large.
     fn admits_large(&self) -> bool;
+    /// Charges the turn of a large change with the bytes that it stores.
+    fn charge(&self, bytes: usize);
     fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
     /// What `apply` has just said, to be kept for a call that is carried out once.
     fn outcome(&self, now_ms: u64) -> Option<Outcome>;
@@ -113,6 +115,12 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
 
     fn admits_large(&self) -> bool {
         self.request.admits_large(self.permit.turn.as_ref())
+    }
+
+    fn charge(&self, bytes: usize) {
+        if let Some(turn) = &self.permit.turn {
+            turn.charge(bytes);
+        }
     }
 
     fn apply(&mut self, state: &mut <C::Family as Family>::State, context: &mut Context<'_>) -> Result<(), Fault> {

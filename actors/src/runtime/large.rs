@@ -5,7 +5,6 @@
 //! turn without a permit, and is given to the container again with the turn, which goes with its permit: until it is on disk or
 //! refused, even if the caller has gone away. So no large change is submitted without a turn, whatever its command says of itself.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
@@ -23,8 +22,15 @@ pub trait LargeChanges: Debug + Send + Sync {
     fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>>;
 }
 
+/// The turn of a large change.
+pub trait ChangeTurn: Send + Sync {
+    /// Charges the bytes that the change stores: the next turns of whoever makes it come later in
+    /// proportion.
+    fn charge(&self, bytes: usize);
+}
+
 /// A turn, until it is dropped.
-pub type LargeTurn = Box<dyn Any + Send + Sync>;
+pub type LargeTurn = Box<dyn ChangeTurn>;
 
 /// Why a command is given back with nothing changed, to come again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,9 +13,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Registry;
 
-/// Bytes that a container may grow to, unless it is configured otherwise (32 MiB).
-pub const LARGEST_CONTAINER: u64 = 32 << 20;
-
 /// Bytes that are reserved for a container whose size its record does not state: one that was last
 /// changed before sizes were kept.
 const UNKNOWN: u64 = 1 << 20;

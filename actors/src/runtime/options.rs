@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{CHANGE_BYTES, OBJECTS_PER_STEP};
-use crate::object::PathLimits;
-use crate::runtime::LARGEST_CONTAINER;
+use crate::command::{ChangeLimits, OBJECTS_PER_STEP};
 
 /// How containers are run; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,19 +36,13 @@ pub struct RuntimeOptions {
     /// Objects that one step of the change of a folder with all that lies below it changes at most, containers that are notified
     /// included. Nothing else is changed during a step.
     pub objects_per_step: usize,
-    /// How long and how deep paths may be. Of another section of the configuration: it is a limit on what clients send.
-    #[serde(skip)]
-    pub paths: PathLimits,
-    /// Bytes of memory that all containers take, beyond which they leave likewise, and reads of
-    /// further ones wait. This and the next two are set by the section about memory.
+    /// Bytes of memory that all containers take, beyond which those that were used longest ago leave,
+    /// and reads of further ones wait. Set by the section of the configuration about memory.
     #[serde(skip)]
     pub container_bytes: u64,
-    /// Bytes of rows that one change may store.
+    /// The limits that every change is held to. Set by the sections about memory and limits.
     #[serde(skip)]
-    pub change_bytes: usize,
-    /// Bytes of memory that a container may grow to.
-    #[serde(skip)]
-    pub largest_container: u64,
+    pub limits: ChangeLimits,
 }
 
 impl Default for RuntimeOptions {
@@ -69,9 +61,7 @@ impl Default for RuntimeOptions {
             restart_backoff_max_milliseconds: 2000,
             quarantine_seconds: 30,
             objects_per_step: OBJECTS_PER_STEP,
-            paths: PathLimits::default(),
-            change_bytes: CHANGE_BYTES,
-            largest_container: LARGEST_CONTAINER,
+            limits: ChangeLimits::default(),
         }
     }
 }

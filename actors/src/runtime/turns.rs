@@ -375,7 +375,7 @@ fn attempt(
         .held_to(request.rules.as_deref())
         .expecting(request.expect.as_deref())
         .governed_by(shared.workflows(), request.statuses.as_deref())
-        .limited_by(&shared.options)
+        .limited_by(shared.options.limits)
         .admitting_large(admits_large);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
@@ -440,6 +440,7 @@ fn attempt(
         Ok(noted) => noted,
         Err(fault) => return Attempt::of(fault),
     };
+    answer.charge(noted.bytes);
     let mut events = Vec::with_capacity(revised.len());
     for (loid, revisions) in revised {
         events.extend(request.who.events(loid, revisions, nature.name, &mut noted, now_ms));

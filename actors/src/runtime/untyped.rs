@@ -109,6 +109,13 @@ impl Answer {
         }
     }
 
+    /// Charges the turn of a large change with the bytes that it stores.
+    pub fn charge(&self, bytes: usize) {
+        if let Some(turn) = self.0.lock().as_ref().and_then(|waiting| waiting.turn.as_ref()) {
+            turn.charge(bytes);
+        }
+    }
+
     /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on. A turn is given back for
     /// good: the wait may be long.
     pub async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
