@@ -22,7 +22,6 @@ pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod give_way;
 pub mod http;
 mod json;
 mod limits;
@@ -45,5 +44,4 @@ mod sysconfig;
 pub mod telemetry;
 mod tls;
 pub mod traces;
-mod weighed;
 mod wildcards;

@@ -17,7 +17,7 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use crate::limits::{Budgets, Quota};
+use crate::limits::{Quota, Quotas};
 
 /// Lines that wait to be written.
 const QUEUED: usize = 8192;
@@ -69,7 +69,7 @@ impl Lines {
         let (writer, guard) = queue.finish(out);
         let missing = Arc::new(Missing { dropped: writer.error_counter(), suppressed: Mutex::default() });
         let (burst, seconds) = BURST;
-        let budgets = Budgets::new(Quota::new(burst, seconds), PLACES);
+        let budgets = Quotas::new(Quota::new(burst, seconds), PLACES);
         let bounded = Bounded { budgets, begun: Instant::now(), missing: missing.clone() };
         (writer, bounded, Lines { guard, missing })
     }
@@ -161,7 +161,7 @@ impl Missing {
 /// Lets so many lines of each place in the code through, and counts the others. Those at finer levels than `info` are there because
 /// somebody has asked for all of them.
 pub struct Bounded {
-    budgets: Budgets<usize>,
+    budgets: Quotas<usize>,
     begun: Instant,
     missing: Arc<Missing>,
 }

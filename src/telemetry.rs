@@ -140,7 +140,7 @@ pub struct Metrics {
 impl Metrics {
     /// The state in Prometheus' text format.
     pub fn render(&self) -> String {
-        crate::weighed::report();
+        crate::limits::bounded_cache::report();
         log_lines::report();
         // It ends with an empty line, as each part of the format may.
         let more = metering::report();

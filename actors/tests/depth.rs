@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
+use stet_actors::command::{ChangeLimits, Who};
 use stet_actors::drawer::{Drawer, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::{child, root};

@@ -13,7 +13,7 @@ use stet_actors::repository::Reader;
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::audit::{AuditPage, TrailRequest};
 use crate::auth::{Attempts, Changing, Directory, GroupChange, GroupView, Name, NewKey, Sessions, User};
-use crate::give_way;
+use crate::limits::offload;
 use crate::newsroom::Newsroom;
 
 /// One thing to be done; a line of JSON on the socket.
@@ -271,7 +271,7 @@ impl Admin {
         let Some(repository) = self.repository.clone() else {
             return Err(Error::new(Code::RepositoryError, "The trail is read by a running server alone."));
         };
-        give_way::aside_at_once(move || request.answer(repository.events())).await?
+        offload::offload_at_once(move || request.answer(repository.events())).await?
     }
 
     /// All users, in the order of their names.

@@ -10,9 +10,9 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_xml::Limits;
 
-use crate::give_way;
 use crate::http::app::App;
 use crate::http::wording;
+use crate::limits::offload;
 
 /// An attribute text in a request, XML or JSON, as it came. Read, it may be many times as large, so that is done when its turn has
 /// come, and all that comes of it is the text that is stored.
@@ -70,7 +70,7 @@ impl App {
     async fn text_with_root(&self, field: &'static str, given: Option<Given>) -> Result<Option<(Text, String)>> {
         let Some(given) = given else { return Ok(None) };
         let limits = self.attribute_limits();
-        give_way::by_size(given.bytes(), move || text_of(field, &given, &limits)).await?
+        offload::offload_if_large(given.bytes(), move || text_of(field, &given, &limits)).await?
     }
 
     /// As [`App::attribute_text`], with a root element that is given.

@@ -11,9 +11,9 @@ use stet_actors::object::Record;
 
 use super::object::latest_of;
 use crate::content::ContentReader;
-use crate::give_way::Place;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::limits::offload::Offload;
 
 /// Bytes of a document that its DOCTYPE is looked for in.
 const LOOKED_AT: u64 = 64 << 10;
@@ -67,7 +67,7 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
     let most = call.app.config.limits.xml_bytes as u64;
     let Some(dtd) = within(&call.app, &record, most).await? else { return Ok(None) };
     // Read only when its turn has come: that bounds how many are in memory at a time.
-    let place = Place::for_bytes(dtd.remaining()).await?;
+    let place = Offload::for_bytes(dtd.remaining()).await?;
     let dtd = dtd.read_all().await?;
     let shown = move || {
         let (found, dtd_text) = (stet_xml::doctype_of(text_of(&head))?, std::str::from_utf8(&dtd).ok()?);

@@ -8,8 +8,9 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::object::Correlate;
 
 use super::object::latest_of;
-use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
+use crate::limits::offload::Offload;
+use crate::limits::yielding::YieldTimer;
 use crate::records::Cached;
 
 /// Attributes by which contents name objects.
@@ -27,7 +28,7 @@ const MOST_NAMES: usize = 10_000;
 /// # Errors
 /// `TooLarge` if there are more than [`MOST_LINKED`]; what disk and store say.
 pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Arc<Cached>>> {
-    let (app, mut way) = (&call.app, GiveWay::new());
+    let (app, mut way) = (&call.app, YieldTimer::new());
     let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
     for Correlate { other, .. } in app.repository.correlates(object.loid)? {
         // Items of topics have no records of their own, and are no stories.
@@ -40,7 +41,7 @@ pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Arc<Cached>>> {
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_NAMES));
     }
     for text in named {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         if let Ok(source) = Source::parse("href", &text) {
             add(call, &source, object, &mut found, &mut known)?;
         }
@@ -84,7 +85,7 @@ async fn named(call: &Call, object: &Cached) -> Result<Vec<String>> {
         Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let place = give_way::Place::for_bytes(size).await?;
+    let place = Offload::for_bytes(size).await?;
     let bytes = reader.read_all().await?;
     place
         .work(move || {

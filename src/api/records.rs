@@ -16,11 +16,11 @@ use stet_actors::receipt::Once;
 use stet_actors::runtime::Left;
 
 use crate::auth::Privilege;
-use crate::give_way::Place;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Listed, Ready};
+use crate::limits::offload::Offload;
 use crate::limits::set_changed;
 use crate::records::Display;
 use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
@@ -135,7 +135,7 @@ impl<'c, T> Bulk<'c, T> {
     {
         // Whatever became of the last one, some may have been changed.
         set_changed(true);
-        let (bytes, place) = (self.bytes, Place::for_bytes(self.bytes as u64).await?);
+        let (bytes, place) = (self.bytes, Offload::for_bytes(self.bytes as u64).await?);
         let BulkParts { items, errors } = self.parts();
         let reply = BulkReply { items: items.into(), errors: errors.into() };
         place.work(move || Enveloped::of(&reply, bytes)).await?.map(Json::from)

@@ -9,8 +9,8 @@ use stet_actors::object::{MAX_TITLE_BYTES, Object, Text};
 use stet_xml::edit::{Path, first_texts};
 use stet_xml::first_text_of;
 
-use crate::give_way;
 use crate::http::app::App;
+use crate::limits::offload;
 
 /// Where the title of a liveblog stands in its system attributes.
 pub(in crate::api) static TITLE: LazyLock<Path> =
@@ -26,7 +26,7 @@ impl App {
         let Some(text) = object.attributes.system_attributes.clone() else { return Ok(none()) };
         let limits = self.attribute_limits();
         let read = move || first_texts(&text, [&*TITLE], &limits).ok().and_then(|[title]| title);
-        let title = give_way::by_size(object.attributes.text_bytes(), read).await?;
+        let title = offload::offload_if_large(object.attributes.text_bytes(), read).await?;
         Ok(title.map_or_else(none, |title| cut(&title).into()))
     }
 
@@ -51,7 +51,7 @@ impl App {
         let Some(element) = definition.and_then(|definition| definition.headline().cloned()) else { return Ok(None) };
         let (bytes, limits) = (text.len(), self.attribute_limits());
         let read = move || first_text_of(&text, &element, &limits).ok().flatten();
-        Ok(give_way::by_size(bytes, read).await?.map(|headline| cut(&headline).into()))
+        Ok(offload::offload_if_large(bytes, read).await?.map(|headline| cut(&headline).into()))
     }
 
     /// A number that changes with the metadata definitions that titles depend on, for ETags.

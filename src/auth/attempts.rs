@@ -28,7 +28,7 @@ use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use tokio::sync::Notify;
 
-use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
+use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
 
 /// How often a login may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct Attempts {
 /// A user name, as its hash, at an address.
 type At = (u64, IpAddr);
 
-/// Where users have logged in, in two generations: beyond [`MOST_BUDGETS`], those who did so longest ago are forgotten.
+/// Where users have logged in, in two generations: beyond [`MOST_QUOTAS`], those who did so longest ago are forgotten.
 #[derive(Default)]
 struct Known {
     young: HashSet<At>,
@@ -65,7 +65,7 @@ struct Known {
 
 impl Known {
     fn add(&mut self, at: At) {
-        if self.young.len() >= MOST_BUDGETS / 2 && !self.young.contains(&at) {
+        if self.young.len() >= MOST_QUOTAS / 2 && !self.young.contains(&at) {
             self.old = mem::take(&mut self.young);
         }
         self.young.insert(at);
@@ -124,9 +124,9 @@ impl Outcome {
     }
 }
 
-/// Budgets, and who has taken from them and has not ended yet.
+/// Quotas, and who has taken from them and has not ended yet.
 struct Limited<K: Hash + Eq + Copy> {
-    budgets: Budgets<K>,
+    budgets: Quotas<K>,
     /// Only those with attempts under way: it is no larger than there are calls at a time.
     under_way: Mutex<HashMap<K, UnderWay>>,
 }
@@ -147,7 +147,7 @@ struct Hold<'a, K: Hash + Eq + Copy> {
 
 impl<K: Hash + Eq + Copy> Limited<K> {
     fn new(quota: Quota) -> Limited<K> {
-        Limited { budgets: Budgets::new(quota, MOST_BUDGETS), under_way: Mutex::default() }
+        Limited { budgets: Quotas::new(quota, MOST_QUOTAS), under_way: Mutex::default() }
     }
 
     /// Takes one, as soon as it is known whether there is one; or returns the state of the budget that has none.

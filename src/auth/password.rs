@@ -13,7 +13,7 @@ use stet_actors::object::normal_form;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::name::Name;
-use crate::limits::Turns;
+use crate::limits::FairQueue;
 
 /// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
@@ -146,7 +146,7 @@ pub struct Passwords {
     /// A hash that no password is known for, checked where there is none to check: salt and hash are both random.
     nobody: PasswordHash,
     /// One at a time for every two cores: however many log in, the other cores go on serving requests.
-    turns: Turns,
+    turns: FairQueue,
     /// The cost of every check so far, for the test that no wrong login is cheaper than another.
     #[cfg(test)]
     pub(super) checked: parking_lot::Mutex<Vec<String>>,
@@ -164,7 +164,7 @@ impl Passwords {
         })?;
         let nobody = hash_without_password(&params)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let turns = Turns::new("passwords", "logins", cores / 2, MAX_WAITING);
+        let turns = FairQueue::new("passwords", "logins", cores / 2, MAX_WAITING);
         Ok(Passwords {
             params,
             rules,

@@ -12,7 +12,7 @@ use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 
 /// Users that are read at a time.
 const CHUNK: usize = 256;
@@ -32,7 +32,7 @@ impl Directory {
     /// # Errors
     /// What the store says.
     pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
-        let (mut range, mut way) = (Range::prefix(&[]), GiveWay::new());
+        let (mut range, mut way) = (Range::prefix(&[]), YieldTimer::new());
         loop {
             let rows = self.repository.look().scan(View::Committed, Table::Users, &range, CHUNK, false);
             let rows = rows.map_err(|error| store_failure(&error))?;
@@ -46,7 +46,7 @@ impl Directory {
                 Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
                 _ => return Ok(()),
             }
-            way.now_and_then().await;
+            way.yield_if_due().await;
         }
     }
 }

@@ -200,7 +200,7 @@ impl Config {
         faults.within("limits.idempotency_keys_per_user", keys, 100, 10_000_000);
         let bytes = limits.idempotency_bytes_per_user;
         faults.within("limits.idempotency_bytes_per_user", bytes, 1 << 20, MAX_BYTES);
-        // Budgets count in microseconds.
+        // Quotas count in microseconds.
         faults.within("limits.calls_per_minute", limits.calls_per_minute, 0, 6_000_000);
     }
 

@@ -14,7 +14,7 @@ use stet_actors::store::Event;
 
 use super::stored::{Happening, Notice, Written, named, text};
 use crate::access::Access;
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 use crate::newsroom::Newsroom;
 
 /// The name of an event of which the caller may know nothing but that it was.
@@ -61,7 +61,7 @@ impl<'h> Sifting<'h> {
         newsroom: &Newsroom,
         access: Access<'_>,
         container: &Record,
-        way: &GiveWay,
+        way: &YieldTimer,
     ) -> Result<Option<Written>> {
         let (happening, event) = (self.happening, &self.happening.event);
         let family = Families::ALL.get(container.family);
@@ -96,7 +96,7 @@ impl<'h> Sifting<'h> {
                 }
             }
             sifted.next += 1;
-            if sifted.next.is_multiple_of(AT_ONCE) && way.is_time() {
+            if sifted.next.is_multiple_of(AT_ONCE) && way.is_due() {
                 self.begun = Some(sifted);
                 return Ok(None);
             }

@@ -25,7 +25,7 @@ use super::{Follower, Followers, Place};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation};
 use crate::newsroom::Newsroom;
 
@@ -328,9 +328,9 @@ impl Stream {
         self.late &= more;
         self.check_late()?;
         self.next = if more { Next::Stored } else { self.live() };
-        let (mut text, mut way) = (BytesMut::new(), GiveWay::new());
+        let (mut text, mut way) = (BytesMut::new(), YieldTimer::new());
         for happening in &chunk {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             if happening.revision() != self.at + 1 {
                 // They have just grown too old.
                 let Ok(present) = self.following.present() else { return Err(Ended::Over) };
@@ -345,7 +345,7 @@ impl Stream {
                 if let Some(made) = self.look_at(&mut sifting, &way)? {
                     break made;
                 }
-                way.at_once().await;
+                way.yield_now().await;
             };
             if event.bytes.len() > PIECE {
                 // It comes alone: what is read at a time is no more, or one event.
@@ -437,7 +437,9 @@ impl Stream {
 
     /// The text of the next event, if that is made at once and there is room for it.
     fn heard(&mut self, happening: &Happening) -> Result<Option<Text>, Ended> {
-        let Some((event, last)) = self.look_at(&mut Sifting::of(happening), &GiveWay::new())? else { return Ok(None) };
+        let Some((event, last)) = self.look_at(&mut Sifting::of(happening), &YieldTimer::new())? else {
+            return Ok(None);
+        };
         let text = self.with_room(event);
         if text.is_some() {
             self.is_on_its_way(happening.revision(), last);
@@ -446,7 +448,7 @@ impl Stream {
     }
 
     /// The text of an event, if that does not take longer, and the last revision that may be sent, if there is one.
-    fn look_at(&self, sifting: &mut Sifting<'_>, way: &GiveWay) -> Result<Option<(Written, Option<u64>)>, Ended> {
+    fn look_at(&self, sifting: &mut Sifting<'_>, way: &YieldTimer) -> Result<Option<(Written, Option<u64>)>, Ended> {
         let newsroom = &self.following.newsroom;
         let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, way))?;
         Ok(text.map(|text| (text, last)))

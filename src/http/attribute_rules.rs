@@ -13,7 +13,7 @@ use stet_actors::object::{Record, Text};
 use stet_actors::rules::{AttributeRules, Checked};
 use stet_xml::Limits;
 
-use crate::give_way::{LARGE_TEXT, aside};
+use crate::limits::offload::{LARGE_TEXT, offload};
 use crate::newsroom::Newsroom;
 use crate::sysconfig::{Finding, MetadataDefinition, SiteContent};
 
@@ -110,7 +110,7 @@ impl AttributeRules for DefinedAttributes {
         let (put_off, limits) = (self.state.lock().put_off.take(), self.newsroom.attribute_limits());
         Box::pin(async move {
             let Some(subject) = put_off else { return Ok(()) };
-            let checked = aside(move || (subject.findings(&limits), subject)).await;
+            let checked = offload(move || (subject.findings(&limits), subject)).await;
             let (findings, subject) = checked?;
             self.state.lock().known.push((subject, findings));
             Ok(())

@@ -29,7 +29,7 @@ use super::router::Params;
 use super::warnings::{Warning, Warnings};
 use crate::access::{Access, Seen};
 use crate::auth::{LiveSession, Privilege, Rights};
-use crate::give_way;
+use crate::limits::offload;
 use crate::limits::{Purpose, Reservation, behalf};
 use crate::receipts::Claim;
 use crate::records::Cached;
@@ -353,7 +353,7 @@ impl Call {
             let reading = Reading::of(&app.config.limits, required, &room);
             read(Reading { secret, ..reading }, &body)
         };
-        give_way::by_size(self.body.len(), read).await?
+        offload::offload_if_large(self.body.len(), read).await?
     }
 
     fn requires_body(&self) -> bool {
@@ -427,7 +427,7 @@ impl Call {
         let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
         let read =
             move || display.with(Reading::of(&app.config.limits, required, &Reservation::unaccounted()).some(&body)?);
-        give_way::by_size(self.body.len(), read).await?
+        offload::offload_if_large(self.body.len(), read).await?
     }
 }
 

@@ -10,7 +10,7 @@ use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 
 use crate::auth::LiveSession;
-use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
+use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
 
 /// Seconds that the limit counts over.
 const WINDOW_SECONDS: u64 = 60;
@@ -24,14 +24,14 @@ const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// See the module's head.
 pub struct CallLimit {
     quota: Quota,
-    addresses: Budgets<IpAddr>,
+    addresses: Quotas<IpAddr>,
 }
 
 impl CallLimit {
     /// The limit of so many calls a minute; none for 0.
     pub fn new(calls_per_minute: u32) -> Option<CallLimit> {
         let quota = (calls_per_minute > 0).then(|| Quota::new(calls_per_minute, WINDOW_SECONDS))?;
-        Some(CallLimit { quota, addresses: Budgets::new(quota, MOST_BUDGETS) })
+        Some(CallLimit { quota, addresses: Quotas::new(quota, MOST_QUOTAS) })
     }
 
     /// Counts a call. Returns the state of its budget in any case.

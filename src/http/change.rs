@@ -30,12 +30,11 @@ use stet_actors::workflow::StatusRights;
 
 use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
-use super::large::Large;
 use super::warnings::Warning;
 use crate::access::CallerStatuses;
 use crate::auth::Privilege;
 use crate::config::Config;
-use crate::limits::set_changed;
+use crate::limits::{LargeChangeQueue, set_changed};
 use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
 use crate::traces::Step;
@@ -49,7 +48,7 @@ pub struct Changes {
 impl Changes {
     /// Changes to what is in this repository, within the bounds of the configuration.
     pub fn to(repository: Repository, config: &Config) -> Changes {
-        let large = Arc::new(Large::of(repository.store().clone(), config));
+        let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), config));
         Changes { repository, large }
     }
 }

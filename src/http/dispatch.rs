@@ -41,7 +41,7 @@ use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::config::Config;
-use crate::give_way;
+use crate::limits::offload;
 use crate::limits::{CallTask, Holder, Purpose, SharedReservation, Standing, counted_as, on_behalf_of};
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, Answered};
@@ -320,7 +320,7 @@ async fn answer(
         && (matches!(checked, Checked::Well) || claim.is_with(&rights))
     {
         let (hashed, body) = (claim.clone(), bytes.clone());
-        let fingerprint = give_way::by_size(bytes.len(), move || hashed.fingerprint(&[&body])).await?;
+        let fingerprint = offload::offload_if_large(bytes.len(), move || hashed.fingerprint(&[&body])).await?;
         if let Some(kept) = app.receipts.identify(claim, fingerprint).await? {
             return Ok(Reply::kept(kept));
         }

@@ -68,7 +68,7 @@ impl Meters {
 }
 
 /// How long a call may keep its thread to itself. All others that the thread serves wait meanwhile: see
-/// [`give_way`](crate::give_way).
+/// [`give_way`](crate::limits::yielding).
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 
 /// The future of a call, of which each turn on its thread is timed: what lies between two points at which it waits. Long

@@ -25,7 +25,6 @@ pub(crate) mod held;
 pub(crate) mod identify;
 pub(crate) mod intake;
 mod kept_text;
-mod large;
 pub mod listing;
 pub(crate) mod media_type;
 pub(crate) mod meters;

@@ -15,8 +15,8 @@ use super::call::Call;
 use super::etag::ETag;
 use super::minimal::{Minimal, MinimalItem};
 use super::reply::{Answer, Enveloped, Json, Reply};
-use crate::give_way;
 use crate::json::{Changed, TypeOf, type_of};
+use crate::limits::offload;
 
 /// The request header.
 pub(super) const PREFER: &str = "prefer";
@@ -86,7 +86,8 @@ impl Call {
             return Ok(None);
         }
         let bytes = items.len() * MinimalItem::BYTES;
-        let made = give_way::by_size(bytes, move || Enveloped::of(&Minimal::with_items(items, state), 0)).await??;
+        let made =
+            offload::offload_if_large(bytes, move || Enveloped::of(&Minimal::with_items(items, state), 0)).await??;
         Ok(Some(short(made, state)))
     }
 }

@@ -13,7 +13,7 @@ use super::app::{App, Stage};
 use super::kept_text::KeptText;
 use super::openapi;
 use crate::documents::{self, Page};
-use crate::give_way::aside_at_once;
+use crate::limits::offload::offload_at_once;
 
 /// What is asked outside the endpoints.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,7 @@ async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
     let document =
         move || KeptText::new(openapi::document(made_of.groups, &made_of.config.server.base_path).to_string());
-    let make = || aside_at_once(document);
+    let make = || offload_at_once(document);
     app.openapi.get_or_try_init(make).await?.answer("application/json", http, app.config.server.compress_bytes).await
 }
 

@@ -18,9 +18,9 @@ use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
 use super::minimal::Minimal;
-use crate::give_way;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 use crate::limits::SharedReservation;
+use crate::limits::offload;
 
 /// A body that comes in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;
@@ -213,12 +213,12 @@ impl<T> Json<T> {
     /// Megabytes are copied and hashed on another thread.
     ///
     /// # Errors
-    /// As [`give_way::by_size`]; as [`Enveloped::of`].
+    /// As [`offload::offload_if_large`]; as [`Enveloped::of`].
     pub async fn tagged(result: T, bytes: usize, of: Tag) -> Result<Json<T>, Error>
     where
         T: Serialize + Send + 'static,
     {
-        let made = give_way::by_size(bytes, move || {
+        let made = offload::offload_if_large(bytes, move || {
             let whole = Enveloped::of(&result, bytes)?;
             let tag = whole.tag(of);
             Ok::<(Enveloped<T>, ETag), Error>((whole, tag))
@@ -230,7 +230,7 @@ impl<T> Json<T> {
     /// A result of about so many bytes, made and serialised where there is time for that many.
     ///
     /// # Errors
-    /// As [`give_way::by_size`]; what `make` says; as [`Enveloped::of`].
+    /// As [`offload::offload_if_large`]; what `make` says; as [`Enveloped::of`].
     pub fn made(
         bytes: usize,
         make: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -238,7 +238,7 @@ impl<T> Json<T> {
     where
         T: Serialize + 'static,
     {
-        let made = give_way::by_size(bytes, move || Enveloped::of(&make()?, bytes));
+        let made = offload::offload_if_large(bytes, move || Enveloped::of(&make()?, bytes));
         made.map(|made| made?.map(Json::from))
     }
 
@@ -424,7 +424,7 @@ mod tests {
             &"editor".into(),
             0,
         ));
-        for (bytes, is_at_once) in [(10, true), (give_way::LARGE_TEXT, false)] {
+        for (bytes, is_at_once) in [(10, true), (offload::LARGE_TEXT, false)] {
             let text = "x".repeat(bytes);
             let wanted = Enveloped::of(&text, bytes).expect("it can be serialised").tag(of);
             assert_eq!(Json::tagged(text.clone(), bytes, of).now_or_never().is_some(), is_at_once, "{bytes}");

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::kept_text::KeptText;
-use crate::give_way::aside_at_once;
+use crate::limits::offload::offload_at_once;
 
 /// For how many times as long as making it took it is not made again.
 const REST: u32 = 4;
@@ -42,7 +42,7 @@ impl Shared {
     /// What `make` makes, begun after this was called; away from the threads that serve requests.
     ///
     /// # Errors
-    /// As [`aside_at_once`].
+    /// As [`offload_at_once`].
     ///
     /// # Panics
     /// When `make` does.
@@ -65,7 +65,7 @@ impl Shared {
             *last = Last { number, text: text.clone(), rested: Some(rested) };
             text
         };
-        aside_at_once(work).await
+        offload_at_once(work).await
     }
 }
 

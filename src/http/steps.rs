@@ -20,7 +20,7 @@ use stet_actors::error::Error;
 use super::call::Call;
 use super::pieces::no_room;
 use super::reply::{BodyStream, Reply};
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 use crate::limits::{PIECE, Reservation};
 
 /// Bytes up to which an answer is made at once.
@@ -61,13 +61,13 @@ pub(super) struct Rest<S> {
     pub(super) out: Vec<u8>,
     taken: Reservation,
     /// Over all pieces: a client that takes them quickly gets many in a row.
-    way: GiveWay,
+    way: YieldTimer,
 }
 
 impl<S: Steps> Rest<S> {
     /// All steps, behind what is in `out` already.
     pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> Rest<S> {
-        Rest { steps, out, taken: call.reply_memory(), way: GiveWay::new() }
+        Rest { steps, out, taken: call.reply_memory(), way: YieldTimer::new() }
     }
 
     /// The bytes, if nothing is left to be made.
@@ -90,7 +90,7 @@ impl<S: Steps> Rest<S> {
             // Not at each step: of small ones, looking at the clock would be a good part.
             if step % STEPS == 0 || begin - looked_at >= STEPS_BYTES {
                 looked_at = begin;
-                self.way.now_and_then().await;
+                self.way.yield_if_due().await;
             }
             if late && begin == 0 {
                 self.out.reserve_exact(wanted);

@@ -13,7 +13,7 @@ use super::prefer::prefers_strict;
 use super::query::UnknownParameter;
 use super::route::Body;
 use super::warnings::Warning;
-use crate::give_way;
+use crate::limits::offload;
 
 impl Call {
     /// Reports unknown names in the query and in a body that is there already; refuses them if the client prefers so.
@@ -41,7 +41,7 @@ impl Call {
         let Some(keys) = keys_of(self.route).filter(|_| !body.is_empty()) else { return Ok(()) };
         let encoded = matches!(self.route.body, Body::Form(..)) && !self.has_json();
         let (json, secret) = (body.clone(), self.route.secret);
-        let found = give_way::by_size(body.len(), move || {
+        let found = offload::offload_if_large(body.len(), move || {
             let found = if encoded { keys.unknown_in_form(&json) } else { keys.unknown_in(without_mark(&json)) };
             found.into_iter().map(|unknown| of_key(unknown, secret)).collect::<Vec<Finding>>()
         });

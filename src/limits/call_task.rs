@@ -8,7 +8,7 @@
 //!   The holder is charged for it whenever the task gives way ([`give_way`]).
 //! - A holder may spend [`FREE_SLICES`] a second in any number of tasks. Beyond that, a task that gives way
 //!   goes on only with a turn of [`TimeSlices`], and keeps the turn until it waits for anything.
-//! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is never refused.
+//! - FairQueue are fewer than threads, and one holder has at most half of them. Waiting for one is never refused.
 //!
 //! Work without a holder is the server's own: it yields to other tasks, and takes no turns.
 
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use tokio::task::yield_now;
 
-use super::turns::{Turn, Turns};
-use super::{Budgets, Holder, MOST_BUDGETS, Quota};
+use super::fair_queue::{FairQueue, WorkPermit};
+use super::{Holder, MOST_QUOTAS, Quota, Quotas};
 
 /// The time after which a loop on a shared thread gives way. To be polled again takes microseconds, so this
 /// costs long work next to nothing.
@@ -55,7 +55,7 @@ struct State {
     /// The start of the present poll, or the last charge during that poll.
     polled_since: Option<Instant>,
     /// The turn that the present poll is part of.
-    turn: Option<Turn>,
+    turn: Option<WorkPermit>,
 }
 
 impl CallTask {
@@ -107,8 +107,8 @@ impl CallTask {
 pub struct TimeSlices(Arc<Inner>);
 
 struct Inner {
-    turns: Turns,
-    free: Budgets<Holder>,
+    turns: FairQueue,
+    free: Quotas<Holder>,
     started: Instant,
     granted: metrics::Counter,
 }
@@ -118,8 +118,8 @@ impl TimeSlices {
     pub fn new(threads: usize) -> TimeSlices {
         let at_once = threads.saturating_sub(1).max(1);
         TimeSlices(Arc::new(Inner {
-            turns: Turns::never_refused(at_once, at_once.div_ceil(2)),
-            free: Budgets::new(Quota::new(FREE_SLICES, 1), MOST_BUDGETS),
+            turns: FairQueue::never_refused(at_once, at_once.div_ceil(2)),
+            free: Quotas::new(Quota::new(FREE_SLICES, 1), MOST_QUOTAS),
             started: Instant::now(),
             granted: metrics::counter!("stet_http_time_slices_total"),
         }))
@@ -134,7 +134,7 @@ impl TimeSlices {
     }
 
     /// A turn for the present task.
-    pub(crate) async fn slice(&self) -> Option<Turn> {
+    pub(crate) async fn slice(&self) -> Option<WorkPermit> {
         let turn = self.0.turns.turn().await.ok()?;
         self.0.granted.increment(1);
         Some(turn)

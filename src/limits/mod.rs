@@ -1,31 +1,36 @@
 //! What a caller may take: memory ([`MemoryBudget`]), time on the threads that calls share ([`CallTask`]), turns where few are
-//! served at a time ([`Turns`], [`MadeOnce`]), and calls a minute ([`Quota`], [`Budgets`]).
+//! served at a time ([`FairQueue`], [`SharedWork`]), and calls a minute ([`Quota`], [`Quotas`]).
 //!
 //! A quota's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
 
-mod budgets;
+pub(crate) mod bounded_cache;
 mod call_task;
-mod growing;
-mod made_once;
+mod fair_queue;
+mod growing_buffer;
+mod large_changes;
 mod memory;
+pub mod offload;
 mod quota;
-mod turns;
+mod quotas;
+mod shared_work;
+pub mod yielding;
 
 use std::net::{IpAddr, Ipv6Addr};
 
-pub use self::budgets::Budgets;
 #[cfg(test)]
 pub use self::call_task::with_behalf;
 pub use self::call_task::{CallTask, SLICE, TimeSlices, as_server, behalf, give_way, on_behalf_of, set_changed};
-pub use self::growing::GrowingBuffer;
-pub use self::made_once::{Come, MadeOnce};
+pub use self::fair_queue::{FairQueue, WorkPermit};
+pub use self::growing_buffer::GrowingBuffer;
+pub use self::large_changes::LargeChangeQueue;
 pub use self::memory::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
 pub use self::quota::{Quota, Standing};
-pub use self::turns::{Turn, Turns};
+pub use self::quotas::Quotas;
+pub use self::shared_work::{SharedOutcome, SharedWork};
 
-/// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
-pub const MOST_BUDGETS: usize = 65_536;
+/// Quotas that are kept at a time for one purpose: some 5 MB when all are in use.
+pub const MOST_QUOTAS: usize = 65_536;
 
 /// What an address is counted as: itself, or for IPv6 the network of 64 bits, all of whose addresses one customer has.
 pub fn counted_as(address: IpAddr) -> IpAddr {

@@ -34,7 +34,7 @@ pub use self::rows::{Entry, Message, Priority, Side, id_of};
 use self::turn::{Turn, Turns};
 use crate::auth::Directory;
 use crate::config::{MessagesConfig, SmtpConfig};
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 
 /// Rows that are read or removed at a time.
 const CHUNK: usize = 500;
@@ -94,7 +94,7 @@ impl Messages {
 
     /// Reads a box. What is older than that, or has no message, is not kept.
     async fn read_box(&self, user: &str, side: Side, old_ms: u64) -> Result<InBox> {
-        let (mut found, mut way) = (InBox::default(), GiveWay::new());
+        let (mut found, mut way) = (InBox::default(), YieldTimer::new());
         let mut range = Entry::range(user, side);
         loop {
             let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
@@ -107,7 +107,7 @@ impl Messages {
                 } else {
                     found.gone.push(entry)
                 }
-                way.now_and_then().await;
+                way.yield_if_due().await;
             }
             match rows.last() {
                 Some((last, _)) if rows.len() == CHUNK => range.to = Some(last.clone()),
@@ -121,9 +121,9 @@ impl Messages {
         if entries.len() <= self.bounds.per_box {
             return Ok(vec![false; entries.len()]);
         }
-        let (mut senders, mut way) = (Vec::with_capacity(entries.len()), GiveWay::new());
+        let (mut senders, mut way) = (Vec::with_capacity(entries.len()), YieldTimer::new());
         for entry in entries {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             senders.push(match (&*entry.sender, entry.side) {
                 ("", Side::Inbox) => self.message(entry.number)?.map_or_else(Text::default, |message| message.sender),
                 _ => entry.sender.clone(),
@@ -262,13 +262,13 @@ impl Messages {
         mut goes: impl FnMut(&R) -> Result<bool>,
         beside: impl Fn(&Turn<'_>, &[R]) -> Result<Vec<Change>>,
     ) -> Result<usize> {
-        let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, GiveWay::new());
+        let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, YieldTimer::new());
         loop {
             let turn = self.turns.turn(&self.repository).await;
             let rows = self.scan(table, &range, CHUNK, true)?;
             let (mut changes, mut gone) = (Vec::new(), Vec::new());
             for (key, row) in &rows {
-                way.now_and_then().await;
+                way.yield_if_due().await;
                 let row = read::<R>(row)?;
                 if goes(&row)? {
                     changes.push(Change { table, key: key.clone(), value: None });

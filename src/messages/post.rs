@@ -17,8 +17,9 @@ use super::relay::Room;
 use super::rows::{Copies, Entry, Message, Outgoing, Priority, Side};
 use super::{Messages, id_of};
 use crate::auth::Name;
-use crate::give_way::{self, GiveWay};
 use crate::limits::as_server;
+use crate::limits::offload;
+use crate::limits::yielding::YieldTimer;
 
 /// Bytes of the longest subject: a line of a mail (RFC 5322, 2.1.1) with room for its name.
 pub const MAX_SUBJECT_BYTES: usize = 900;
@@ -83,9 +84,9 @@ impl Messages {
         let mut changes = vec![put(&message)];
         let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read, sender: sender.clone() });
         changes.push(entry(sender.clone(), Side::Outbox, true));
-        let mut way = GiveWay::new();
+        let mut way = YieldTimer::new();
         for name in &receivers {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             changes.push(entry(name.text().clone(), Side::Inbox, false));
         }
         changes.push(put(&Copies { number, count: receivers.len() as u32 + 1 }));
@@ -192,9 +193,9 @@ impl Messages {
         }
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         let (mut recipients, mut named, mut unknown) = (Vec::<Text>::new(), HashSet::new(), Vec::new());
-        let mut way = GiveWay::new();
+        let mut way = YieldTimer::new();
         for name in names {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             let known = if let Some(user) = self.directory.user(name)? {
                 users.insert(user.name.clone());
                 user.name.text().clone()
@@ -220,7 +221,7 @@ impl Messages {
         if !groups.is_empty() {
             let directory = self.directory.clone();
             // There may be any number of them.
-            let members = give_way::aside(move || directory.users()).await??.into_iter();
+            let members = offload::offload(move || directory.users()).await??.into_iter();
             users.extend(members.filter(|user| user.groups.iter().any(|it| groups.contains(it))).map(|user| user.name));
         }
         if users.len() > most {

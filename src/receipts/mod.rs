@@ -41,7 +41,7 @@ use stet_actors::store::{Change, Range, Row, StoreError, Table, View, decode_val
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::auth::Rights;
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 
 mod reply;
 mod tally;
@@ -284,7 +284,7 @@ impl Receipts {
             drop(going.lock().await);
         }
         let due_ms = self.due_ms();
-        let (mut range, mut way) = (Receipt::range(user, key), GiveWay::new());
+        let (mut range, mut way) = (Receipt::range(user, key), YieldTimer::new());
         let (mut earlier, mut reply, mut is_old, mut is_other) = (Earlier::default(), None, false, false);
         loop {
             let page = self.scan(Table::Receipts, &range, false)?;
@@ -303,7 +303,7 @@ impl Receipts {
                 Some((last, _)) if page.len() == PAGE => range = range.after(last),
                 _ => break,
             }
-            way.now_and_then().await;
+            way.yield_if_due().await;
         }
         if is_old {
             let mut removal = Removal::by(self);
@@ -373,7 +373,7 @@ impl Receipts {
 
     /// Removes all receipts under these keys, but for calls under way. Returns how many.
     async fn forget(&self, names: impl IntoIterator<Item = Name>) -> Result<usize> {
-        let (mut removal, mut taken, mut way) = (Removal::by(self), Vec::new(), GiveWay::new());
+        let (mut removal, mut taken, mut way) = (Removal::by(self), Vec::new(), YieldTimer::new());
         for name in names {
             let Some(removing) = self.books.to_remove(&name) else { continue };
             taken.push(removing);
@@ -382,7 +382,7 @@ impl Receipts {
                 removal.commit().await?;
                 taken.clear();
             }
-            way.now_and_then().await;
+            way.yield_if_due().await;
         }
         removal.commit().await?;
         Ok(removal.removed)

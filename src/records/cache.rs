@@ -30,7 +30,7 @@ use super::groups::{Forms, is_large};
 use super::ways::Ways;
 use super::{Basis, Display, Groups, ObjectRecord, outline};
 use crate::json::Ready;
-use crate::weighed::Weighed;
+use crate::limits::bounded_cache::BoundedCache;
 
 const SHARDS: usize = 16;
 
@@ -172,7 +172,7 @@ impl Weighter<Loid, Entry> for ByWeight {
 pub struct RecordCache {
     /// How often each shard was notified of changes.
     notices: [Mutex<u64>; SHARDS],
-    entries: Weighed<Loid, Entry, ByWeight>,
+    entries: BoundedCache<Loid, Entry, ByWeight>,
     /// How often the cache was notified of any change.
     changes: AtomicU64,
     /// The path that was found last: the records of a list mostly lie in one folder.
@@ -194,7 +194,7 @@ impl RecordCache {
         RecordCache {
             notices: Default::default(),
             // An entry is some 4 KiB.
-            entries: Weighed::new("records", bytes, 4 << 10, SHARDS, ByWeight),
+            entries: BoundedCache::new("records", bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
             last_path: Mutex::default(),
             ways: Ways::default(),

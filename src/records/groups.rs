@@ -13,9 +13,9 @@ use stet_actors::object::{Attributes, Text};
 use stet_xml::Limits;
 
 use super::Display;
-use crate::give_way::{Aside, LARGE_TEXT};
 use crate::json::unserialisable;
-use crate::limits::{Come, MadeOnce};
+use crate::limits::offload::{LARGE_TEXT, Offload};
+use crate::limits::{SharedOutcome, SharedWork};
 
 /// A group of attributes as JSON.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ pub(super) struct Forms {
     /// By group, then by form.
     made: [[OnceLock<Arc<RawValue>>; 3]; 3],
     /// By both.
-    making: MadeOnce<(usize, usize)>,
+    making: SharedWork<(usize, usize)>,
 }
 
 impl Forms {
@@ -198,9 +198,9 @@ impl Forms {
     async fn form(&self, loid: Loid, group: usize, text: &Text, form: Form) -> Result<Arc<RawValue>> {
         let place = &self.made[group][form as usize];
         let there = || place.get().cloned();
-        match self.making.there_or_turn((group, form as usize), there, Aside::turn).await? {
-            Come::There(made) => Ok(made),
-            Come::Turn(_maker, turn) => {
+        match self.making.there_or_turn((group, form as usize), there, Offload::turn).await? {
+            SharedOutcome::Ready(made) => Ok(made),
+            SharedOutcome::Make(_maker, turn) => {
                 let text = text.clone();
                 let made = turn.work(move || made(loid, &text, form)).await??;
                 // There is one maker at a time.
@@ -313,12 +313,12 @@ mod tests {
         let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));
         let forms = Forms::default();
         // Other tests have turns, too, so they are taken until none is left.
-        let mut had: Vec<Aside> = Vec::new();
-        while let Some(turn) = Aside::turn().now_or_never() {
+        let mut had: Vec<Offload> = Vec::new();
+        while let Some(turn) = Offload::turn().now_or_never() {
             had.push(turn.expect("the server's own has no bound"));
         }
         let over = Notify::new();
-        let mut work: Vec<_> = (0..100).map(|_| Box::pin(of("a", Aside::turn()))).collect();
+        let mut work: Vec<_> = (0..100).map(|_| Box::pin(of("a", Offload::turn()))).collect();
         assert!(work.iter_mut().all(|turn| turn.as_mut().now_or_never().is_none()));
         // A turn of the other's that has come is not over before this is.
         let first = of("a", forms.groups(&attributes, &display));

@@ -8,7 +8,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{Record, Text, normal_form};
 
-use crate::give_way;
+use crate::limits::yielding;
 use crate::limits::{PIECE, Reservation};
 use crate::nearest::with_nearest;
 
@@ -192,7 +192,7 @@ impl Gathering {
         if self.sort.keeps_order() {
             return (self.in_order, self.total);
         }
-        let sorted = give_way::sorted(self.first.into_vec(), Ranked::cmp).await;
+        let sorted = yielding::sorted(self.first.into_vec(), Ranked::cmp).await;
         (self.page.cut(sorted).into_iter().map(|entry| entry.loid).collect(), self.total)
     }
 }

@@ -11,8 +11,8 @@ use stet_actors::store::View;
 use stet_xml::Limits;
 
 use super::{Display, Group, Groups, XmlGroup};
-use crate::give_way;
 use crate::json::Ready;
+use crate::limits::offload;
 use crate::newsroom::Newsroom;
 
 /// `pstate` of a record.
@@ -196,7 +196,7 @@ impl ObjectRecord {
     /// As [`Ready::of`].
     pub fn ready(self) -> impl Future<Output = Result<Ready<ObjectRecord>>> {
         // No `async fn`, as `by_size` is none.
-        give_way::by_size(self.bytes(), move || Ready::of(&self)).map(|made| made?)
+        offload::offload_if_large(self.bytes(), move || Ready::of(&self)).map(|made| made?)
     }
 }
 

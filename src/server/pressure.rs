@@ -11,8 +11,8 @@ use stet_actors::repository::Repository;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::http::app::App;
+use crate::limits::bounded_cache;
 use crate::metering::resident_bytes;
-use crate::weighed;
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -59,7 +59,7 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
             was_critical = is_critical;
         }
         if pressure > Pressure::None && shed.is_none_or(|at| at.elapsed() >= SHED) {
-            weighed::clear_all();
+            bounded_cache::clear_all();
             let containers = repository.let_unused_go();
             metrics::counter!("stet_memory_shed_total").increment(1);
             if shed.is_none_or(|at| at.elapsed() >= 10 * SHED) {

@@ -116,7 +116,12 @@ impl Repository {
         };
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let registry = Arc::new(Registry::new(families, Arc::new(shared), handles));
-        memory.serve(Arc::downgrade(&registry));
+        let of_memory = Arc::downgrade(&registry);
+        memory.make_room_by(move |bytes| {
+            if let Some(registry) = of_memory.upgrade() {
+                registry.let_unused_go(bytes);
+            }
+        });
         // There is at least one, and none has ended.
         if let Some(arbiter) = arbiters.first() {
             arbiter.spawn(Carrier::new(&registry).run(remains));

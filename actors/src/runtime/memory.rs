@@ -4,14 +4,12 @@
 //! nobody uses leave to make room. A read for which none comes free within [`PATIENCE`] is refused.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
-
-use super::Registry;
 
 /// Bytes that are reserved for a container whose size its record does not state: one that was last
 /// changed before sizes were kept.
@@ -32,9 +30,12 @@ pub(crate) struct ContainerMemory {
     reading: Mutex<u64>,
     /// Notified when bytes come free.
     freed: Notify,
-    /// The registry that lets unused containers go.
-    registry: OnceLock<Weak<Registry>>,
+    /// Lets unused containers go, so that as many bytes more can be read.
+    make_room: OnceLock<MakeRoom>,
 }
+
+/// Lets unused containers go, so that that many bytes more can be read.
+type MakeRoom = Box<dyn Fn(u64) + Send + Sync>;
 
 /// Room reserved for a container that is being read, given back when this is dropped.
 pub(crate) struct ReadingRoom {
@@ -50,14 +51,14 @@ impl ContainerMemory {
             loaded: AtomicU64::new(0),
             reading: Mutex::new(0),
             freed: Notify::new(),
-            registry: OnceLock::new(),
+            make_room: OnceLock::new(),
         })
     }
 
-    /// Sets the registry whose unused containers leave to make room.
-    pub fn serve(&self, registry: Weak<Registry>) {
-        // Called once, where the registry is created.
-        let _ = self.registry.set(registry);
+    /// Sets what lets unused containers go, so that a number of bytes more can be read.
+    pub fn make_room_by(&self, make_room: impl Fn(u64) + Send + Sync + 'static) {
+        // Called once, where the repository starts.
+        let _ = self.make_room.set(Box::new(make_room));
     }
 
     /// The bytes of all containers in memory.
@@ -91,8 +92,8 @@ impl ContainerMemory {
             if let Some(room) = self.try_reserve(bytes) {
                 return Some(room);
             }
-            if let Some(registry) = self.registry.get().and_then(Weak::upgrade) {
-                registry.let_unused_go(bytes);
+            if let Some(make_room) = self.make_room.get() {
+                make_room(bytes);
             }
             if Instant::now() >= deadline {
                 metrics::counter!("stet_overloaded_total", "what" => "container_memory").increment(1);

@@ -10,9 +10,9 @@ use stet_actors::store::Times;
 
 use crate::audit::{AuditPage, EventKey, Filter, first_found, page};
 use crate::auth::Name;
-use crate::give_way;
 use crate::http::call::Call;
 use crate::http::reply::{Enveloped, Json};
+use crate::limits::offload;
 
 /// Entries of a page without a `limit`, and the most there may be.
 const LIMITS: (i64, i64) = (100, 1000);
@@ -44,14 +44,14 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     // Each page may read a good deal, and must not keep others of this thread waiting.
     let read = async |after| {
         let (app, filter) = (call.app.clone(), filter.clone());
-        give_way::aside(move || page(app.repository.events(), &filter, after, limit)).await?.map_err(|error| {
+        offload::offload(move || page(app.repository.events(), &filter, after, limit)).await?.map_err(|error| {
             tracing::error!(%error, "the audit trail can't be read");
             Error::internal()
         })
     };
     let found = first_found(after, Instant::now() + LONGEST_SEARCH, read).await?;
     // A page can have a megabyte.
-    give_way::aside(move || Enveloped::of(&found, found.bytes())).await?.map(Json::from)
+    offload::offload(move || Enveloped::of(&found, found.bytes())).await?.map(Json::from)
 }
 
 /// The object that a source names. One that is gone for good has a trail all the same, under its loid.

@@ -128,6 +128,7 @@ struct ShownConfiguration {
 }
 
 /// The answer to every v3 login, whatever the user came in with.
+// Its future is large: callers put it on the heap.
 async fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<LoginReply>> {
     let app = &call.app;
     let session = new.session.session();
@@ -184,7 +185,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     let user = settled(attempt, user)?;
     let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
-    login_reply(&call, &new, &shown).await
+    Box::pin(login_reply(&call, &new, &shown)).await
 }
 
 /// The address that the client has asked, from which a proxy may have taken TLS.
@@ -212,7 +213,8 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
     // Which databases there are is nothing for strangers.
     let (new, database) = begin(&call, &request, || request.database(&call.app)).await?;
     let configuration = shown_configuration(load, database, display);
-    login_reply(&call, &new, &Shown { configuration, ..shown }).await
+    let shown = Shown { configuration, ..shown };
+    Box::pin(login_reply(&call, &new, &shown)).await
 }
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
@@ -220,7 +222,7 @@ pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
     let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
-    login_reply(&call, &new, &shown).await
+    Box::pin(login_reply(&call, &new, &shown)).await
 }
 
 async fn end(call: &Call) -> Result<Json<Ended>> {

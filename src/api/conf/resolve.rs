@@ -7,9 +7,9 @@ use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_xml::edit::{Path, first_texts};
 
-use crate::give_way;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::limits::offload;
 use crate::sysconfig::Wanted;
 
 /// Where an object goes, and what that follows from. What is not known is an empty text.
@@ -51,7 +51,7 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
             let limits = call.app.attribute_limits();
             let read = move || first_texts(&text, SAID.each_ref(), &limits);
             // A text that was stored under other bounds says nothing.
-            give_way::by_size(object.attributes.text_bytes(), read).await?.unwrap_or_default()
+            offload::offload_if_large(object.attributes.text_bytes(), read).await?.unwrap_or_default()
         }
         None => Default::default(),
     };

@@ -11,9 +11,9 @@ use super::pages::check_work_folder;
 use super::site::channel_id;
 use crate::api::object::latest_of;
 use crate::content::words::{is_text, read_of};
-use crate::give_way;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::limits::offload::Offload;
 use crate::records::Cached;
 use crate::sysconfig::{Frame, ShapeTemplate};
 
@@ -101,7 +101,7 @@ async fn words_of(call: &Call, story: &Cached) -> Result<Option<usize>> {
         Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let place = give_way::Place::for_bytes(reader.remaining()).await?;
+    let place = Offload::for_bytes(reader.remaining()).await?;
     let bytes = reader.read_all().await?;
     place.work(move || Some(read_of(&kind, std::str::from_utf8(&bytes).ok()?).split_whitespace().count())).await
 }

@@ -10,10 +10,10 @@ use stet_actors::object::Text;
 use crate::api::auth::{ConnectionInfo, connection_info};
 use crate::api::cache::RefreshError;
 use crate::auth::Privilege;
-use crate::give_way;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
+use crate::limits::offload;
 use crate::nearest::with_nearest;
 use crate::sysconfig::caches::Refused;
 use crate::sysconfig::files::FOLDER;
@@ -233,7 +233,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
                 let parsed = parse::<Catalogs>(&Whole::of_text(&path, text));
                 parsed.map(|parsed| std::sync::Arc::new(parsed.value)).map_err(|mut faults| faults.swap_remove(0))
             };
-            let read = give_way::aside(read).await?.map_err(|fault| {
+            let read = offload::offload(read).await?.map_err(|fault| {
                 let message = format!("The file is none of column catalogs: {fault}.");
                 Error::new(Code::InvalidParameter, message).with_source(file)
             })?;

@@ -14,7 +14,6 @@ use super::object::{ChangedRecord, opened, reply_after};
 use super::records::{BulkError, BulkReply, Failures};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
-use crate::give_way::Place;
 use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::media_type::charset_of;
@@ -22,6 +21,7 @@ use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Ready;
 use crate::limits::Reservation;
+use crate::limits::offload::Offload;
 use crate::records::Cached;
 
 pub mod routes;
@@ -182,7 +182,7 @@ async fn with_text<T: Send + 'static>(
     work: impl FnOnce(&str, &Limits) -> T + Send + 'static,
 ) -> Result<(T, [u8; 32])> {
     let limits = call.app.attribute_limits();
-    let place = Place::for_bytes(u64::MAX).await?;
+    let place = Offload::for_bytes(u64::MAX).await?;
     let (text, hash) = text_of(call, source, record).await?;
     Ok((place.work(move || work(&text, &limits)).await?, hash))
 }

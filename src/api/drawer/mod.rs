@@ -13,13 +13,13 @@ use super::object::status_of;
 use super::records::{Bulk, BulkParts};
 use super::requests::{CreateOptions, ObjectListRequest, Sources, database_named, folder_source};
 use crate::config::for_user;
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Display, Gathering, Page, Sort};
 
 mod reply;
@@ -78,9 +78,9 @@ pub async fn add_item(call: Call) -> Result<Preferred<DrawerReply>> {
 pub async fn add_items(call: Call) -> Result<Preferred<DrawerReply>> {
     let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let desk = Desk::of(&call)?;
-    let (mut items, mut way) = (Vec::with_capacity(given.len()), GiveWay::new());
+    let (mut items, mut way) = (Vec::with_capacity(given.len()), YieldTimer::new());
     for source in &given {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         items.push(desk.address("sources", source, database)?);
     }
     Ok(desk.change(drawer::Add { items }).await?.answer(call))
@@ -121,9 +121,9 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
     let mut bulk = Bulk::of(&call, &given);
     let (mut items, mut places) = (Vec::new(), Vec::new());
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for (place, source) in given.iter().enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         match desk.address("sources", source, database) {
             Ok(address) => {
                 items.push(address);
@@ -190,7 +190,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let sort = Sort::parse(call.query.text("sortBy"))?;
     let mut found = Gathering::new(sort, call.query.page(), call.reply_memory());
     let access = call.access().knowing_home()?;
-    let (mut holders, mut way) = (Holders::of(object), GiveWay::new());
+    let (mut holders, mut way) = (Holders::of(object), YieldTimer::new());
     loop {
         let some = holders.some(app.repository.look(), View::Committed).map_err(|error| {
             tracing::error!(%error, "the containers of an object can't be listed");
@@ -200,7 +200,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
             break;
         }
         for holder in some {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
             let record = app.records.record(&app.repository, holder)?;
             let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
@@ -297,9 +297,9 @@ async fn new_drawer(
     let app = &call.app;
     let sources = request.sources.take().unwrap_or_default().read(app)?;
     let mut items = Vec::with_capacity(sources.len());
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for source in &sources {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());

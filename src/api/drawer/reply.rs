@@ -16,7 +16,6 @@ use crate::api::kept::{Asked, Renderings, Seen};
 use crate::api::object::Removed;
 use crate::api::records::{BulkError, any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
@@ -26,6 +25,7 @@ use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::http::steps::WHOLE;
 use crate::json::Changed;
+use crate::limits::yielding::YieldTimer;
 use crate::records::Display;
 use crate::records::Page;
 
@@ -88,10 +88,10 @@ pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenIt
     if call.access().sees_all() {
         return Ok(SeenItems::All(&view.state));
     }
-    let (mut seen, mut way) = (Vec::new(), GiveWay::new());
+    let (mut seen, mut way) = (Vec::new(), YieldTimer::new());
     let access = call.access().knowing_home()?;
     for item in view.state.visible() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         if sees(call, access, item)? {
             seen.push(item);
         }
@@ -192,11 +192,11 @@ impl DrawerItems {
 
     /// What the items of a reply too large to be looked at as a whole are told apart by.
     async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut way) = (&call.app, GiveWay::new());
+        let (app, mut way) = (&call.app, YieldTimer::new());
         let mut hasher = DefaultHasher::new();
         self.display.hash(&mut hasher);
         for (position, item) in &self.items {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             let record = match app.records.record(&app.repository, item.object)? {
                 Some(record) => Some(record),
                 None => app.repository.any_record(item.object)?,
@@ -353,14 +353,14 @@ async fn shown_of_change<'i>(
     if items.is_empty() {
         return Ok(shown);
     }
-    let (mut places, mut way) = (HashMap::with_capacity(seen.len()), GiveWay::new());
+    let (mut places, mut way) = (HashMap::with_capacity(seen.len()), YieldTimer::new());
     for (place, item) in seen.iter().enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         places.insert(item.shortcut, place);
     }
     let access = call.access().knowing_home()?;
     for (_, item) in items {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let place = places.get(&item.shortcut).copied();
         let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
         if place.is_some() || (taken_out && sees(call, access, item)?) {

@@ -9,10 +9,10 @@ use super::{FolderReply, named};
 use crate::access::Seen;
 use crate::api::records::{path_if_shown, shown};
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Gathering, NamePatterns, outline};
 
 /// What is looked for.
@@ -84,7 +84,7 @@ pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted
 
 /// Those on the page, and how many there are in all. In their own order: of each folder by name, what lies in a folder right behind it.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(Vec<Loid>, usize)> {
-    let (app, access, mut way) = (&call.app, call.access(), GiveWay::new());
+    let (app, access, mut way) = (&call.app, call.access(), YieldTimer::new());
     let Selection { filter, sort, mut page } = wanted.selection;
     let mut left = wanted.how_many;
     if !sort.keeps_order() {
@@ -96,7 +96,7 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(
     // Folders that are open, the innermost last: no more than a path may have.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let Some(loid) = names_left.next() else {
             open.pop();
             continue;

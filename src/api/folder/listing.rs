@@ -14,7 +14,6 @@ use super::FolderReply;
 use crate::access::Seen;
 use crate::api::records::{locker_of, path_if_shown, shown};
 use crate::auth::Privilege;
-use crate::give_way::{self, GiveWay};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -23,6 +22,8 @@ use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::http::warnings::{Warning, shown_name};
 use crate::json::Ready;
+use crate::limits::offload;
+use crate::limits::yielding::YieldTimer;
 use crate::nearest::nearest_name;
 use crate::records::{Cached, Display, FilterValues, Gathering, ObjectRecord, Page, RecordFilter, Sort, outline};
 use crate::sysconfig::ObjectTypes;
@@ -174,11 +175,11 @@ impl Entries {
 
     /// What the entries of a reply too large to be looked at as a whole are told apart by.
     pub(in crate::api) async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut way) = (&call.app, GiveWay::new());
+        let (app, mut way) = (&call.app, YieldTimer::new());
         let mut hasher = DefaultHasher::new();
         (&self.display, &self.path).hash(&mut hasher);
         for loid in &self.entries {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
             let record = match call.access().seen(&record)? {
                 Seen::Whole => record,
@@ -248,9 +249,9 @@ pub(in crate::api) async fn entries(
         let total = if loids.len() < most { loids.len() } else { total(app, folder.loid)? };
         return Ok((page.cut(loids), total));
     }
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for loid in loids {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };
         if kind != Kind::All && record.family != FamilyKind::Folder {
             continue;
@@ -283,7 +284,7 @@ pub(in crate::api) async fn names(app: &App, folder: Loid, most: usize) -> Resul
     }
     let repository = app.repository.clone();
     let read = move || children(repository.look(), View::Committed, folder, None, most);
-    Ok(give_way::aside(read).await?.map_err(unlisted)?.0)
+    Ok(offload::offload(read).await?.map_err(unlisted)?.0)
 }
 
 /// How much lies in a folder.

@@ -16,13 +16,13 @@ use super::listing::{Entries, Kind, Next, Selection, entries, filter_of};
 use super::{home_of_caller, named, root, work_of_caller};
 use crate::api::records::{path_if_shown, shown};
 use crate::api::requests::{DatabaseRef, database_named};
-use crate::give_way;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
 use crate::json::{Listed, Ready, With};
+use crate::limits::offload;
 use crate::nearest::{suggestion, with_nearest};
 use crate::records::{Cached, Display, FilterValues, ObjectRecord, Page, Sort, pick};
 use crate::sysconfig::{ColumnView, Lists, WidthUnit};
@@ -355,7 +355,7 @@ impl Items for Viewed {
             let values = view.columns.iter().map(|column| (column.id.to_string(), pick(from.text(), &column.steps)));
             With::ready(&base, &Columns { columns: values.collect() })
         };
-        Ok(Made::Item(give_way::by_size(bytes, made).await??))
+        Ok(Made::Item(offload::offload_if_large(bytes, made).await??))
     }
 
     fn advance(&mut self) {

@@ -29,7 +29,6 @@ use self::encoding::Decoder;
 use self::unfold::Unfolded;
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
-use crate::give_way;
 use crate::http::arriving::Arriving;
 use crate::http::body::{Incoming, Reading, too_large, without_mark};
 use crate::http::boundary::{boundary_of, reader_header};
@@ -37,6 +36,7 @@ use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
 use crate::http::wording::of_payload;
+use crate::limits::offload;
 use crate::limits::{GrowingBuffer, Reservation};
 
 /// Bytes of a part `options` that is kept as it was read while the rest of the form comes.
@@ -279,7 +279,7 @@ async fn options_of<T: DeserializeOwned + 'static, U: Send + 'static>(
     then: fn(T) -> U,
 ) -> Result<U> {
     let (bytes, text, limits, room) = (text.len(), text.clone(), limits.clone(), room.clone());
-    give_way::by_size(bytes, move || Reading::of(&limits, false, &room).object(&text).map(then)).await?
+    offload::offload_if_large(bytes, move || Reading::of(&limits, false, &room).object(&text).map(then)).await?
 }
 
 fn unknown_part(name: &str, rules: &[FileRule]) -> Error {

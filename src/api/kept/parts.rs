@@ -6,8 +6,8 @@ use quick_cache::Weighter;
 use stet_actors::id::Loid;
 
 use crate::json::Ready;
+use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::records::Display;
-use crate::weighed::{self, Weighed};
 
 /// A part of a container as it stands in replies. A change makes another one, so nothing kept is ever stale.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,18 +31,18 @@ struct ByWeight;
 
 impl<P, T> Weighter<ShownPart<P>, Ready<T>> for ByWeight {
     fn weight(&self, shown: &ShownPart<P>, json: &Ready<T>) -> u64 {
-        (weighed::ENTRY + shown.path.as_ref().map_or(0, String::capacity) + json.text().len()) as u64
+        (bounded_cache::ENTRY + shown.path.as_ref().map_or(0, String::capacity) + json.text().len()) as u64
     }
 }
 
 /// The parts asked for lately, each known by a `P` and shown as a `T`, up to so many bytes.
-pub(crate) struct KeptParts<P, T>(Weighed<ShownPart<P>, Ready<T>, ByWeight>);
+pub(crate) struct KeptParts<P, T>(BoundedCache<ShownPart<P>, Ready<T>, ByWeight>);
 
 impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
     /// Keeps that many bytes at most.
     pub(crate) fn new(most: u64) -> Self {
         // A part is some 2 KiB.
-        KeptParts(Weighed::new("parts", most, 2 << 10, 1, ByWeight))
+        KeptParts(BoundedCache::new("parts", most, 2 << 10, 1, ByWeight))
     }
 
     /// A part as JSON: kept, or made. What `make` reads beside the part's own row must be of the part's revision
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    const ROOM: u64 = 100 * weighed::ENTRY as u64;
+    const ROOM: u64 = 100 * bounded_cache::ENTRY as u64;
 
     type Kept = KeptParts<u64, String>;
 
@@ -94,13 +94,13 @@ mod tests {
     fn no_more_is_kept_than_there_is_room_for_and_what_is_asked_for_stays() {
         let kept = Kept::new(ROOM);
         for number in 0..1000 {
-            put(&kept, part(number), weighed::ENTRY);
+            put(&kept, part(number), bounded_cache::ENTRY);
             assert!(kept.0.weight() <= ROOM);
-            assert_eq!(length(&kept, 0), Some(weighed::ENTRY), "{number}");
+            assert_eq!(length(&kept, 0), Some(bounded_cache::ENTRY), "{number}");
         }
         assert_eq!(kept.0.len(), 50);
         let weight = kept.0.weight();
-        put(&kept, part(0), weighed::ENTRY);
+        put(&kept, part(0), bounded_cache::ENTRY);
         assert_eq!(kept.0.weight(), weight, "the same again takes no more room");
     }
 

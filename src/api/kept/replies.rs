@@ -15,9 +15,9 @@ use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
+use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::newsroom::Newsroom;
 use crate::records::{Basis, Display};
-use crate::weighed::{self, Weighed};
 
 /// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
 /// they are not held; `None` for an object that was not there.
@@ -77,18 +77,20 @@ struct ByWeight;
 
 impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
     fn weight(&self, _: &Key<P>, rendered: &Arc<Rendered<F, T>>) -> u64 {
-        (weighed::ENTRY + VIEW + rendered.reply.bytes() + rendered.seen.capacity() * size_of::<(Loid, Option<u64>)>())
-            as u64
+        (bounded_cache::ENTRY
+            + VIEW
+            + rendered.reply.bytes()
+            + rendered.seen.capacity() * size_of::<(Loid, Option<u64>)>()) as u64
     }
 }
 
 /// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much of its container a reply shows.
-pub(crate) struct Renderings<F: Family, P, T>(Weighed<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
+pub(crate) struct Renderings<F: Family, P, T>(BoundedCache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
 
 impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, P, T> {
     /// Keeps that many bytes at most: each reply is as large as the container it shows, under each display.
     pub(crate) fn new(most: u64) -> Self {
-        Renderings(Weighed::new("replies", most, 512 << 10, 1, ByWeight))
+        Renderings(BoundedCache::new("replies", most, 512 << 10, 1, ByWeight))
     }
 
     /// Asks for the reply about a container as it is in `view`, kept from an earlier read.

@@ -25,7 +25,6 @@ use crate::api::settled::{Unsettled, settled};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
-use crate::give_way::{self, Place};
 use crate::http::app::App;
 use crate::http::arriving::Arriving;
 use crate::http::body::Incoming;
@@ -35,6 +34,7 @@ use crate::http::media_type::content_type;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Reply;
 use crate::http::{body, pace};
+use crate::limits::offload::{self, Offload};
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");
@@ -82,7 +82,7 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
         return Ok(None);
     }
     // Read only when its turn has come: that bounds how many are in memory at a time.
-    let place = Place::for_bytes(reader.remaining()).await?;
+    let place = Offload::for_bytes(reader.remaining()).await?;
     let bytes = reader.clone().read_all().await?;
     let limits = app.xml_limits();
     let frame = move || std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &limits).ok());
@@ -122,7 +122,7 @@ async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Re
         return Ok(None);
     }
     let (text, limits) = (bytes.clone(), app.xml_limits());
-    give_way::by_size(bytes.len(), move || check_xml(&text, &limits)).await??;
+    offload::offload_if_large(bytes.len(), move || check_xml(&text, &limits)).await??;
     let is_xml = |kind: &String| is_markup(&essence(kind));
     let media_type = said.filter(is_xml).or(present.filter(is_xml)).unwrap_or_else(|| XML_TYPE.to_owned());
     let mut upload = app.content.upload(&room);

@@ -33,8 +33,8 @@ use super::of_post;
 use crate::api::settled::Unsettled;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_markup, is_text};
-use crate::give_way;
 use crate::http::app::App;
+use crate::limits::offload;
 
 /// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
 /// `in_default` says that a default namespace holds at the place it is put at.
@@ -51,7 +51,7 @@ pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) ->
     };
     let bytes = text.as_ref().map_or(0, Bytes::len);
     let (app, post) = (app.clone(), post.clone());
-    give_way::by_size(bytes, move || written(&app, &post, text.as_deref(), in_default)).await.map(Some)
+    offload::offload_if_large(bytes, move || written(&app, &post, text.as_deref(), in_default)).await.map(Some)
 }
 
 /// The bytes of a post's content, if they are still there.

@@ -24,7 +24,6 @@ use crate::api::records::{info_of, path_if_shown};
 use crate::api::settled::{Opened, Unsettled, settled};
 use crate::content::text::decoded;
 use crate::content::words;
-use crate::give_way::{self, LARGE_TEXT};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -32,6 +31,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready, With};
+use crate::limits::offload::{self, LARGE_TEXT};
 use crate::records::Display;
 use crate::records::{Groups, ObjectRecord, is_large, render};
 
@@ -98,7 +98,7 @@ pub(super) async fn post_shown(
         let groups = Groups::of(&attributes, display).await?;
         let size = if is_large(&attributes) { LARGE_TEXT } else { 0 };
         let shown = rendered(app, post, groups, display, path, bytes)?;
-        Ok(give_way::by_size(size, move || Ready::of(&shown)).await??)
+        Ok(offload::offload_if_large(size, move || Ready::of(&shown)).await??)
     };
     app.kept::<KeptPosts>().json(part, make).await
 }

@@ -18,10 +18,10 @@ use stet_actors::runtime::Published;
 
 use super::piece::piece;
 use crate::api::whole::Part;
-use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::reply::BodyStream;
-use crate::weighed::{self, Weighed};
+use crate::limits::bounded_cache::{self, BoundedCache};
+use crate::limits::yielding::YieldTimer;
 
 /// Posts between two places that are known.
 const AT_A_TIME: usize = 64;
@@ -45,17 +45,17 @@ struct ByWeight;
 
 impl Weighter<LengthsKey, Arc<Length>> for ByWeight {
     fn weight(&self, _: &LengthsKey, length: &Arc<Length>) -> u64 {
-        (weighed::ENTRY + length.places.capacity() * size_of::<u64>()) as u64
+        (bounded_cache::ENTRY + length.places.capacity() * size_of::<u64>()) as u64
     }
 }
 
 /// The lengths that were asked for lately.
-pub struct Lengths(Weighed<LengthsKey, Arc<Length>, ByWeight>);
+pub struct Lengths(BoundedCache<LengthsKey, Arc<Length>, ByWeight>);
 
 impl Lengths {
     /// Keeps that many bytes at most: the length of a liveblog with 10,000 posts has some 1,400.
     pub fn new(most: u64) -> Lengths {
-        Lengths(Weighed::new("lengths", most, 1 << 10, 1, ByWeight))
+        Lengths(BoundedCache::new("lengths", most, 1 << 10, 1, ByWeight))
     }
 }
 
@@ -80,9 +80,9 @@ impl Posts {
         if let Some(length) = app.kept::<Lengths>().0.get(&key) {
             return Ok(Some(Posts { walk, length }));
         }
-        let (mut length, mut way) = (Length::default(), GiveWay::new());
+        let (mut length, mut way) = (Length::default(), YieldTimer::new());
         loop {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             if walk.next.is_multiple_of(AT_A_TIME) {
                 length.places.push(length.size);
             }
@@ -112,9 +112,9 @@ impl Posts {
             if left == 0 {
                 return Ok(None);
             }
-            let (mut gathered, mut way) = (Vec::new(), GiveWay::new());
+            let (mut gathered, mut way) = (Vec::new(), YieldTimer::new());
             while left > 0 && gathered.len() < CHUNK {
-                way.now_and_then().await;
+                way.yield_if_due().await;
                 // That they end early, or one has gone, breaks the connection off: the client has not got what was announced.
                 let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {
                     tracing::info!(liveblog = %walk.view.state.head().loid, "a post has changed while it was sent");

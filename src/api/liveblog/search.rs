@@ -14,11 +14,12 @@ use super::{Open, address, open};
 use crate::api::settled::settled;
 use crate::auth::Name;
 use crate::content::words::{Folded, visible_form};
-use crate::give_way::{self, GiveWay};
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
+use crate::limits::offload;
+use crate::limits::yielding::{self, YieldTimer};
 use crate::nearest::with_nearest;
 use crate::records::{Page, in_order, parse_sort};
 
@@ -121,9 +122,9 @@ impl Parts {
 
 /// A set of texts, which together may be as long as a body.
 async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
-    let (mut set, mut way) = (HashSet::with_capacity(texts.size_hint().0), GiveWay::new());
+    let (mut set, mut way) = (HashSet::with_capacity(texts.size_hint().0), YieldTimer::new());
     for text in texts {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         set.insert(text);
     }
     set
@@ -159,15 +160,15 @@ impl Filter {
         let mut status = status.collect::<Result<Vec<_>>>()?;
         status.sort_by_key(|status| *status as usize);
         status.dedup();
-        let mut way = GiveWay::new();
+        let mut way = YieldTimer::new();
         let mut addresses = Vec::with_capacity(source.len());
         for source in source {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             addresses.push(address(call, liveblog, source)?);
         }
         let (title, text) = (title.to_vec(), text.to_vec());
         let parts = move || Ok((Parts::of(&title)?, Parts::of(&text)?));
-        let (title, text) = if bytes > FEW_PARTS_BYTES { give_way::aside(parts).await?? } else { parts()? };
+        let (title, text) = if bytes > FEW_PARTS_BYTES { offload::offload(parts).await?? } else { parts()? };
         Ok(Filter {
             status,
             // Users from before names had one form have theirs as it is.
@@ -243,12 +244,12 @@ impl Wanted {
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
-        let mut way = GiveWay::new();
+        let mut way = YieldTimer::new();
         let named = match &self.filter.source {
             Some(addresses) => {
                 let mut named = Vec::with_capacity(addresses.len());
                 for post in addresses {
-                    way.now_and_then().await;
+                    way.yield_if_due().await;
                     named.extend(state.find_to_read(post));
                 }
                 Some(named)
@@ -261,7 +262,7 @@ impl Wanted {
                     named.map(|named| named.into_iter().map(|post| post.loid()).collect());
                 let gone = removed.insert(Vec::new());
                 for change in state.since(since) {
-                    way.now_and_then().await;
+                    way.yield_if_due().await;
                     match change {
                         Err(removed) if sight.may_have_seen_removed(removed) => gone.push(removed.post.to_string()),
                         Err(_) => {}
@@ -278,17 +279,17 @@ impl Wanted {
             }
             (None, Some(named)) => {
                 for post in named {
-                    way.now_and_then().await;
+                    way.yield_if_due().await;
                     if state.sees(sight, post) && self.filter.takes(post) {
                         found.push(post);
                     }
                 }
-                found = give_way::sorted(found, |a, b| a.place_in_order().cmp(&b.place_in_order())).await;
+                found = yielding::sorted(found, |a, b| a.place_in_order().cmp(&b.place_in_order())).await;
                 found.dedup_by_key(|post| post.loid());
             }
             (None, None) => {
                 for post in state.seen_from(sight, 0) {
-                    way.now_and_then().await;
+                    way.yield_if_due().await;
                     if self.filter.takes(post) {
                         found.push(post);
                     }
@@ -296,7 +297,7 @@ impl Wanted {
             }
         }
         if !self.sort.is_empty() {
-            found = give_way::sorted(found, |a, b| in_order(&self.sort, |field| field.compare(a, b))).await;
+            found = yielding::sorted(found, |a, b| in_order(&self.sort, |field| field.compare(a, b))).await;
         }
         let total = found.len();
         PostList { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }

@@ -16,12 +16,12 @@ use stet_actors::object::Text;
 use super::records::{readable, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
-use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
+use crate::limits::yielding::{self, YieldTimer};
 use crate::messages::{Entry, Mail, Message, Priority, Side};
 use crate::records::{Display, ObjectRecord, in_order, parse_sort};
 
@@ -167,9 +167,9 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     let database = database_named(&call, request.database_id.as_ref())?;
     let display = call.display_of_body().await?;
     let mut attachments = Vec::new();
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for source in request.attachments.unwrap_or_default().read_field(&call.app, "attachments")? {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         attachments.push(call.find(&Source::parse("attachments", &source)?, database)?.loid);
     }
     let mail = Mail {
@@ -289,10 +289,10 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
     }
     // What they are sorted by, and no texts; counted against what waits for clients.
     let (memory, mut bytes) = (call.reply_memory(), 0);
-    let (mut keyed, mut way) = (Vec::with_capacity(entries.len()), GiveWay::new());
+    let (mut keyed, mut way) = (Vec::with_capacity(entries.len()), YieldTimer::new());
     let with_heads = sort.iter().any(|(field, _)| !field.is_of_entry());
     for entry in entries {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let mut head = Head::default();
         if with_heads && let Some(message) = call.app.messages.message(entry.number)? {
             head = Head { subject: message.subject, sender: message.sender.to_string(), priority: message.priority };
@@ -313,7 +313,7 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
             Field::Priority => of_one.priority.cmp(&of_other.priority),
         })
     };
-    let sorted = give_way::sorted(keyed, |one, other| -> Ordering { compare(one, other) }).await;
+    let sorted = yielding::sorted(keyed, |one, other| -> Ordering { compare(one, other) }).await;
     Ok(sorted.into_iter().map(|(entry, _)| entry).collect())
 }
 

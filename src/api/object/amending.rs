@@ -10,8 +10,8 @@ use stet_xml::edit::{Edit, EditError, edited};
 use stet_xml::{Limits, XmlErrorKind};
 
 use super::system::{Shown, status_path};
-use crate::give_way::{self, LARGE_TEXT};
 use crate::http::app::App;
+use crate::limits::offload::{self, LARGE_TEXT};
 
 /// Bytes of texts, and of what they become, that are amended in the command: that takes a millisecond or two.
 const QUICK: usize = LARGE_TEXT;
@@ -50,7 +50,7 @@ impl Attempts {
             let to = amend.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
             Ok::<_, Error>(Ahead { from: known.attributes.clone(), to })
         };
-        self.ahead = Some(give_way::aside(ahead).await??);
+        self.ahead = Some(offload::offload(ahead).await??);
         Ok(())
     }
 }

@@ -13,8 +13,8 @@ use stet_xml::edit::{Edit, Path, edited, first_texts};
 
 use super::amending::refused;
 use super::system::ProductInfo;
-use crate::give_way;
 use crate::http::call::Call;
+use crate::limits::offload;
 use crate::sysconfig::Site;
 
 /// The source of the issue date of a new object if the call names none.
@@ -134,7 +134,7 @@ impl Defaults {
         }
         let bytes = system.as_ref().map_or(0, |text| text.len());
         let put = move || edited(system.as_deref(), &edits, &limits);
-        let text = give_way::by_size(bytes, put).await?.map_err(|error| refused("systemAttributes", &error))?;
+        let text = offload::offload_if_large(bytes, put).await?.map_err(|error| refused("systemAttributes", &error))?;
         Ok(text.map(Text::from))
     }
 }
@@ -149,7 +149,7 @@ async fn texts_at(call: &Call, system: Option<&Text>) -> Result<[Option<String>;
     let limits = call.app.attribute_limits();
     let read = move || first_texts(&text, PLACES.each_ref(), &limits);
     let bytes = system.map_or(0, |text| text.len());
-    let found = give_way::by_size(bytes, read).await?.map_err(|error| refused("systemAttributes", &error))?;
+    let found = offload::offload_if_large(bytes, read).await?.map_err(|error| refused("systemAttributes", &error))?;
     Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
 }
 

@@ -9,13 +9,14 @@ use stet_actors::object::{Text, family_of};
 use stet_actors::store::View;
 
 use crate::api::folder::listing::Entries;
-use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::Listing;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
+use crate::limits::offload;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Gathering, ObjectRecord, Sort};
 
 /// A story family.
@@ -40,9 +41,9 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
         None => vec![member.loid],
     };
     let mut gathering = Gathering::new(Sort::default(), page, call.reply_memory());
-    let (app, mut way) = (&call.app, GiveWay::new());
+    let (app, mut way) = (&call.app, YieldTimer::new());
     for loid in loids.into_iter().filter(|loid| is_in(only, *loid)) {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let Some(record) = app.records.get(&app.repository, loid)? else { continue };
         if call.as_seen(record.clone())?.is_some() && !gathering.push(&record) {
             return Err(no_room());
@@ -65,7 +66,7 @@ fn is_in(database: Option<DatabaseId>, loid: Loid) -> bool {
 async fn members(call: &Call, suid: Text) -> Result<Vec<Loid>> {
     let repository = call.app.repository.clone();
     let read = move || family_of(repository.look(), View::Committed, &suid, usize::MAX);
-    give_way::aside(read).await?.map_err(|error| {
+    offload::offload(read).await?.map_err(|error| {
         tracing::error!(%error, "a story family can't be read");
         Error::internal()
     })

@@ -17,11 +17,12 @@ use crate::api::attributes::Given;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
-use crate::give_way::{self, GiveWay};
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::change::OneOfMany;
 use crate::http::reply::Json;
+use crate::limits::offload;
+use crate::limits::yielding::YieldTimer;
 
 /// How many operators an entry may have: all of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;
@@ -123,9 +124,9 @@ pub struct PullField {
 pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> {
     let request: ChangeFieldsRequest = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let (mut sources, mut changes, mut way) = (Vec::new(), Vec::new(), GiveWay::new());
+    let (mut sources, mut changes, mut way) = (Vec::new(), Vec::new(), YieldTimer::new());
     for (place, Object(update)) in request.update_fields.into_iter().enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let fields = Arc::new(fields_of(&call, place, update.operators, update.length).await?);
         let given = update.source_ids.read(&call.app)?;
         changes.extend(given.iter().map(|_| fields.clone()));
@@ -138,7 +139,7 @@ pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> 
     }
     let (mut bulk, mut each) = (Bulk::of(&call, &sources), call.each_of(sources.len())?);
     for (place, (source, fields)) in sources.iter().zip(changes).enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let outcome = async { change_one(&each.at(place)?, source, database, fields).await };
         bulk.note(place, outcome.await);
     }
@@ -169,7 +170,7 @@ async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: 
     }
     let limits = call.app.attribute_limits();
     let bytes = operators.iter().map(Operator::bytes).sum();
-    give_way::by_size(bytes, move || {
+    offload::offload_if_large(bytes, move || {
         let mut fields = Fields { attributes: Vec::new(), system: Vec::new(), limits };
         for (place, operator) in operators.into_iter().enumerate() {
             let (at, name) = (format!("updateFields[{entry}].operators[{place}]"), operator.name());

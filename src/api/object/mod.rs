@@ -13,13 +13,13 @@ use stet_actors::runtime::Left;
 use super::records::{BulkError, BulkReply, Failures, left_of, path_if_shown, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
-use crate::give_way::Place;
 use crate::http::app::App;
 use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json, Reply};
 use crate::json::{Changed, Ready};
+use crate::limits::offload::Offload;
 use crate::limits::set_changed;
 use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render_version};
@@ -250,7 +250,7 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
             }
             let (tag, record) = left.shown(call, display).await?;
             let bytes = record.text().len() + beside;
-            let place = Place::for_bytes(bytes as u64).await?;
+            let place = Offload::for_bytes(bytes as u64).await?;
             let make = move || {
                 let whole = Enveloped::of(&reply(Changed::Shown(record)), bytes)?;
                 let etag = whole.tag(tag);
@@ -284,16 +284,16 @@ mod tests {
     use super::amending::Fields;
     use super::*;
     use crate::auth::{Grant, Rights, User};
-    use crate::give_way::{Aside, LARGE_TEXT};
     use crate::http::testing::House;
+    use crate::limits::offload::{LARGE_TEXT, Offload};
     use crate::limits::{Holder, on_behalf_of, with_behalf};
 
     /// As many large calls of this task's user as may wait, behind those that are under way.
-    fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Aside>>>>> {
-        let mut line: Vec<Pin<Box<dyn Future<Output = Result<Aside>>>>> = Vec::new();
+    fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
+        let mut line: Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> = Vec::new();
         loop {
             let mut next = Box::pin(async {
-                let turn = Aside::turn().await?;
+                let turn = Offload::turn().await?;
                 std::future::pending::<()>().await;
                 Ok(turn)
             });

@@ -12,11 +12,11 @@ use crate::api::folder::check_place;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
+use crate::limits::yielding::YieldTimer;
 
 /// Body of a restore; all optional.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -67,9 +67,9 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
     let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let (mut bulk, mut each) = (Bulk::of(&call, &given), call.each_of(given.len())?);
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for (place, source) in given.iter().enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let outcome = async {
             let one = each.at(place)?;
             if let Some(object) = one.done_before() {

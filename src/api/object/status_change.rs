@@ -18,12 +18,12 @@ use crate::api::settled::placed;
 use crate::api::topic::TopicItemInfo;
 use crate::api::topic::reply::record_of_item;
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::{Changed, Ready};
+use crate::limits::yielding::YieldTimer;
 use crate::records::Display;
 
 /// Body of a change of status.
@@ -168,9 +168,9 @@ pub async fn change_statuses(mut call: Call) -> Result<Json<BulkReply<BulkItem>>
     let (status, database) = (named(request.status)?, database_named(&call, request.database_id.as_ref())?);
     let given = request.sources.read(&call.app)?;
     let (mut bulk, mut each) = (Bulk::of(&call, &given), call.each_of(given.len())?);
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for (place, text) in given.iter().enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let outcome = async {
             let one = each.at(place)?;
             if let Some(done) = one.done_before() {

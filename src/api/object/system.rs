@@ -14,8 +14,8 @@ use super::amending::{Attempts, Fields, refused};
 use crate::api::attributes::{Given, written};
 use crate::api::template::Template;
 use crate::api::title::TITLE;
-use crate::give_way;
 use crate::http::app::App;
+use crate::limits::offload;
 
 /// What creations take beside attributes and keep among the system attributes.
 #[derive(Default)]
@@ -119,7 +119,7 @@ pub(super) async fn describe_by(
             };
             Ok((text, shown))
         };
-        let (text, shown): (Option<Text>, Shown) = give_way::by_size(bytes, read).await??;
+        let (text, shown): (Option<Text>, Shown) = offload::offload_if_large(bytes, read).await??;
         object.system_attributes = text;
         if let (Ok(status), None) = (shown.status(), &object.status) {
             give_status(app, of, object, &status)?;
@@ -170,7 +170,7 @@ pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, templa
     let Some(text) = template.system_attributes.clone() else { return Ok(Shown::default()) };
     let (limits, read) = (app.attribute_limits(), text.clone());
     let read = move || Shown::of(Some(&read), &limits).unwrap_or_default();
-    let shown = give_way::by_size(text.len(), read).await?;
+    let shown = offload::offload_if_large(text.len(), read).await?;
     // Whoever says anything of product and team says all of it: the template's product must not stand beside the caller's edition.
     if object.system_attributes.is_none() && begins.system_attributes.is_none() {
         begins.system_attributes = Some(text);
@@ -253,7 +253,8 @@ impl Shown {
     /// `InvalidAttributes`; `Overloaded`.
     pub async fn read(app: &App, text: Option<&Text>) -> Result<Shown> {
         let (limits, text) = (app.attribute_limits(), text.cloned());
-        give_way::by_size(text.as_ref().map_or(0, |text| text.len()), move || Shown::of(text.as_ref(), &limits)).await?
+        offload::offload_if_large(text.as_ref().map_or(0, |text| text.len()), move || Shown::of(text.as_ref(), &limits))
+            .await?
     }
 
     /// What a text says.

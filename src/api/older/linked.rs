@@ -11,9 +11,9 @@ use stet_actors::store::View;
 
 use super::page_channel;
 use crate::api::records::readable;
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::limits::yielding::YieldTimer;
 use crate::records::Cached;
 
 /// The links of an object and its channel copies.
@@ -76,14 +76,14 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
     let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
     let object = call.find(&source, call.database()?)?;
     let wanted = call.query.text("roleType").filter(|wanted| !wanted.is_empty());
-    let (mut roles, mut way) = (Vec::new(), GiveWay::new());
+    let (mut roles, mut way) = (Vec::new(), YieldTimer::new());
     for (at, channel) in ends(&call, &object)? {
         let mut links = call.app.repository.links(at)?;
         links.sort_by(|a, b| {
             (&a.source_name, &a.target_name, a.target).cmp(&(&b.source_name, &b.target_name, b.target))
         });
         for Link { source_name, target_name, target, .. } in links {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             if wanted.is_none_or(|wanted| *source_name == *wanted)
                 && let Some(linked) = readable(&call, target)?
             {

@@ -11,10 +11,10 @@ use stet_actors::store::View;
 
 use super::place::named;
 use crate::api::records::readable;
-use crate::give_way::{GiveWay, sorted};
 use crate::http::call::Call;
 use crate::http::reply::{Json, Reply};
 use crate::json::InOrder;
+use crate::limits::yielding::{YieldTimer, sorted};
 use crate::records::Cached;
 use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values};
 use crate::wildcards::Wildcards;
@@ -123,11 +123,11 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
         Some(Values::File(path)) => {
             let filter = (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter]));
             let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-            let mut way = GiveWay::new();
+            let mut way = YieldTimer::new();
             let mut paths = Vec::new();
             // It was read along with the definition.
             for path in content.trees.get(&path).iter().flat_map(|tree| tree.below(&element.prefix)) {
-                way.now_and_then().await;
+                way.yield_if_due().await;
                 if filter.as_ref().is_none_or(|filter| filter.matches(&leaf(path))) {
                     paths.push(path.to_string());
                 }
@@ -149,14 +149,14 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
     };
     let filter = (!filter.is_empty()).then(|| Wildcards::new([&*normal_form(filter)]));
     let above = folder.trim_end_matches('/').to_owned();
-    let (mut open, mut paths, mut way) = (vec![(found.loid, above)], Vec::new(), GiveWay::new());
+    let (mut open, mut paths, mut way) = (vec![(found.loid, above)], Vec::new(), YieldTimer::new());
     let (mut seen, mut bytes) = (0, 0);
     while let Some((folder, path)) = open.pop() {
         let mut after = None;
         loop {
             let (page, next) = children_of(call, folder, after.as_deref())?;
             for loid in page {
-                way.now_and_then().await;
+                way.yield_if_due().await;
                 seen += 1;
                 if seen > MOST_OBJECTS {
                     let message = format!("More than {MOST_OBJECTS} objects lie below `{top}`.");
@@ -211,7 +211,7 @@ pub async fn tree_xml(call: Call) -> Result<Reply> {
         let document = serde_json::json!({ "WebConfiguration": { "WebTypes": { "WebType": values } } });
         stet_xml::from_json(&document, &stet_xml::Limits { max_bytes: usize::MAX, ..stet_xml::Limits::default() })
     };
-    let text = crate::give_way::by_size(bytes, write).await?.map_err(|error| {
+    let text = crate::limits::offload::offload_if_large(bytes, write).await?.map_err(|error| {
         tracing::error!(%error, "a tree list can't be written");
         Error::internal()
     })?;

@@ -8,8 +8,8 @@ use stet_actors::object::{FamilyKind, Text};
 use stet_xml::edit::{Path, first_texts};
 
 use super::linked::copies;
-use crate::give_way;
 use crate::http::call::Call;
+use crate::limits::offload;
 use crate::records::Cached;
 use crate::sysconfig::Channel;
 
@@ -92,7 +92,7 @@ async fn named_by(call: &Call, page: &Cached) -> Result<[Option<String>; 3]> {
     let limits = call.app.attribute_limits();
     let read = move || first_texts(&text, NAMED.each_ref(), &limits).unwrap_or_default();
     let bytes = page.attributes.system_attributes.as_ref().map_or(0, |text| text.len());
-    let found = give_way::by_size(bytes, read).await?;
+    let found = offload::offload_if_large(bytes, read).await?;
     Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
 }
 

@@ -11,9 +11,10 @@ use stet_actors::object::Text;
 use super::place::{current_issue, named, own_work_folder, team};
 use crate::auth::{Privilege, User};
 use crate::content::words::Folded;
-use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::limits::offload;
+use crate::limits::yielding::YieldTimer;
 use crate::sysconfig::Site;
 
 /// A user.
@@ -117,9 +118,9 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
     let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
     let mut sessions: HashMap<Text, usize> = HashMap::new();
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for session in call.app.sessions.list(None).await? {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         *sessions.entry(session.user().clone()).or_default() += 1;
     }
     // There may be any number of them.
@@ -149,7 +150,7 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.relevance));
         Ok(entries)
     };
-    Json::made(give_way::LARGE_TEXT, list).await
+    Json::made(offload::LARGE_TEXT, list).await
 }
 
 /// `GET /conf/userdata`

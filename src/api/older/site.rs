@@ -11,9 +11,9 @@ use stet_actors::object::Text;
 
 use super::place::{named, team};
 use crate::api::conf::channel_id;
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::limits::yielding::YieldTimer;
 use crate::sysconfig::{Calendar, Channel, ContentItem, Site, Wanted, WorkFolder};
 
 /// A channel.
@@ -187,7 +187,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let database = call.database()?;
     // Each once, however often it is named.
     let mut work_folders = BTreeSet::new();
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     let sources = call.query.list("loidsSource");
     let most = call.app.config.limits.list_sources;
     if sources.len() > most {
@@ -195,7 +195,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
     }
     for source in sources.iter().filter(|source| !source.is_empty()) {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let object = call.find(&Source::parse("loidsSource", source)?, database)?;
         work_folders.extend(object.work_folder.clone());
     }

@@ -17,14 +17,15 @@ use super::object::latest_of;
 use super::records::{BulkError, BulkReply, Failures, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::{LiveSession, Privilege};
-use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::change::OneOfMany;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
+use crate::limits::offload;
 use crate::limits::set_changed;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Display, ObjectRecord};
 
 pub mod routes;
@@ -160,7 +161,7 @@ async fn content_of(call: &Call, record: &Cached) -> Result<Option<OpenContent>>
         let bytes = latest_of(&call.app, record).await?.read_all().await?;
         // To escape megabytes takes as long as to read them.
         let ready = move || std::str::from_utf8(&bytes).ok().map(|text| Ready::of(&text.into())).transpose();
-        give_way::by_size(content.size as usize, ready).await??
+        offload::offload_if_large(content.size as usize, ready).await??
     } else {
         None
     };
@@ -242,11 +243,11 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
     let database = database_named(&call, request.database_id.as_ref())?;
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
-    let (mut outcomes, mut way) = (Vec::with_capacity(sources.len()), GiveWay::new());
+    let (mut outcomes, mut way) = (Vec::with_capacity(sources.len()), YieldTimer::new());
     let failures = Failures::of(&call);
     let mut each = call.each_of(sources.len())?;
     for (place, text) in sources.into_iter().enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let outcome = async {
             let source = Source::parse("sources", &text)?;
             prepared(&each.at(place)?, &source, database, check_out).await

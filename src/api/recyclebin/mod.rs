@@ -11,12 +11,13 @@ use stet_actors::store::View;
 use super::folder::listing::Selection;
 use super::records::any_record_of;
 use crate::auth::Privilege;
-use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready, With};
+use crate::limits::offload;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Display, Gathering, ObjectRecord};
 
 pub mod routes;
@@ -60,9 +61,9 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
         let total = loids.len();
         (page.cut(loids), total)
     } else {
-        let mut way = GiveWay::new();
+        let mut way = YieldTimer::new();
         for loid in loids {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             let Some(record) = app.repository.any_record(loid)? else { continue };
             let wanted = filter.accepts(&record) && access.may(Privilege::Read, &record)?;
             if wanted && !gathering.push(&record) {
@@ -82,7 +83,7 @@ async fn entries(call: &Call, database: DatabaseId) -> Result<Vec<Loid>> {
         let all = entries_of_bin(repository.look(), View::Committed, database, None, (usize::MAX, true));
         all.map(|(entries, _)| entries)
     };
-    give_way::aside(read).await?.map_err(|error| {
+    offload::offload(read).await?.map_err(|error| {
         tracing::error!(%error, "the recycle bin can't be read");
         Error::internal()
     })

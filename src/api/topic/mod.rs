@@ -23,7 +23,6 @@ use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
 use super::settled::{Opened, settled};
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::change::Container;
@@ -31,6 +30,7 @@ use crate::http::etag::ETag;
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::json::Ready;
+use crate::limits::yielding::YieldTimer;
 
 pub(in crate::api) mod export;
 pub(in crate::api) mod reply;
@@ -330,13 +330,13 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
     if template.lines() > MAX_NEW_LINES {
         return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
     }
-    let (mut lines, mut bytes, mut way) = (Vec::new(), 0, GiveWay::new());
+    let (mut lines, mut bytes, mut way) = (Vec::new(), 0, YieldTimer::new());
     for line in template.lineup().visible() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let mut new = new_line(app, line, &mut bytes)?;
         if let (NewLine::Item(item), Some(member)) = (&mut new, line.member()) {
             for line in template.below(member.loid()).into_iter().flat_map(|lineup| lineup.visible()) {
-                way.now_and_then().await;
+                way.yield_if_due().await;
                 item.lines.push(new_line(app, line, &mut bytes)?);
             }
         }

@@ -23,7 +23,6 @@ use crate::api::kept::{Asked, KeptParts, Renderings, Seen, ShownPart};
 use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::api::settled::{Opened, Unsettled, beside, settled};
-use crate::give_way::{self, GiveWay, LARGE_TEXT};
 use crate::http::app::App;
 use crate::http::call::{Call, check_whole};
 use crate::http::change::SeenView;
@@ -32,6 +31,8 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready};
+use crate::limits::offload::{self, LARGE_TEXT};
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Display, Groups, ObjectRecord, Page, is_large, render};
 
 /// Items as JSON.
@@ -129,7 +130,7 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
             assignees: item.assignees.iter().map(ToString::to_string).collect(),
             due_date: item.due,
         };
-        Ok(give_way::by_size(size, move || Ready::of(&shown)).await??)
+        Ok(offload::offload_if_large(size, move || Ready::of(&shown)).await??)
     };
     app.kept::<KeptItems>().json(part, make).await
 }
@@ -208,7 +209,7 @@ pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page:
 
 /// What a reply about a topic is told apart by, beside the topic's own state: what it shows of other objects.
 pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> Result<u64> {
-    let (state, app, mut way) = (open.state(), &call.app, GiveWay::new());
+    let (state, app, mut way) = (open.state(), &call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
     let topic = &state.object().record;
     (extent, path_if_shown(app, topic, &extent.display)?).hash(&mut hasher);
@@ -218,7 +219,7 @@ pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> 
     for item in state.lineup().members() {
         let below = extent.below.then(|| state.below(item.loid())).flatten();
         for item in std::iter::once(item).chain(below.into_iter().flat_map(Lineup::members)) {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             if extent.correlates {
                 facts_of_links(call, item.loid())?.hash(&mut hasher);
             }
@@ -372,22 +373,22 @@ pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Re
 }
 
 async fn structure_made(call: &Call, open: &Open, display: &Display, page: Page) -> Result<Ready<TopicStructure>> {
-    let (state, mut way) = (open.state(), GiveWay::new());
+    let (state, mut way) = (open.state(), YieldTimer::new());
     let info = info(&call.app, state, display).await?;
     let total = state.lineup().visible().count();
     let mut items = Vec::with_capacity(total.min(page.limit));
     for line in state.lineup().visible().skip(page.offset).take(page.limit) {
         let mut below = Vec::new();
         for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(Lineup::visible) {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             below.push(structure_line(line, Vec::new()));
         }
-        way.now_and_then().await;
+        way.yield_if_due().await;
         items.push(structure_line(line, below));
     }
     let structure = TopicStructure { info, items, total };
     // Some bytes for each id.
-    give_way::by_size(state.lines() * 64, move || Ready::of(&structure)).await?
+    offload::offload_if_large(state.lines() * 64, move || Ready::of(&structure)).await?
 }
 
 fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {

@@ -23,12 +23,12 @@ use super::topic::{
     template_of,
 };
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::etag::ETag;
 use crate::http::prefer::Preferred;
 use crate::http::reply::{Json, Reply};
+use crate::limits::yielding::YieldTimer;
 
 mod reply;
 pub mod routes;
@@ -227,9 +227,9 @@ pub(super) async fn move_topics(
 ) -> Result<Preferred<Moved>> {
     let display = call.display_of_body().await?;
     let mut topics = Vec::with_capacity(sources.given.len());
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for text in &sources.given {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let source = Source::parse("sources", text)?;
         let found = call.find(&source, sources.database).map_err(|error| no_topic(call, error, &source))?;
         topics.push(found.loid);

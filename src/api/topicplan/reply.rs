@@ -19,7 +19,6 @@ use crate::api::topic::reply::{
     Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, gone,
 };
 use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
-use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
@@ -27,14 +26,15 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, MadeBy, Never};
 use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Display, Page};
 
 /// The lines of a plan that the caller sees, in order; the place of one is its position.
 pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     let mut seen = Vec::with_capacity(plan.lineup().count());
     for line in plan.lineup().visible() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         if let Some(topic) = line.member()
             && readable(call, topic.topic)?.is_none()
         {
@@ -106,7 +106,7 @@ async fn plan_with(
 
 /// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics and other objects.
 pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: &Extent) -> Result<u64> {
-    let (app, mut way) = (&call.app, GiveWay::new());
+    let (app, mut way) = (&call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
     let record = &plan.object().record;
     (extent, path_if_shown(app, record, &extent.display)?).hash(&mut hasher);
@@ -114,7 +114,7 @@ pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: 
         facts_of_links(call, record.loid)?.hash(&mut hasher);
     }
     for (position, topic) in topics(seen) {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         (position, topic).hash(&mut hasher);
         let Some(cached) = readable(call, topic)? else { continue };
         (cached.revision, locker_of(app, &cached), path_if_shown(app, &cached, &extent.display)?).hash(&mut hasher);

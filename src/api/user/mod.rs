@@ -8,10 +8,10 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::auth::{Ended, attempted};
 use crate::admin::{Admin, Secret, UserChange, UserView};
-use crate::give_way;
 use crate::http::call::Call;
 use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
+use crate::limits::offload;
 
 /// Users, in the order of their names.
 #[derive(Serialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub(super) fn admin(call: &Call) -> Result<Admin> {
 pub async fn list(call: Call) -> Result<Json<UserList>> {
     let admin = admin(&call)?;
     // There may be any number of them.
-    let users = give_way::aside(move || admin.users()).await??;
+    let users = offload::offload(move || admin.users()).await??;
     let total = users.len();
     Json::of(&UserList { items: call.query.page().cut(users), total })
 }

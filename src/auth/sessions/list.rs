@@ -8,7 +8,7 @@ use stet_actors::store::Range;
 use super::super::rows::Session;
 use super::sweep::decoded;
 use super::{LiveSession, PAGE, Sessions};
-use crate::give_way;
+use crate::limits::yielding;
 
 impl Sessions {
     /// The sessions of a user, or of all; the oldest first, without those that have ended on disk. Keys are not among them.
@@ -91,6 +91,6 @@ impl Sessions {
             tokio::task::yield_now().await;
         }
         let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());
-        Ok(give_way::sorted(found, |one, other| order(one).cmp(&order(other))).await)
+        Ok(yielding::sorted(found, |one, other| order(one).cmp(&order(other))).await)
     }
 }

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
-use crate::limits::{Come, MadeOnce, MemoryBudget, Purpose, Turn, Turns, behalf};
-use crate::weighed::{self, Weighed};
+use crate::limits::bounded_cache::{self, BoundedCache};
+use crate::limits::{FairQueue, MemoryBudget, Purpose, SharedOutcome, SharedWork, WorkPermit, behalf};
 
 pub use super::picture::Scaled;
 use super::picture::Unscaled;
@@ -37,7 +37,7 @@ impl Weighter<ScaledKey, Outcome> for Bytes {
             Outcome::Scaled(scaled) => scaled.bytes.len(),
             Outcome::Unfit(why) => why.len(),
         };
-        (weighed::ENTRY + bytes) as u64
+        (bounded_cache::ENTRY + bytes) as u64
     }
 }
 
@@ -47,9 +47,9 @@ const WAITING: usize = 64;
 /// Scales pictures; see the module's head.
 pub struct Scaler {
     config: ContentConfig,
-    kept: Weighed<ScaledKey, Outcome, Bytes>,
-    making: MadeOnce<ScaledKey>,
-    turns: Turns,
+    kept: BoundedCache<ScaledKey, Outcome, Bytes>,
+    making: SharedWork<ScaledKey>,
+    turns: FairQueue,
     memory: MemoryBudget,
 }
 
@@ -60,9 +60,9 @@ impl Scaler {
             config: config.clone(),
             memory: memory.clone(),
             // A picture is some 32 KiB.
-            kept: Weighed::new("pictures", bytes, 32 << 10, 1, Bytes),
-            making: MadeOnce::default(),
-            turns: Turns::new("scaling", "pictures", config.scaled_at_once, WAITING),
+            kept: BoundedCache::new("pictures", bytes, 32 << 10, 1, Bytes),
+            making: SharedWork::default(),
+            turns: FairQueue::new("scaling", "pictures", config.scaled_at_once, WAITING),
         }
     }
 
@@ -77,7 +77,7 @@ impl Scaler {
     /// # Errors
     /// `Overloaded`: the turn has not come within `content.scaling_wait_seconds`, or too many pictures
     /// of the same user wait.
-    pub async fn turn(&self) -> Result<Turn> {
+    pub async fn turn(&self) -> Result<WorkPermit> {
         let wait = Duration::from_secs(self.config.scaling_wait_seconds);
         timeout(wait, self.turns.turn()).await.map_err(|_| overloaded())?
     }
@@ -112,9 +112,9 @@ impl Scaler {
             .await
             .map_err(|_| overloaded())??
         {
-            Come::There(outcome) => Ok(outcome),
+            SharedOutcome::Ready(outcome) => Ok(outcome),
             // Whoever waits for the same picture makes it when the maker is dropped: if this fails, or the caller goes away.
-            Come::Turn(_maker, turn) => {
+            SharedOutcome::Make(_maker, turn) => {
                 let outcome = self.scale(content, reader, turn).await?;
                 self.kept.insert(key, outcome.clone());
                 Ok(outcome)
@@ -122,7 +122,7 @@ impl Scaler {
         }
     }
 
-    async fn scale(&self, content: &Content, reader: ContentReader, turn: Turn) -> Result<Outcome> {
+    async fn scale(&self, content: &Content, reader: ContentReader, turn: WorkPermit) -> Result<Outcome> {
         // What takes more than half of the budget would hardly ever find it free.
         let most_bytes = self.config.picture_memory_bytes.min(self.memory.limit() / 2);
         let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: most_bytes };

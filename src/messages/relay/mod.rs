@@ -33,7 +33,7 @@ use super::rows::{Message, Outgoing};
 use super::{CHUNK, read};
 use crate::auth::{Directory, Name, User};
 use crate::config::SmtpConfig;
-use crate::give_way::GiveWay;
+use crate::limits::yielding::YieldTimer;
 
 /// Milliseconds until a mail or the relay is tried again, at most.
 const LONGEST_MS: u64 = 60 * 60 * 1000;
@@ -106,9 +106,9 @@ impl Relay {
 
     /// The addresses of users who have one, each once.
     pub(super) async fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
-        let (mut addresses, mut way) = (BTreeSet::new(), GiveWay::new());
+        let (mut addresses, mut way) = (BTreeSet::new(), YieldTimer::new());
         for name in users {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             let user = self.directory.user(name)?;
             addresses.extend(user.as_deref().and_then(address_of).map(|address| address.to_string()));
         }

@@ -9,11 +9,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
 use super::origin::Repositories;
-use crate::give_way;
+use crate::limits::bounded_cache::{self, BoundedCache};
+use crate::limits::offload;
 use crate::sysconfig::fault::Fault;
 use crate::sysconfig::files::{Asked, Files, Read, Shelf, too_much};
 use crate::sysconfig::whole::{Whole, whole};
-use crate::weighed::{self, Weighed};
 
 /// Which file, and whether what it takes in is put in.
 type Key = (DatabaseId, Box<str>, bool);
@@ -34,14 +34,14 @@ struct ByWeight;
 
 impl Weighter<Key, Arc<XmlFile>> for ByWeight {
     fn weight(&self, key: &Key, file: &Arc<XmlFile>) -> u64 {
-        (weighed::ENTRY + key.1.len() + file.root.len() + file.text.len()) as u64
+        (bounded_cache::ENTRY + key.1.len() + file.root.len() + file.text.len()) as u64
     }
 }
 
 /// See the module's head.
 pub struct XmlFiles {
     files: Repositories,
-    kept: Weighed<Key, Arc<XmlFile>, ByWeight>,
+    kept: BoundedCache<Key, Arc<XmlFile>, ByWeight>,
     /// How often all was cleared.
     cleared: AtomicU64,
 }
@@ -50,7 +50,11 @@ impl XmlFiles {
     /// Keeps that many bytes at most.
     pub(super) fn new(files: Repositories, bytes: u64) -> XmlFiles {
         // One shard, where a single file may be large.
-        XmlFiles { files, kept: Weighed::new("xml_files", bytes, 16 << 10, 1, ByWeight), cleared: AtomicU64::new(0) }
+        XmlFiles {
+            files,
+            kept: BoundedCache::new("xml_files", bytes, 16 << 10, 1, ByWeight),
+            cleared: AtomicU64::new(0),
+        }
     }
 
     /// Forgets all: each is read anew when it is asked for.
@@ -83,7 +87,7 @@ impl XmlFiles {
         let mut files = Files::new();
         loop {
             let asked = path.to_owned();
-            let (read, known) = give_way::aside(move || (text_of(&files, &asked, resolved), files)).await?;
+            let (read, known) = offload::offload(move || (text_of(&files, &asked, resolved), files)).await?;
             files = known;
             let needed = match read {
                 Outcome::Text(file) => return Ok(file),

@@ -24,12 +24,12 @@ use crate::api::whole::streamed;
 use crate::content::ContentReader;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_text, read_of};
-use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
+use crate::limits::yielding::YieldTimer;
 use crate::nearest::with_nearest;
 
 /// Posts in one reply at most: it is put together in memory.
@@ -199,9 +199,9 @@ impl Named {
             people.entry(user.clone()).or_insert_with(|| app.directory.full_name(user));
         };
         note(&object.record.creator);
-        let mut way = GiveWay::new();
+        let mut way = YieldTimer::new();
         for post in state.sequence().visible_at(first(open, offset)).take(limit as usize) {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             note(post.author());
         }
         Ok(Named { title, people })
@@ -259,9 +259,9 @@ async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Resul
     let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut latest, mut last) = (record.created * 1000, 0);
     let skip = first(open, offset);
-    let mut way = GiveWay::new();
+    let mut way = YieldTimer::new();
     for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
-        way.now_and_then().await;
+        way.yield_if_due().await;
         let Some(entry) = entry_of(app, post, named, origin).await? else { return Ok(None) };
         bytes += entry.bytes();
         entries.push(entry);

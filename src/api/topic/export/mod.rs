@@ -22,12 +22,12 @@ use self::zone::Zone;
 use super::reply::{Extent, Open, attached, facts};
 use crate::api::records::readable;
 use crate::api::whole::disposition;
-use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{Steps, file};
+use crate::limits::yielding::YieldTimer;
 use crate::nearest::with_nearest;
 use crate::records::Display;
 use crate::sysconfig::Product;
@@ -209,11 +209,11 @@ pub(in crate::api) struct OpenTopic {
 
 impl OpenTopic {
     async fn of(call: &Call, open: Open) -> Result<OpenTopic> {
-        let (state, mut way) = (open.state(), GiveWay::new());
+        let (state, mut way) = (open.state(), YieldTimer::new());
         let title = call.app.shown_title(state.object(), &state.head().title).await?;
         let mut items = Vec::with_capacity(state.lines());
         for item in state.lineup().members() {
-            way.now_and_then().await;
+            way.yield_if_due().await;
             items.push(item.loid());
             items.extend(state.below(item.loid()).into_iter().flat_map(Lineup::members).map(|item| item.loid()));
         }

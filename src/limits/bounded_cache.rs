@@ -20,13 +20,13 @@ const PART: u64 = 8;
 
 /// A cache whose entries are weighed. What the weighter says of an entry must not change while it is in there, and must be all
 /// that the entry alone keeps in memory.
-pub(crate) struct Weighed<K, V, W> {
+pub(crate) struct BoundedCache<K, V, W> {
     cache: Arc<Cache<K, V, W>>,
     weighter: W,
     bytes: u64,
 }
 
-impl<K, V, W> Weighed<K, V, W>
+impl<K, V, W> BoundedCache<K, V, W>
 where
     K: Eq + Hash + Send + Sync + 'static,
     V: Clone + Send + Sync + 'static,
@@ -37,7 +37,7 @@ where
     /// Each of `shards` has its share of the room and of the locking, and what is larger than a share is not kept: one where a
     /// single entry may be large, more where very many are looked up at once. Not as many as there are processors, as is
     /// quick_cache's default: what is kept must not hang on the machine.
-    pub(crate) fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> Weighed<K, V, W> {
+    pub(crate) fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> BoundedCache<K, V, W> {
         let entries = usize::try_from(bytes / each).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         let options =
             OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
@@ -47,7 +47,7 @@ where
         let cache = Arc::new(Cache::with_options(options, weighter.clone(), hasher, lifecycle));
         let shown: Weak<dyn Figures> = Arc::downgrade(&(cache.clone() as Arc<dyn Figures>));
         SHOWN.lock().push((name, shown));
-        Weighed { cache, weighter, bytes }
+        BoundedCache { cache, weighter, bytes }
     }
 
     /// Whether an entry may be kept.
@@ -76,7 +76,7 @@ where
 }
 
 /// To look things up.
-impl<K, V, W> Deref for Weighed<K, V, W> {
+impl<K, V, W> Deref for BoundedCache<K, V, W> {
     type Target = Cache<K, V, W>;
 
     fn deref(&self) -> &Cache<K, V, W> {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_a_part_is_not_kept_and_takes_away_what_was_there() {
-        let cache = Weighed::new("test", 16_000, 1000, 1, ByLength);
+        let cache = BoundedCache::new("test", 16_000, 1000, 1, ByLength);
         cache.insert(1, vec![0; 2000 - ENTRY]);
         assert!(cache.get(&1).is_some());
         cache.insert(2, vec![0; 2001 - ENTRY]);

@@ -17,7 +17,7 @@ use super::call_task::{behalf, has_changed, is_replying};
 
 /// See the module's head. A clone is the same.
 #[derive(Clone)]
-pub struct Turns(Arc<Inner>);
+pub struct FairQueue(Arc<Inner>);
 
 struct Inner {
     /// What waits, for people: `passwords`.
@@ -37,17 +37,17 @@ struct Lines {
     /// How many turns whoever has some has. Nobody's own are the server's, and have no bound.
     working: HashMap<Holder, usize>,
     /// Those who wait, by holder. Nobody's own is the server's.
-    waiting: HashMap<Option<Holder>, VecDeque<oneshot::Sender<Turn>>>,
+    waiting: HashMap<Option<Holder>, VecDeque<oneshot::Sender<WorkPermit>>>,
     /// Whose line is next.
     order: VecDeque<Option<Holder>>,
-    /// The number of turns of others that each holder lets pass: see [`Turn::charge`].
+    /// The number of turns of others that each holder lets pass: see [`WorkPermit::charge`].
     owed: HashMap<Holder, u32>,
 }
 
 /// Somebody's turn, until this is dropped.
-pub struct Turn(Option<(Arc<Inner>, Option<Holder>)>);
+pub struct WorkPermit(Option<(Arc<Inner>, Option<Holder>)>);
 
-impl Turn {
+impl WorkPermit {
     /// Charges the holder for work that took as long as that many turns of others: so many of them
     /// come before the holder's next one, while they wait.
     pub fn charge(&self, turns: u32) {
@@ -59,26 +59,26 @@ impl Turn {
     }
 }
 
-impl Turns {
-    /// Turns of which `at_once` may be taken at a time, by one holder all but one. At most `most` calls of one holder
+impl FairQueue {
+    /// FairQueue of which `at_once` may be taken at a time, by one holder all but one. At most `most` calls of one holder
     /// may wait. `name` is the label in the metrics, `about` is what messages call the work.
-    pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> Turns {
+    pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> FairQueue {
         let refused = metrics::counter!("stet_overloaded_total", "what" => name);
         let share = at_once.saturating_sub(1);
-        Turns::with(at_once, share, Inner { about, share, most, lines: Mutex::default(), refused })
+        FairQueue::with(at_once, share, Inner { about, share, most, lines: Mutex::default(), refused })
     }
 
-    /// Turns of which `at_once` may be taken at a time, `share` of them by one holder. Any number of calls may wait,
+    /// FairQueue of which `at_once` may be taken at a time, `share` of them by one holder. Any number of calls may wait,
     /// so it must be bounded by something else.
-    pub fn never_refused(at_once: usize, share: usize) -> Turns {
+    pub fn never_refused(at_once: usize, share: usize) -> FairQueue {
         let refused = metrics::Counter::noop();
         let inner = Inner { about: "calls", share, most: usize::MAX, lines: Mutex::default(), refused };
-        Turns::with(at_once, share, inner)
+        FairQueue::with(at_once, share, inner)
     }
 
-    fn with(at_once: usize, share: usize, inner: Inner) -> Turns {
+    fn with(at_once: usize, share: usize, inner: Inner) -> FairQueue {
         let lines = Mutex::new(Lines { free: at_once.max(1), ..Lines::default() });
-        Turns(Arc::new(Inner { share: share.max(1), lines, ..inner }))
+        FairQueue(Arc::new(Inner { share: share.max(1), lines, ..inner }))
     }
 
     /// A turn for the holder that the present task works for, when it has come. A task that has changed something, and
@@ -86,7 +86,7 @@ impl Turns {
     ///
     /// # Errors
     /// `Overloaded`: too many calls of the same holder wait already, and this one may be refused.
-    pub async fn turn(&self) -> Result<Turn> {
+    pub async fn turn(&self) -> Result<WorkPermit> {
         let holder = behalf();
         let coming = {
             let mut lines = self.0.lines.lock();
@@ -96,7 +96,7 @@ impl Turns {
                     lines.owed.clear();
                 }
                 lines.begin(holder.as_ref());
-                return Ok(Turn(Some((self.0.clone(), holder))));
+                return Ok(WorkPermit(Some((self.0.clone(), holder))));
             }
             let Lines { waiting, order, .. } = &mut *lines;
             let is_new = !waiting.contains_key(&holder);
@@ -150,7 +150,7 @@ impl Lines {
     }
 
     /// Takes out who is next of those that may have a turn. Holders that owe turns let others pass.
-    fn next(&mut self, share: usize) -> Option<(Option<Holder>, oneshot::Sender<Turn>)> {
+    fn next(&mut self, share: usize) -> Option<(Option<Holder>, oneshot::Sender<WorkPermit>)> {
         let Lines { order, owed, working, .. } = self;
         let may_have_one = |holder: &Option<Holder>| {
             holder.as_ref().and_then(|holder| working.get(holder)).is_none_or(|turns| *turns < share)
@@ -180,7 +180,7 @@ impl Lines {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WorkPermit {
     fn drop(&mut self) {
         let Some((inner, holder)) = self.0.take() else { return };
         let mut over = holder;
@@ -190,7 +190,7 @@ impl Drop for Turn {
             let Some((holder, next)) = lines.next(inner.share) else { return };
             drop(lines);
             // One that has gone away gives the turn back, to be offered to the next: not dropped here, or this would be recursive.
-            match next.send(Turn(Some((inner.clone(), holder)))) {
+            match next.send(WorkPermit(Some((inner.clone(), holder)))) {
                 Ok(()) => return,
                 Err(mut unwanted) => over = unwanted.0.take().and_then(|(_, holder)| holder),
             }
@@ -222,7 +222,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_have_turns_one_after_the_other_however_long_they_are() {
-        let turns = Turns::new("test", "tests", 1, 100);
+        let turns = FairQueue::new("test", "tests", 1, 100);
         let first = turns.turn().await.unwrap();
         let order = Mutex::new(Vec::new());
         let work = async |name: &'static str| {
@@ -247,8 +247,8 @@ mod tests {
     #[tokio::test]
     async fn nobody_has_all_turns_at_a_time() {
         for (at_once, share) in [(1, 1), (2, 1), (4, 3)] {
-            let turns = Turns::new("test", "tests", at_once, 100);
-            let mut had: Vec<Turn> = Vec::new();
+            let turns = FairQueue::new("test", "tests", at_once, 100);
+            let mut had: Vec<WorkPermit> = Vec::new();
             for _ in 0..share {
                 had.push(of("a", turns.turn()).now_or_never().expect("it is free").unwrap());
             }
@@ -288,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_has_changed_something_is_not_refused_and_waits_in_its_users_line() {
-        let turns = Turns::new("test", "tests", 1, 2);
+        let turns = FairQueue::new("test", "tests", 1, 2);
         let first = of("a", turns.turn()).await.unwrap();
         let mut line: Vec<_> = (0..2).map(|_| Box::pin(of("a", turns.turn()))).collect();
         assert!(line.iter_mut().all(|waiting| waiting.as_mut().now_or_never().is_none()));
@@ -314,7 +314,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_holder_has_so_many_waiting_and_who_goes_away_takes_no_turn() {
-        let turns = Turns::new("test", "tests", 1, 2);
+        let turns = FairQueue::new("test", "tests", 1, 2);
         let first = of("a", turns.turn()).await.unwrap();
         let mut waiting: Vec<_> = (0..2).map(|_| Box::pin(of("a", turns.turn()))).collect();
         for waiting in &mut waiting {
@@ -338,7 +338,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_holder_that_was_charged_lets_as_many_turns_of_others_pass() {
-        let turns = Turns::new("test", "tests", 2, 10);
+        let turns = FairQueue::new("test", "tests", 2, 10);
         let order = std::cell::RefCell::new(Vec::new());
         let of = async |name: &'static str, charge: u32| {
             with_behalf(async {

@@ -12,7 +12,7 @@ use super::quota::{Quota, Standing};
 /// makes them whole.
 ///
 /// No cache, for a cache may forget what it likes: here, to use many keys must not free one of them sooner than that.
-pub struct Budgets<K: Hash + Eq> {
+pub struct Quotas<K: Hash + Eq> {
     quota: Quota,
     /// Keys of a generation: half of those that are kept.
     generation: usize,
@@ -44,11 +44,11 @@ impl<K: Hash + Eq> Used<K> {
     }
 }
 
-impl<K: Hash + Eq> Budgets<K> {
-    /// Budgets of `quota`, no more than `most` at a time; half of them are remembered in any case.
-    pub fn new(quota: Quota, most: usize) -> Budgets<K> {
+impl<K: Hash + Eq> Quotas<K> {
+    /// Quotas of `quota`, no more than `most` at a time; half of them are remembered in any case.
+    pub fn new(quota: Quota, most: usize) -> Quotas<K> {
         let used = Used { young: HashMap::new(), old: HashMap::new() };
-        Budgets { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
+        Quotas { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
     }
 
     /// Takes one from a key's budget. Returns the state of the budget, and whether one was left.
@@ -96,8 +96,8 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000_000;
 
-    fn budgets(most: usize) -> Budgets<u32> {
-        Budgets::new(Quota::new(2, 60), most)
+    fn budgets(most: usize) -> Quotas<u32> {
+        Quotas::new(Quota::new(2, 60), most)
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::call_task::behalf;
 
 /// See the module's head. `K` says which of the things it is that are made so.
 #[derive(Debug)]
-pub struct MadeOnce<K: Eq + Hash> {
+pub struct SharedWork<K: Eq + Hash> {
     now: Mutex<Now<K>>,
     /// Something is there, or its maker has gone.
     news: Notify,
@@ -31,28 +31,31 @@ struct Now<K> {
     made: HashSet<K>,
 }
 
-impl<K: Eq + Hash> Default for MadeOnce<K> {
-    fn default() -> MadeOnce<K> {
-        MadeOnce { now: Mutex::new(Now { awaited: HashSet::default(), made: HashSet::default() }), news: Notify::new() }
+impl<K: Eq + Hash> Default for SharedWork<K> {
+    fn default() -> SharedWork<K> {
+        SharedWork {
+            now: Mutex::new(Now { awaited: HashSet::default(), made: HashSet::default() }),
+            news: Notify::new(),
+        }
     }
 }
 
 /// What has come to who asked.
-pub enum Come<'o, K: Eq + Hash, T, P> {
+pub enum SharedOutcome<'o, K: Eq + Hash, T, P> {
     /// It is there.
-    There(T),
+    Ready(T),
     /// It is to be made with this turn; whoever asks meanwhile waits until it is there and the maker is dropped.
-    Turn(Maker<'o, K>, P),
+    Make(WorkClaim<'o, K>, P),
 }
 
 /// Somebody who waits for a turn for all of the same holder, or has it and makes what is asked for.
-pub struct Maker<'o, K: Eq + Hash> {
-    of: &'o MadeOnce<K>,
+pub struct WorkClaim<'o, K: Eq + Hash> {
+    of: &'o SharedWork<K>,
     awaited: (K, Option<Holder>),
     makes: bool,
 }
 
-impl<K: Eq + Hash + Clone> MadeOnce<K> {
+impl<K: Eq + Hash + Clone> SharedWork<K> {
     /// What `there` finds as soon as it is there, or a turn to make it with if that comes first.
     ///
     /// # Errors
@@ -62,31 +65,31 @@ impl<K: Eq + Hash + Clone> MadeOnce<K> {
         key: K,
         there: impl Fn() -> Option<T>,
         turn: impl Fn() -> F,
-    ) -> Result<Come<'_, K, T, P>> {
+    ) -> Result<SharedOutcome<'_, K, T, P>> {
         let holder = behalf();
         loop {
             let found = || there().map(Ok).or_else(|| self.wait_for(&key, &holder).map(Err));
             let mut maker = match self.as_soon_as(found).await {
-                Ok(there) => return Ok(Come::There(there)),
+                Ok(there) => return Ok(SharedOutcome::Ready(there)),
                 Err(maker) => maker,
             };
             let turn = tokio::select! {
                 biased;
-                there = self.as_soon_as(&there) => return Ok(Come::There(there)),
+                there = self.as_soon_as(&there) => return Ok(SharedOutcome::Ready(there)),
                 turn = turn() => turn?,
             };
             if maker.begin() {
                 // Another may have made it since the last look.
-                return Ok(there().map_or_else(|| Come::Turn(maker, turn), Come::There));
+                return Ok(there().map_or_else(|| SharedOutcome::Make(maker, turn), SharedOutcome::Ready));
             }
         }
     }
 
     /// Who waits for a turn from now on; none while another of the same does, or while it is being made.
-    fn wait_for(&self, key: &K, holder: &Option<Holder>) -> Option<Maker<'_, K>> {
+    fn wait_for(&self, key: &K, holder: &Option<Holder>) -> Option<WorkClaim<'_, K>> {
         let mut now = self.now.lock();
         let awaited = (key.clone(), holder.clone());
-        (!now.made.contains(key) && now.awaited.insert(awaited.clone())).then(|| Maker {
+        (!now.made.contains(key) && now.awaited.insert(awaited.clone())).then(|| WorkClaim {
             of: self,
             awaited,
             makes: false,
@@ -107,7 +110,7 @@ impl<K: Eq + Hash + Clone> MadeOnce<K> {
     }
 }
 
-impl<K: Eq + Hash + Clone> Maker<'_, K> {
+impl<K: Eq + Hash + Clone> WorkClaim<'_, K> {
     /// Whether it is now this one who makes it: nobody else does.
     fn begin(&mut self) -> bool {
         self.makes = self.of.now.lock().made.insert(self.awaited.0.clone());
@@ -115,7 +118,7 @@ impl<K: Eq + Hash + Clone> Maker<'_, K> {
     }
 }
 
-impl<K: Eq + Hash> Drop for Maker<'_, K> {
+impl<K: Eq + Hash> Drop for WorkClaim<'_, K> {
     fn drop(&mut self) {
         let mut now = self.of.now.lock();
         now.awaited.remove(&self.awaited);
@@ -136,7 +139,7 @@ mod tests {
     use stet_actors::error::{Code, Error};
 
     use super::*;
-    use crate::limits::{Turn, Turns, on_behalf_of, with_behalf};
+    use crate::limits::{FairQueue, WorkPermit, on_behalf_of, with_behalf};
 
     async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {
         with_behalf(async {
@@ -148,15 +151,15 @@ mod tests {
 
     /// A thing, and how often it has been made.
     struct Thing<'t> {
-        once: MadeOnce<&'static str>,
-        turns: &'t Turns,
+        once: SharedWork<&'static str>,
+        turns: &'t FairQueue,
         is_there: Cell<bool>,
         made: Cell<usize>,
     }
 
     impl<'t> Thing<'t> {
-        fn new(turns: &'t Turns) -> Thing<'t> {
-            Thing { once: MadeOnce::default(), turns, is_there: Cell::new(false), made: Cell::new(0) }
+        fn new(turns: &'t FairQueue) -> Thing<'t> {
+            Thing { once: SharedWork::default(), turns, is_there: Cell::new(false), made: Cell::new(0) }
         }
 
         fn there(&self) -> Option<()> {
@@ -164,15 +167,15 @@ mod tests {
         }
 
         /// What comes, without making it.
-        async fn come(&self) -> Result<Come<'_, &'static str, (), Turn>> {
+        async fn come(&self) -> Result<SharedOutcome<'_, &'static str, (), WorkPermit>> {
             self.once.there_or_turn("thing", || self.there(), || self.turns.turn()).await
         }
 
         /// Makes it, which takes a while.
         async fn get(&self, comes_to: Result<()>) -> Result<()> {
             match self.come().await? {
-                Come::There(()) => Ok(()),
-                Come::Turn(_maker, _turn) => {
+                SharedOutcome::Ready(()) => Ok(()),
+                SharedOutcome::Make(_maker, _turn) => {
                     self.made.set(self.made.get() + 1);
                     tokio::task::yield_now().await;
                     comes_to.inspect(|()| self.is_there.set(true))
@@ -184,7 +187,7 @@ mod tests {
     /// One had 126 pieces of work under way and then asked for a large object; who asked for the same waited for all of that work.
     #[tokio::test]
     async fn who_asks_waits_in_their_own_line_and_not_in_that_of_who_asked_before() {
-        let turns = Turns::new("test", "tests", 1, 100);
+        let turns = FairQueue::new("test", "tests", 1, 100);
         let thing = Thing::new(&turns);
         let first = turns.turn().await.unwrap();
         let mut work: Vec<_> = (0..50).map(|_| Box::pin(of("a", turns.turn()))).collect();
@@ -207,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn of_one_holder_one_waits_for_a_turn_however_many_ask() {
-        let turns = Turns::new("test", "tests", 1, 2);
+        let turns = FairQueue::new("test", "tests", 1, 2);
         let thing = Thing::new(&turns);
         let first = turns.turn().await.unwrap();
         let all = join_all((0..100).map(|n| of(if n % 2 == 0 { "a" } else { "b" }, thing.get(Ok(())))));
@@ -222,12 +225,12 @@ mod tests {
 
     #[tokio::test]
     async fn who_has_a_turn_while_it_is_made_gives_it_back_and_makes_it_if_the_other_does_not() {
-        let turns = Turns::new("test", "tests", 2, 10);
+        let turns = FairQueue::new("test", "tests", 2, 10);
         let thing = Thing::new(&turns);
         let busy = of("c", turns.turn()).await.unwrap();
         let mut a = Box::pin(of("a", thing.come()));
         let mut b = Box::pin(of("b", thing.get(Ok(()))));
-        let Some(Ok(Come::Turn(maker, turn))) = a.as_mut().now_or_never() else { panic!("it is to be made") };
+        let Some(Ok(SharedOutcome::Make(maker, turn))) = a.as_mut().now_or_never() else { panic!("it is to be made") };
         assert!(b.as_mut().now_or_never().is_none());
         drop(busy);
         assert!(b.as_mut().now_or_never().is_none());
@@ -240,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_told_to_who_made_it_and_made_by_the_next() {
-        let turns = Turns::new("test", "tests", 2, 10);
+        let turns = FairQueue::new("test", "tests", 2, 10);
         let thing = Thing::new(&turns);
         let fails = || Err(Error::new(Code::InvalidType, "It can't be made."));
         let all =

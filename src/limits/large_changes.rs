@@ -13,11 +13,11 @@ use stet_actors::runtime::{ChangeTurn, LargeChanges, LargeTurn};
 use stet_actors::store::Store;
 use tokio::time::{sleep, timeout};
 
+use super::{FairQueue, WorkPermit};
 use crate::config::Config;
 use crate::disk;
-use crate::limits::{Turn, Turns};
 
-/// Large changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
+/// LargeChangeQueue changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
 const AT_ONCE: usize = 2;
 /// Those of one user that may wait.
 const WAITING: usize = 64;
@@ -32,19 +32,19 @@ const LOOK: Duration = Duration::from_millis(10);
 const NAME: &str = "large_changes";
 
 /// See the module's head.
-pub(super) struct Large {
-    turns: Turns,
+pub struct LargeChangeQueue {
+    turns: FairQueue,
     store: Arc<dyn Store>,
     data: PathBuf,
     /// Bytes of the disk that large changes leave free.
     reserve_bytes: u64,
 }
 
-impl Large {
+impl LargeChangeQueue {
     /// Those of a store, by its configuration.
-    pub fn of(store: Arc<dyn Store>, config: &Config) -> Large {
-        Large {
-            turns: Turns::new(NAME, "large changes", AT_ONCE, WAITING),
+    pub fn of(store: Arc<dyn Store>, config: &Config) -> LargeChangeQueue {
+        LargeChangeQueue {
+            turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING),
             store,
             data: config.data.directory.clone(),
             reserve_bytes: config.store.reserve_bytes,
@@ -64,7 +64,7 @@ impl Large {
     }
 }
 
-impl LargeChanges for Large {
+impl LargeChanges for LargeChangeQueue {
     fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
         Box::pin(async move {
             if !removes {
@@ -87,7 +87,7 @@ impl LargeChanges for Large {
 }
 
 /// The turn of a large change, charged by what the change stores.
-struct Charged(Turn);
+struct Charged(WorkPermit);
 
 impl ChangeTurn for Charged {
     fn charge(&self, bytes: usize) {
@@ -95,8 +95,8 @@ impl ChangeTurn for Charged {
     }
 }
 
-impl fmt::Debug for Large {
+impl fmt::Debug for LargeChangeQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Large")
+        f.write_str("LargeChangeQueue")
     }
 }
