@@ -82,17 +82,19 @@ impl FairQueue {
     }
 
     /// A turn for the holder that the present task works for, when it has come. A task that has changed something, and
-    /// has yet to report it, is not refused however long its holder's line is.
+    /// has yet to report it, is not refused, and is first in its holder's line. Only turns that are never refused are
+    /// taken in the order in which calls came.
     ///
     /// # Errors
     /// `Overloaded`: too many calls of the same holder wait already, and this one may be refused.
     pub async fn turn(&self) -> Result<WorkPermit> {
-        let holder = behalf();
+        let (holder, has_changed) = (behalf(), has_changed());
+        let goes_first = has_changed && self.0.most < usize::MAX;
         let coming = {
             let mut lines = self.0.lines.lock();
             if lines.free > 0 && lines.may_have_one(holder.as_ref(), self.0.share) {
-                // Without anybody who waits, nobody is owed anything.
-                if lines.order.is_empty() {
+                // With nobody at work, nobody is owed anything.
+                if lines.order.is_empty() && lines.working.is_empty() {
                     lines.owed.clear();
                 }
                 lines.begin(holder.as_ref());
@@ -105,7 +107,7 @@ impl FairQueue {
             if line.len() >= self.0.most {
                 line.retain(|waiting| !waiting.is_closed());
             }
-            if holder.is_some() && !has_changed() && !is_replying() && line.len() >= self.0.most {
+            if holder.is_some() && !has_changed && !is_replying() && line.len() >= self.0.most {
                 self.0.refused.increment(1);
                 let message =
                     format!("Too many of your {} wait for their turn; nothing was changed, try again.", self.0.about);
@@ -115,7 +117,11 @@ impl FairQueue {
                 order.push_back(holder);
             }
             let (give, coming) = oneshot::channel();
-            line.push_back(give);
+            if goes_first {
+                line.push_front(give);
+            } else {
+                line.push_back(give);
+            }
             coming
         };
         // The sender is only dropped with a turn.
@@ -287,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_has_changed_something_is_not_refused_and_waits_in_its_users_line() {
+    async fn who_has_changed_something_is_not_refused_and_is_the_next_of_theirs() {
         let turns = FairQueue::new("test", "tests", 1, 2);
         let first = of("a", turns.turn()).await.unwrap();
         let mut line: Vec<_> = (0..2).map(|_| Box::pin(of("a", turns.turn()))).collect();
@@ -301,14 +307,29 @@ mod tests {
         let mut of_another = Box::pin(of("b", turns.turn()));
         assert!(tells.as_mut().now_or_never().is_none() && of_another.as_mut().now_or_never().is_none());
         drop(first);
-        let mut line = line.into_iter();
-        drop(line.next().unwrap().await.unwrap());
+        drop(tells.await.unwrap());
         drop(of_another.now_or_never().expect("others have theirs in between").unwrap());
-        assert!(
-            tells.as_mut().now_or_never().is_none(),
-            "a call that came before would wait for ever, if such calls went first"
-        );
-        drop(line.next().unwrap().await.unwrap());
+        for waiting in line {
+            drop(waiting.await.unwrap());
+        }
+    }
+
+    /// Replies to changes take slices for as long as there are changes: going first, they would keep
+    /// another call of the same user waiting for as long.
+    #[tokio::test]
+    async fn where_none_is_refused_a_line_is_served_in_order_whatever_was_changed() {
+        let turns = FairQueue::never_refused(1, 1);
+        let first = of("a", turns.turn()).await.unwrap();
+        let mut reads = Box::pin(of("a", turns.turn()));
+        assert!(reads.as_mut().now_or_never().is_none());
+        let mut tells = Box::pin(of("a", async {
+            set_changed(true);
+            turns.turn().await
+        }));
+        assert!(tells.as_mut().now_or_never().is_none());
+        drop(first);
+        assert!(tells.as_mut().now_or_never().is_none());
+        drop(reads.now_or_never().expect("it came first").unwrap());
         drop(tells.await.unwrap());
     }
 

@@ -70,7 +70,9 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
     let LoginRequest { connection_id, application_id, username, password, .. } = request;
-    let user = attempted(call, username, app.directory.check_password(username, password)).await?;
+    // On the heap: a check is a large future, and takes milliseconds anyway.
+    let check = Box::pin(app.directory.check_password(username, password));
+    let user = attempted(call, username, check).await?;
     let further = further()?;
     let address = call.address().to_string();
     Ok((app.sessions.log_in_as(connection_id, application_id, &user, &address).await?, further))

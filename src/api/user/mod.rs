@@ -72,7 +72,7 @@ pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
     }
     let directory = &call.app.directory;
     // 401 would make clients throw away a session that is good.
-    let check = directory.check_password(caller.user(), request.old.text());
+    let check = Box::pin(directory.check_password(caller.user(), request.old.text()));
     let known = attempted(&call, caller.user(), check).await.map_err(|error| match error.code {
         Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),
         _ => error,
