@@ -8,7 +8,7 @@
 //!   The holder is charged for it whenever the task gives way ([`give_way`]).
 //! - A holder may spend [`FREE_SLICES`] a second in any number of tasks. Beyond that, a task that gives way
 //!   goes on only with a turn of [`TimeSlices`], and keeps the turn until it waits for anything.
-//! - FairQueue are fewer than threads, and one holder has at most half of them. Waiting for one is never refused.
+//! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is never refused.
 //!
 //! Work without a holder is the server's own: it yields to other tasks, and takes no turns.
 

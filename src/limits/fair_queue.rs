@@ -60,7 +60,7 @@ impl WorkPermit {
 }
 
 impl FairQueue {
-    /// FairQueue of which `at_once` may be taken at a time, by one holder all but one. At most `most` calls of one holder
+    /// A queue of which `at_once` turns may be taken at a time, by one holder all but one. At most `most` calls of one holder
     /// may wait. `name` is the label in the metrics, `about` is what messages call the work.
     pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> FairQueue {
         let refused = metrics::counter!("stet_overloaded_total", "what" => name);
@@ -68,7 +68,7 @@ impl FairQueue {
         FairQueue::with(at_once, share, Inner { about, share, most, lines: Mutex::default(), refused })
     }
 
-    /// FairQueue of which `at_once` may be taken at a time, `share` of them by one holder. Any number of calls may wait,
+    /// A queue of which `at_once` turns may be taken at a time, `share` of them by one holder. Any number of calls may wait,
     /// so it must be bounded by something else.
     pub fn never_refused(at_once: usize, share: usize) -> FairQueue {
         let refused = metrics::Counter::noop();

@@ -17,7 +17,7 @@ use super::{FairQueue, WorkPermit};
 use crate::config::Config;
 use crate::disk;
 
-/// LargeChangeQueue changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
+/// Large changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
 const AT_ONCE: usize = 2;
 /// Those of one user that may wait.
 const WAITING: usize = 64;
