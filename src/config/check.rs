@@ -167,6 +167,9 @@ impl Config {
         let enough = (limits.xml_bytes as u64).saturating_mul(4).max(1 << 20);
         faults.within("memory.largest_change_bytes", memory.largest_change_bytes, enough, 128 << 20);
         faults.within("memory.caches_bytes", memory.caches_bytes, 0, MOST);
+        let parts = memory.parts();
+        let fit = format!("at least the {parts} bytes of its parts");
+        faults.unless(parts <= memory.limit(), "memory.limit_bytes", &fit, memory.limit());
     }
 
     fn check_limits(&self, faults: &mut Faults) {

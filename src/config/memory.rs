@@ -85,6 +85,12 @@ impl MemoryConfig {
         self.part(self.calls_bytes, 36)
     }
 
+    /// Bytes of all parts together.
+    pub fn parts(&self) -> u64 {
+        let parts = [self.pages() as u64, self.caches().bytes, self.containers(), self.calls()];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+
     /// Bytes of rows that are changed and not in the tables yet.
     pub fn overlay(&self) -> usize {
         (self.limit() / 8).clamp(64 << 20, 256 << 20) as usize
@@ -185,8 +191,7 @@ mod tests {
     fn the_parts_of_the_memory_leave_a_fifth_for_the_rest() {
         for limit_bytes in [MemoryConfig::LEAST, 512 << 20, 4 << 30, 1 << 40] {
             let memory = MemoryConfig { limit_bytes, ..MemoryConfig::default() };
-            let parts = memory.pages() as u64 + memory.caches().bytes + memory.containers() + memory.calls();
-            assert!(parts <= limit_bytes / 5 * 4, "{limit_bytes}");
+            assert!(memory.parts() <= limit_bytes / 5 * 4, "{limit_bytes}");
             assert!(memory.largest_change() <= memory.overlay() / 2);
         }
         let memory = MemoryConfig { calls_bytes: 7, ..MemoryConfig::default() };

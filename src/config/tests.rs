@@ -252,6 +252,7 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[topic]\ntemplate = 'topic'", "topic.template", "`topic`"),
         ("[topic_plan]\ntemplate = 'plan'", "topic_plan.template", "`plan`"),
         ("[memory]\nlimit_bytes = 1", "memory.limit_bytes", "268435456"),
+        ("[memory]\nlimit_bytes = 536870912\ncalls_bytes = 536870912", "memory.limit_bytes", "of its parts"),
         ("[memory]\ncalls_bytes = 1", "memory.calls_bytes", "`1`"),
         ("[memory]\nlargest_change_bytes = 1", "memory.largest_change_bytes", "`1`"),
         ("[memory]\ncontainers_bytes = 33554431", "memory.containers_bytes", "33554432"),

@@ -70,6 +70,25 @@ fn uploads_leave_room_on_the_disk_and_all_else_goes_on() {
     assert_eq!(client.get("/readyz").json(), json!({ "status": "ready" }));
 }
 
+/// Only uploads left the reserve: a user could fill the disk by changes until no change was possible.
+#[test]
+fn large_changes_leave_room_on_the_disk_and_small_ones_and_removals_go_on() {
+    let _turn = turn();
+    let server = Server::with(&[("STORE__RESERVE_BYTES", "1099511627776")]);
+    let client = server.login("editor");
+    let folder = format!("{}/many", own_folder());
+    client.call("folder-post", &[]).json(&json!({ "path": folder })).ok();
+    let stories: Vec<String> = (0..300).map(|number| client.story(&folder, &format!("{number}.xml"))).collect();
+    let drawer = client.drawer(&own_folder(), "drawer", 1000);
+    let items = format!("/v3/container/drawer/{}/item", encoded(&drawer));
+    let add = |sources: &[String]| client.post(&items, &json!({ "sources": sources }));
+    add(&stories).fails(507, "StorageFull");
+    assert_eq!(client.items(&drawer).len(), 0);
+    add(&stories[..100]).ok();
+    client.delete(&format!("/v3/object/{}/discard", encoded(&folder))).ok();
+    assert_eq!(client.get(&format!("/v3/object/{}", encoded(&stories[0]))).status, 404);
+}
+
 #[test]
 fn a_session_lives_as_long_as_its_upload_makes_progress_and_an_upload_no_longer_than_its_session() {
     let _turn = turn();

@@ -80,6 +80,25 @@ fn a_topic_begins_as_its_template_is() {
     call(TEMPLATE).ok();
 }
 
+/// Nothing counted the attributes of subitems before all of them had been read.
+#[test]
+fn a_topic_is_refused_as_soon_as_its_template_has_too_many_attributes() {
+    let desk = Desk::new();
+    let topic = desk.topic("large");
+    let large = json!({ "name": "large", "attributes": { "a": { "b": "x".repeat(3_800_000) } } });
+    let item = desk.item(&topic, json!({ "name": "item" }));
+    let body = json!({ "folder": desk.folder, "name": "copy" });
+    let copy = desk.call("topic-from-template-post", &[&topic]).json(&body);
+    (0..2).for_each(|_| drop(desk.subitem(&topic, &item, large.clone())));
+    copy.clone().ok();
+    desk.subitem(&topic, &item, large);
+    let body = json!({ "folder": desk.folder, "name": "refused" });
+    let refused = desk.call("topic-from-template-post", &[&topic]).json(&body);
+    let error = refused.fails(413, "TooLarge");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("8388608")), "{error}");
+    assert_eq!(desk.read(&format!("{}/refused", desk.folder)).send().status, 404);
+}
+
 #[test]
 fn a_topic_or_plan_begins_with_the_attributes_of_its_template() {
     let desk = Desk::new();
