@@ -5,7 +5,7 @@
 //!
 //! - a loop over such a number asks [`YieldTimer::yield_if_due`] at each turn;
 //! - a list of such a length is sorted by [`sorted`];
-//! - work that can't stop halfway is offloaded if it is large ([`super::offload_if_large`]).
+//! - work that can't stop halfway is offloaded if it is large ([`super::offload::offload_if_large`]).
 //!
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
