@@ -13,7 +13,7 @@ use stet_actors::command::{CHANGE_BYTES, LARGEST_CONTAINER};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryConfig {
-    /// Bytes that the process may take; 0 means three quarters of the machine's memory, and at most
+    /// Bytes that the process may take; 0 means half of the machine's memory, and at most
     /// [`MOST_BY_ITSELF`].
     pub limit_bytes: u64,
     /// Bytes of the tables' pages; 0 means a share of the limit.
@@ -55,7 +55,7 @@ impl MemoryConfig {
     /// Bytes that the process may take.
     pub fn limit(&self) -> u64 {
         match self.limit_bytes {
-            0 => (machine_memory().unwrap_or(MOST_BY_ITSELF) / 4 * 3).clamp(MemoryConfig::LEAST, MOST_BY_ITSELF),
+            0 => (machine_memory().unwrap_or(MOST_BY_ITSELF) / 2).clamp(MemoryConfig::LEAST, MOST_BY_ITSELF),
             bytes => bytes,
         }
     }
