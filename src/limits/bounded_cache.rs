@@ -113,6 +113,11 @@ where
     }
 }
 
+/// The bytes in all caches of the process.
+pub(crate) fn bytes_of_all() -> u64 {
+    SHOWN.lock().iter().filter_map(|(_, cache)| cache.upgrade()).map(|cache| cache.shown().bytes).sum()
+}
+
 /// Empties all caches of the process.
 pub(crate) fn clear_all() {
     let caches: Vec<_> = SHOWN.lock().iter().filter_map(|(_, cache)| cache.upgrade()).collect();

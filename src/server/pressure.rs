@@ -20,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Time between two rounds of emptying caches: what was given back shows with some delay.
 const SHED: Duration = Duration::from_secs(1);
 
+/// The part of the limit that caches and containers must hold to be emptied: a twentieth.
+const WORTHWHILE: u64 = 20;
+
 /// The degree to which the process uses up its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Pressure {
@@ -58,7 +61,10 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
             app.memory.set_tight(is_critical);
             was_critical = is_critical;
         }
-        if pressure > Pressure::None && shed.is_none_or(|at| at.elapsed() >= SHED) {
+        // To empty what holds little would cost time and give nothing back.
+        let gain = || bounded_cache::bytes_of_all() + repository.container_bytes();
+        let is_due = pressure > Pressure::None && shed.is_none_or(|at| at.elapsed() >= SHED);
+        if is_due && gain() >= limit / WORTHWHILE {
             bounded_cache::clear_all();
             let containers = repository.let_unused_go();
             metrics::counter!("stet_memory_shed_total").increment(1);

@@ -363,6 +363,11 @@ impl Repository {
         self.registry.sweep()
     }
 
+    /// Bytes of the containers in memory.
+    pub fn container_bytes(&self) -> u64 {
+        self.registry.shared().memory.loaded()
+    }
+
     /// Lets all containers go that no call uses. Returns how many.
     pub fn let_unused_go(&self) -> usize {
         self.registry.let_go_of_all()
