@@ -1,5 +1,7 @@
 //! Every kind of row, by the table that it is in: what a check of the whole store needs to know.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use crate::families::Families;
@@ -50,6 +52,24 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
         return Err(DecodeError(format!("a row of {:?} stands in {table:?} under another key", place.table)));
     }
     Ok(entries)
+}
+
+/// The attribute texts of at least `least` bytes in a stored row, as ranges of its bytes: what rows of
+/// several objects may have in common. None in a row of another table, or one that can't be read.
+pub fn texts_of_row(table: Table, value: &[u8], least: usize) -> Vec<Range<usize>> {
+    if table != Table::Attributes || value.len() < least {
+        return Vec::new();
+    }
+    Attributes::texts_in(value)
+        .into_iter()
+        .flatten()
+        .filter(|text| text.len() >= least)
+        .map(|text| {
+            // The text is part of the value.
+            let begin = text.as_ptr().addr() - value.as_ptr().addr();
+            begin..begin + text.len()
+        })
+        .collect()
 }
 
 /// The object that a row belongs to: it must have a record. `None` where it belongs to none.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -298,6 +299,24 @@ impl Attributes {
     /// An object without attribute texts.
     pub fn none(loid: Loid) -> Attributes {
         Attributes { loid, attributes: None, system_attributes: None, usage_tickets: None }
+    }
+
+    /// The texts in the stored form of a row, in their order there. None if it can't be read.
+    pub(crate) fn texts_in(row: &[u8]) -> [Option<&str>; 3] {
+        /// The fields of [`Attributes`], with texts that are not copied.
+        #[derive(Deserialize)]
+        struct Borrowed<'a>(
+            IgnoredAny,
+            #[serde(borrow)] Option<&'a str>,
+            #[serde(borrow)] Option<&'a str>,
+            #[serde(borrow)] Option<&'a str>,
+        );
+        match decode_value(Attributes::FORMAT, row) {
+            Ok(Borrowed(_, attributes, system_attributes, usage_tickets)) => {
+                [attributes, system_attributes, usage_tickets]
+            }
+            Err(_) => [None; 3],
+        }
     }
 
     /// Bytes of all its texts.

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::Table;
 
@@ -87,7 +87,7 @@ pub(super) fn encode_within<T: Serialize>(format: u8, value: &T, bytes: usize) -
 ///
 /// # Errors
 /// The format number is another, or the bytes are not such a value.
-pub fn decode_value<T: DeserializeOwned>(format: u8, bytes: &[u8]) -> Result<T, DecodeError> {
+pub fn decode_value<'a, T: Deserialize<'a>>(format: u8, bytes: &'a [u8]) -> Result<T, DecodeError> {
     match bytes.split_first() {
         Some((&found, rest)) if found == format => {
             rmp_serde::from_slice(rest).map_err(|error| DecodeError(format!("{}: {error}", std::any::type_name::<T>())))

@@ -9,7 +9,8 @@ use super::lease::{Kept, Lease};
 use super::open::io;
 use super::options::{OpenError, StoreOptions};
 use super::reader::TableReader;
-use super::tables::{self, failure};
+use super::tables::{self, Rows, failure};
+use super::texts::{self, TEXTS};
 
 /// The tables in a data directory as of the last checkpoint, of a store that nobody has open. Nothing is changed.
 pub struct AtRest {
@@ -36,8 +37,9 @@ impl AtRest {
     /// See [`OpenError`].
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Bytes>, OpenError> {
         let Some(rows) = self.rows(table)? else { return Ok(None) };
-        let row = rows.get(key).map_err(failure).map_err(io)?;
-        Ok(row.map(|row| Bytes::copy_from_slice(row.value())))
+        let Some(row) = rows.get(key).map_err(failure).map_err(io)? else { return Ok(None) };
+        let Some(texts) = self.open_table(TEXTS)? else { return Ok(Some(Bytes::copy_from_slice(row.value()))) };
+        texts::whole(table, row.value(), &texts).map(Some).map_err(failure).map_err(io)
     }
 
     /// The keys of the first rows of a range, at most so many.
@@ -55,10 +57,14 @@ impl AtRest {
         keys.map(|row| row.map(|(key, _)| Bytes::copy_from_slice(key.value())).map_err(failure).map_err(io)).collect()
     }
 
-    /// A table; `None` where an older stet has not made it yet.
     fn rows(&self, table: Table) -> Result<Option<TableReader>, OpenError> {
+        self.open_table(tables::rows(table))
+    }
+
+    /// A table; `None` where an older stet has not made it yet.
+    fn open_table(&self, table: Rows) -> Result<Option<TableReader>, OpenError> {
         let transaction = self.db.begin_read().map_err(failure).map_err(io)?;
-        match transaction.open_table(tables::rows(table)) {
+        match transaction.open_table(table) {
             Ok(rows) => Ok(Some(rows)),
             Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
             Err(error) => Err(io(failure(error))),

@@ -32,6 +32,7 @@ use super::overlay::Overlay;
 use super::reader::Snapshot;
 use super::shared::Shared;
 use super::tables::{self, BELIEVED, FOLDED, META, RedbError, failure};
+use super::texts::Texts;
 
 /// The first pause after a failure; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -119,11 +120,17 @@ impl State {
         for table in Table::ALL {
             let Some(rows) = overlay.frozen(*table).filter(|rows| !rows.is_empty()) else { continue };
             let mut stored = transaction.open_table(tables::rows(*table)).map_err(failure)?;
+            let mut texts = Texts::open(&transaction, *table)?;
             for (key, versions) in rows.iter() {
-                match versions.newest() {
-                    Some(value) => stored.insert(&key.key[..], &value[..]).map_err(failure)?,
-                    None => stored.remove(&key.key[..]).map_err(failure)?,
+                let before = match (versions.newest(), &mut texts) {
+                    // The texts are counted before those of the former row, which may be the same, are let go.
+                    (Some(value), Some(texts)) => stored.insert(&key.key[..], &texts.cut(*table, value)?[..]),
+                    (Some(value), None) => stored.insert(&key.key[..], &value[..]),
+                    (None, _) => stored.remove(&key.key[..]),
                 };
+                if let (Some(before), Some(texts)) = (before.map_err(failure)?, &mut texts) {
+                    texts.release(before.value())?;
+                }
             }
             written += rows.len();
         }

@@ -38,6 +38,7 @@ mod salvage;
 mod shared;
 mod submit;
 mod tables;
+mod texts;
 mod versions;
 mod writer;
 

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle, WriteTransaction};
 use stet_actors::families::Families;
 use stet_actors::object::NameCounts;
 use stet_actors::rows::index_of;
@@ -20,6 +20,7 @@ use super::log::{self, Packing};
 use super::options::OpenError;
 use super::record::Salt;
 use super::tables::{self, BELIEVED, FOLDED, FORMAT, META, RedbError, SALT, failure};
+use super::texts::{TEXT_USES, TEXTS};
 
 /// The format number before the first migration.
 pub(super) const BASE: u64 = 1;
@@ -50,6 +51,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     // Nothing in the tables: an older stet would keep neither the configuration that is in force nor messages.
     Migration { number: 9, what: "the configuration in force, and messages", run: |_| Ok(0) },
     Migration { number: 10, what: "a log of events in segments", run: pack_events },
+    // Nothing in the tables: an older stet would not find the texts of rows that are written from now on.
+    Migration { number: 11, what: "large attribute texts that rows have in common", run: |_| Ok(0) },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.
@@ -259,11 +262,12 @@ pub(super) fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
 /// Makes the tables that are missing and, in a new file, the head.
 fn complete(db: &Database, format: Option<u64>) -> Result<(), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
-    let names: Vec<String> =
-        transaction.list_tables().map_err(failure)?.map(|table| redb::TableHandle::name(&table).to_owned()).collect();
+    let names: Vec<String> = transaction.list_tables().map_err(failure)?.map(|table| table.name().to_owned()).collect();
     drop(transaction);
-    let missing = |table: &&Table| !names.iter().any(|name| name == table.name());
-    if format.is_none() && !Table::ALL.iter().any(|table| missing(&table)) {
+    let is_missing = |table: &str| !names.iter().any(|name| name == table);
+    let missing = |table: &&Table| is_missing(table.name());
+    let misses_texts = is_missing(TEXTS.name()) || is_missing(TEXT_USES.name());
+    if format.is_none() && !misses_texts && !Table::ALL.iter().any(|table| missing(&table)) {
         return Ok(());
     }
     let mut transaction = db.begin_write().map_err(failure)?;
@@ -271,6 +275,8 @@ fn complete(db: &Database, format: Option<u64>) -> Result<(), RedbError> {
     for table in Table::ALL.iter().filter(missing) {
         transaction.open_table(tables::rows(*table)).map_err(failure)?;
     }
+    transaction.open_table(TEXTS).map_err(failure)?;
+    transaction.open_table(TEXT_USES).map_err(failure)?;
     if let Some(format) = format {
         let mut meta = transaction.open_table(META).map_err(failure)?;
         meta.insert(FORMAT, format).map_err(failure)?;

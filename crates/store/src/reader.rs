@@ -21,6 +21,7 @@ use super::lease::Lease;
 use super::reopening::number_of;
 use super::shared::Shared;
 use super::tables::{self, RedbError, failure, place};
+use super::texts::{self, TEXTS};
 
 /// How often one read is tried, as others' failures end a snapshot, too: nobody should wait for ever.
 const MOST_ATTEMPTS: usize = 4;
@@ -32,6 +33,8 @@ type RowsFound = Vec<(Bytes, Bytes)>;
 /// The tables as of one checkpoint. Empty once the store is closed.
 pub(super) struct Snapshot {
     tables: Vec<TableReader>,
+    /// The texts that rows have in common.
+    texts: Option<TableReader>,
     /// The database that the tables are in, where nobody else holds it.
     _kept: Option<Database>,
     lease: Option<Lease>,
@@ -40,7 +43,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// The snapshot after closing.
     pub fn closed() -> Snapshot {
-        Snapshot { tables: Vec::new(), _kept: None, lease: None }
+        Snapshot { tables: Vec::new(), texts: None, _kept: None, lease: None }
     }
 
     /// Whether it is that after closing.
@@ -53,7 +56,8 @@ impl Snapshot {
         let transaction = db.begin_read().map_err(failure)?;
         let open = |table: &Table| transaction.open_table(tables::rows(*table)).map_err(failure);
         let tables = Table::ALL.iter().map(open).collect::<Result<_, _>>()?;
-        Ok(Snapshot { tables, _kept: None, lease: Some(lease.clone()) })
+        let texts = Some(transaction.open_table(TEXTS).map_err(failure)?);
+        Ok(Snapshot { tables, texts, _kept: None, lease: Some(lease.clone()) })
     }
 
     /// The present state of `db`, which lives as long as the snapshot.
@@ -78,7 +82,12 @@ impl Snapshot {
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Bytes>, Broken> {
         let found = self.table(table)?.get(key)?;
-        Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
+        found.map(|value| self.whole(table, value.value())).transpose()
+    }
+
+    /// A row as it was written.
+    fn whole(&self, table: Table, stored: &[u8]) -> Result<Bytes, Broken> {
+        Ok(texts::whole(table, stored, self.texts.as_ref().ok_or(Broken::Closed)?)?)
     }
 
     /// Merges the rows in memory, which win, with those of the table.
@@ -90,10 +99,10 @@ impl Snapshot {
         backwards: bool,
         memory: &[(Bytes, Option<Bytes>)],
     ) -> Result<RowsFound, Broken> {
-        let table = self.table(table)?;
+        let stored = self.table(table)?;
         let mut rows = match &range.to {
-            Some(to) => table.range::<&[u8]>(&range.from[..]..&to[..])?,
-            None => table.range::<&[u8]>(&range.from[..]..)?,
+            Some(to) => stored.range::<&[u8]>(&range.from[..]..&to[..])?,
+            None => stored.range::<&[u8]>(&range.from[..]..)?,
         };
         let mut next = || if backwards { rows.next_back() } else { rows.next() }.transpose();
         let mut memory = memory.iter().peekable();
@@ -112,7 +121,7 @@ impl Snapshot {
                     found.push((key.clone(), value.clone()));
                 }
             } else if let Some((key, value)) = &on_disk {
-                found.push((Bytes::copy_from_slice(key.value()), Bytes::copy_from_slice(value.value())));
+                found.push((Bytes::copy_from_slice(key.value()), self.whole(table, value.value())?));
             }
             // The table's row is used up if it was taken, or if the one in memory has replaced it.
             if order.is_ge() {

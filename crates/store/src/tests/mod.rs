@@ -13,6 +13,7 @@ mod order;
 mod reads;
 mod refusals;
 mod shelves;
+mod texts;
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};

@@ -1,0 +1,139 @@
+//! Large attribute texts, each of which the tables keep once, however many rows have it.
+//!
+//! Copies, channel copies and objects from a template have the attributes of what they were made
+//! of. Without this, a request of a hundred bytes would take megabytes of the disk.
+//!
+//! The checkpointer cuts the texts out of a row when it writes it ([`Texts::cut`]), and readers put
+//! them back ([`whole`]). Two tables of the file belong to this: the texts by hash, and the number
+//! of rows that have each of them. Both change in the transaction that writes the rows, so a text is
+//! there exactly as long as a row has it. The journal and the rows in memory have their texts
+//! themselves.
+
+use std::borrow::Cow;
+
+use bytes::{Bytes, BytesMut};
+use redb::{ReadableTable, StorageError, TableDefinition, WriteTransaction};
+use sha2::{Digest, Sha256};
+use stet_actors::rows::texts_of_row;
+use stet_actors::store::Table;
+
+use super::tables::{RedbError, failure};
+
+/// Texts by the SHA-256 of their bytes.
+pub(super) const TEXTS: TableDefinition<'static, &'static [u8], &'static [u8]> = TableDefinition::new("texts/1");
+/// The number of places in rows that have each text, by the same hash.
+pub(super) const TEXT_USES: TableDefinition<'static, &'static [u8], u64> = TableDefinition::new("text_uses/1");
+
+/// Bytes from which a text is kept apart from its row.
+pub(super) const LARGE_TEXT: usize = 16 << 10;
+
+/// First byte of a row that is stored without its texts. Other rows of the table begin with the
+/// number of their format, which is smaller.
+const CUT: u8 = 0xff;
+const HASH: usize = 32;
+/// Bytes of the place of one text: where it begins in the whole row, and its hash.
+const PLACE: usize = 4 + HASH;
+
+/// The table whose rows have such texts.
+fn has_texts(table: Table) -> bool {
+    matches!(table, Table::Attributes)
+}
+
+/// The texts while a transaction writes rows.
+pub(super) struct Texts<'txn> {
+    texts: redb::Table<'txn, &'static [u8], &'static [u8]>,
+    uses: redb::Table<'txn, &'static [u8], u64>,
+}
+
+impl<'txn> Texts<'txn> {
+    /// The texts for rows of a table; `None` for a table whose rows have none.
+    pub fn open(transaction: &'txn WriteTransaction, table: Table) -> Result<Option<Texts<'txn>>, RedbError> {
+        if !has_texts(table) {
+            return Ok(None);
+        }
+        let texts = transaction.open_table(TEXTS).map_err(failure)?;
+        let uses = transaction.open_table(TEXT_USES).map_err(failure)?;
+        Ok(Some(Texts { texts, uses }))
+    }
+
+    /// Keeps the large texts of a row that is about to be written. Returns what to write.
+    pub fn cut<'v>(&mut self, table: Table, value: &'v [u8]) -> Result<Cow<'v, [u8]>, RedbError> {
+        let places = texts_of_row(table, value, LARGE_TEXT);
+        let (Ok(count), Some(_)) = (u8::try_from(places.len()), places.first()) else { return Ok(value.into()) };
+        let mut head = vec![CUT, count];
+        let (mut rest, mut end) = (Vec::new(), 0);
+        for place in places {
+            let Ok(begin) = u32::try_from(place.start) else { return Ok(value.into()) };
+            let text = &value[place.clone()];
+            let hash = Sha256::digest(text);
+            let used = self.uses.get(&hash[..]).map_err(failure)?.map_or(0, |count| count.value());
+            if used == 0 {
+                self.texts.insert(&hash[..], text).map_err(failure)?;
+            }
+            self.uses.insert(&hash[..], used + 1).map_err(failure)?;
+            head.extend_from_slice(&begin.to_le_bytes());
+            head.extend_from_slice(&hash);
+            rest.extend_from_slice(&value[end..place.start]);
+            end = place.end;
+        }
+        rest.extend_from_slice(&value[end..]);
+        head.append(&mut rest);
+        Ok(head.into())
+    }
+
+    /// Lets go of the texts of a row that is no longer there, as it was stored.
+    pub fn release(&mut self, stored: &[u8]) -> Result<(), RedbError> {
+        let Some((places, _)) = cut_row(stored).map_err(failure)? else { return Ok(()) };
+        for (_, hash) in places {
+            let used = self.uses.get(hash).map_err(failure)?.map_or(0, |count| count.value());
+            if used > 1 {
+                self.uses.insert(hash, used - 1).map_err(failure)?;
+            } else {
+                self.uses.remove(hash).map_err(failure)?;
+                self.texts.remove(hash).map_err(failure)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row as it was before its texts were cut out.
+///
+/// # Errors
+/// What redb says, or that a text is not there.
+pub(super) fn whole(
+    table: Table,
+    stored: &[u8],
+    texts: &impl ReadableTable<&'static [u8], &'static [u8]>,
+) -> Result<Bytes, StorageError> {
+    let cut = if has_texts(table) { cut_row(stored)? } else { None };
+    let Some((places, mut rest)) = cut else { return Ok(Bytes::copy_from_slice(stored)) };
+    let mut value = BytesMut::with_capacity(rest.len());
+    for (begin, hash) in places {
+        let before = begin.checked_sub(value.len()).and_then(|bytes| rest.split_at_checked(bytes));
+        let (before, after) = before.ok_or_else(unreadable)?;
+        let text =
+            texts.get(hash)?.ok_or_else(|| StorageError::Corrupted("a text of a row is not there".to_owned()))?;
+        value.extend_from_slice(before);
+        value.extend_from_slice(text.value());
+        rest = after;
+    }
+    value.extend_from_slice(rest);
+    Ok(value.freeze())
+}
+
+/// The places of the texts that are cut out of a stored row, and what is left of it; `None` if it
+/// is whole.
+#[expect(clippy::type_complexity, reason = "a name for it would say no more")]
+fn cut_row(stored: &[u8]) -> Result<Option<(Vec<(usize, &[u8])>, &[u8])>, StorageError> {
+    let [CUT, count, places @ ..] = stored else { return Ok(None) };
+    let (places, rest) = places.split_at_checked(usize::from(*count) * PLACE).ok_or_else(unreadable)?;
+    let place =
+        |place: &'_ [u8; PLACE]| place.split_first_chunk().map(|(begin, _)| u32::from_le_bytes(*begin) as usize);
+    let (places, _) = places.as_chunks::<PLACE>();
+    Ok(Some((places.iter().filter_map(|bytes| Some((place(bytes)?, &bytes[4..]))).collect(), rest)))
+}
+
+fn unreadable() -> StorageError {
+    StorageError::Corrupted("a row whose texts are kept apart can't be read".to_owned())
+}
