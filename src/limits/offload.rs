@@ -1,7 +1,11 @@
 //! Work that can't stop halfway, such as reading a JSON text of megabytes, on a thread of its own.
 //!
-//! The number of such threads is that of the processors. Users have turns on them, and none has
-//! all of them. Work of few bytes stays where it is: to go to another thread takes some ten
+//! Such threads have a lower priority than those that serve requests and store changes, which
+//! otherwise wait for a processor as often as for the disk. Being few, they also keep little memory
+//! for their next piece of work: the allocator gives each thread pages of its own.
+//!
+//! As many pieces of work are done at a time as there are processors. Users have turns on them, and
+//! none has all of them. Work of few bytes stays where it is: to go to another thread takes some ten
 //! microseconds, and so does the work.
 
 use std::any::Any;
@@ -10,7 +14,10 @@ use std::sync::LazyLock;
 
 use futures_util::future::Either;
 use stet_actors::error::{Error, Result};
+use stet_actors::thread;
 use stet_actors::trace::Trace;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 
 use super::{FairQueue, WorkPermit};
 
@@ -18,14 +25,35 @@ use super::{FairQueue, WorkPermit};
 /// millisecond.
 pub const LARGE_TEXT: usize = 64 << 10;
 
+/// Threads for large work per processor. Each queue gives as many turns as there are processors; a
+/// second queue does not wait for the first.
+const THREADS_PER_CORE: usize = 2;
+
+/// The runtime of those threads. It drives no tasks.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut runtime = Builder::new_current_thread();
+    runtime.max_blocking_threads(THREADS_PER_CORE * cores()).on_thread_start(|| {
+        thread::name_this(c"stet-large-work");
+        thread::lower_priority();
+    });
+    // A runtime without drivers opens nothing, so nothing can fail.
+    runtime.build().expect("a runtime without drivers can be built")
+});
+
+/// Runs work on a thread for large work, without a turn: for those who have one of another queue.
+pub fn spawn_large<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    RUNTIME.spawn_blocking(work)
+}
+
 /// Offloaded calls of one user that may wait for their turn.
 const WAITING: usize = 128;
 
-static QUEUE: LazyLock<FairQueue> = LazyLock::new(|| {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // One user may occupy all threads but one; therefore at least two.
-    FairQueue::new("work_aside", "large calls", cores.max(2), WAITING)
-});
+static QUEUE: LazyLock<FairQueue> = LazyLock::new(|| FairQueue::new("work_aside", "large calls", cores(), WAITING));
+
+/// Processors; at least two, since one user may occupy all threads but one.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).max(2)
+}
 
 /// The place for one piece of work: the present thread, or another one, with the permit for it.
 ///
@@ -75,7 +103,7 @@ impl Offload {
     /// [`Offload::work`] without types: a task for each type of work would add 1 MB to the program.
     async fn untyped(self, work: Box<dyn FnOnce() -> Untyped + Send>) -> Result<Untyped> {
         let trace = Trace::current();
-        let working = tokio::task::spawn_blocking(move || {
+        let working = spawn_large(move || {
             let _place = self;
             trace.in_scope(work)
         });
@@ -101,8 +129,8 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     Offload::turn().await?.work(work).await
 }
 
-/// Does work on another thread at once, whoever waits for a turn: for what operators ask, which is
-/// done one at a time anyway.
+/// Does work on another thread at once, without waiting for a turn: for calls of operators, which
+/// come one at a time anyway.
 ///
 /// # Errors
 /// As [`Offload::work`].
@@ -115,9 +143,9 @@ pub async fn offload_at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 
 /// Does work on that many bytes where [`Offload::for_bytes`] says.
 ///
-/// This is no `async fn`, and what is offloaded is on the heap. Otherwise `work` with all that it
-/// holds would have its place, several times over, in the state of each future that waits for it,
-/// and those are copied with each call.
+/// The function is not an `async fn`, and offloaded work is on the heap. Otherwise `work` with all
+/// that it holds would have its place, several times over, in the state of each future that waits
+/// for it, and those are copied with each call.
 ///
 /// # Errors
 /// As [`Offload::for_bytes`] and [`Offload::work`].

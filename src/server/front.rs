@@ -28,6 +28,10 @@ use crate::http::dispatch::dispatch;
 use crate::http::intake::{self, Intake};
 use crate::tls::Certificates;
 
+/// Threads of each worker for work that waits for the disk or takes long. Each thread keeps some MB
+/// of memory for its next piece of work, and more of them than disks and processors gain nothing.
+const BLOCKING_THREADS: usize = 16;
+
 /// A server of `app` with that many workers; it listens where it is told to ([`Front::listen`]).
 pub struct Front {
     app: Data<App>,
@@ -44,6 +48,7 @@ impl Front {
         max_concurrent_tls_connect(connections);
         let builder = Server::build()
             .workers(workers)
+            .worker_max_blocking_threads(BLOCKING_THREADS)
             .max_concurrent_connections(connections)
             .shutdown_timeout(server.shutdown_seconds)
             .disable_signals();

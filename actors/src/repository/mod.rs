@@ -91,7 +91,8 @@ impl Repository {
         options: RuntimeOptions,
     ) -> Result<Repository, StoreError> {
         let numbers = Arc::new(NumberMill::open(store.clone(), clock.clone()).await?);
-        let arbiters: Vec<Arbiter> = (0..options.threads()).map(|_| Arbiter::new()).collect();
+        let arbiters: Vec<Arbiter> =
+            (0..options.threads()).map(|_| Arbiter::with_tokio_rt(runtime_of_arbiter)).collect();
         for arbiter in &arbiters {
             arbiter.spawn_fn(|| thread::name_this(c"stet-arbiter"));
         }
@@ -399,6 +400,16 @@ impl Repository {
             arbiter.stop();
         }
     }
+}
+
+/// Threads of each arbiter that read containers. Each keeps some MB of memory for the next one.
+const READING_THREADS: usize = 8;
+
+/// Creates the runtime of an arbiter.
+fn runtime_of_arbiter() -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    // Fails only if the process may open no more files or threads: no arbiter could work then.
+    runtime.enable_all().max_blocking_threads(READING_THREADS).build().expect("an arbiter gets its runtime")
 }
 
 /// What an earlier try of the call has left of this step.

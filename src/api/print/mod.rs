@@ -23,6 +23,7 @@ use crate::http::client;
 use crate::http::reply::Json;
 use crate::http::warnings::Warning;
 use crate::limits::Reservation;
+use crate::limits::offload::spawn_large;
 
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";
@@ -215,7 +216,7 @@ async fn drawn(call: &Call, wanted: Wanted) -> Result<Drawn> {
             is_cut: layout.is_cut(),
         })
     };
-    tokio::task::spawn_blocking(draw).await.unwrap_or_else(|error| {
+    spawn_large(draw).await.unwrap_or_else(|error| {
         tracing::error!(%error, "a preview can't be drawn");
         Err(Error::internal())
     })

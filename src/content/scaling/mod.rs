@@ -12,6 +12,7 @@ use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
 use crate::limits::bounded_cache::{self, BoundedCache};
+use crate::limits::offload::spawn_large;
 use crate::limits::{FairQueue, MemoryBudget, Purpose, SharedOutcome, SharedWork, WorkPermit, behalf};
 
 pub use super::picture::Scaled;
@@ -54,7 +55,8 @@ pub struct Scaler {
 }
 
 impl Scaler {
-    /// Scales as the configuration says, in memory of that budget, and keeps that many bytes at most.
+    /// Scales as the configuration says, in memory of that budget, and keeps that many bytes at
+    /// most.
     pub fn new(config: &ContentConfig, bytes: u64, memory: &MemoryBudget) -> Scaler {
         Scaler {
             config: config.clone(),
@@ -129,7 +131,7 @@ impl Scaler {
         let (longest, memory) = (self.longest(), self.memory.reservation(behalf(), Purpose::Pictures));
         memory.grow_to(content.size)?;
         let bytes = reader.read_all().await?;
-        let work = tokio::task::spawn_blocking(move || {
+        let work = spawn_large(move || {
             // Kept to the end of the work, also if nobody waits for it any more.
             let _turn = turn;
             picture::scale(&bytes, longest, most, &|more| memory.add(more as usize))
