@@ -42,7 +42,7 @@ use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::config::Config;
 use crate::limits::offload;
-use crate::limits::{CallTask, Holder, Purpose, SharedReservation, Standing, counted_as, on_behalf_of};
+use crate::limits::{CallTask, Holder, Purpose, SharedReservation, Standing, begin_call, counted_as, on_behalf_of};
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, Answered};
 
@@ -262,6 +262,7 @@ async fn answer(
         None => Holder::Address(counted_as(client)),
     };
     on_behalf_of(holder.clone());
+    begin_call().await;
     known.holder = Some(holder.clone());
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     check_privilege(app, access_of(app, session.as_ref(), &rights), route, &params)?;

@@ -1,14 +1,18 @@
 //! The task of a call: the holder that it works for, and the time that it takes on a shared thread.
 //!
-//! The threads of requests are few, and each serves thousands of connections. A loop there gives way to other
-//! tasks every [`SLICE`], but that alone divides the thread among tasks: a user with 64 of them would have 64
-//! slices for one of each other user. So holders take turns instead of tasks:
+//! The threads of requests are few, and each serves thousands of connections. A loop there gives
+//! way to other tasks every [`SLICE`], but that alone divides the thread among tasks: a user with
+//! 64 of them would have 64 slices for one of each other user. So holders take turns instead of
+//! tasks:
 //!
-//! - All time that a task is polled counts, of the handler and of the body of its reply ([`CallTask::poll`]).
-//!   The holder is charged for it whenever the task gives way ([`give_way`]).
-//! - A holder may spend [`FREE_SLICES`] a second in any number of tasks. Beyond that, a task that gives way
-//!   goes on only with a turn of [`TimeSlices`], and keeps the turn until it waits for anything.
-//! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is never refused.
+//! - The holder is charged for all time that its tasks are polled, of the handler and of the body of
+//!   the reply ([`CallTask::poll`]).
+//! - A holder may spend [`FREE`] a second in any number of tasks. Beyond that, a task that gives way
+//!   ([`give_way`]) goes on only with a turn of [`TimeSlices`], and keeps the turn until it waits for
+//!   anything. While several holders spend more than that, their calls begin in turns, too
+//!   ([`begin_call`]): otherwise thousands of short calls would occupy all threads.
+//! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is
+//!   never refused.
 //!
 //! Work without a holder is the server's own: it yields to other tasks, and takes no turns.
 
@@ -19,17 +23,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::task::yield_now;
 
 use super::fair_queue::{FairQueue, WorkPermit};
 use super::{Holder, MOST_QUOTAS, Quota, Quotas};
 
-/// The time after which a loop on a shared thread gives way. To be polled again takes microseconds, so this
-/// costs long work next to nothing.
+/// The time after which a loop on a shared thread gives way. To be polled again takes microseconds,
+/// so this costs long work next to nothing.
 pub const SLICE: Duration = Duration::from_millis(2);
 
-/// Slices that a holder may have in a second without waiting for turns: 20 ms.
-const FREE_SLICES: u32 = 10;
+/// Time that a holder may spend in a second without waiting for turns.
+const FREE: Duration = Duration::from_millis(20);
+
+/// Time since a holder last spent more than is free, after which it does not count as busy.
+const BUSY: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     static TASK: CallTask;
@@ -46,9 +54,9 @@ pub struct CallTask {
 struct State {
     /// The holder that the task works for; `None` until the caller is known.
     behalf: Option<Holder>,
-    /// Whether the call has changed something that the caller has not been told yet.
+    /// True while the call has changed something and not reported it to the caller.
     has_changed: bool,
-    /// Whether the reply is on its way to the client.
+    /// True once the reply is on its way to the client.
     is_replying: bool,
     /// Time on its thread that the holder has not been charged for.
     uncharged: Duration,
@@ -66,17 +74,17 @@ impl CallTask {
 
     /// Polls the task, and measures for how long that occupies the thread.
     ///
-    /// The task's turn, if it takes one, ends with the poll: until the next one, the task waits for something else.
+    /// The task's turn, if it takes one, ends with the poll: until the next one, the task waits for
+    /// something else.
     pub fn poll<T>(&self, poll: impl FnOnce() -> T) -> (T, Duration) {
         let began = Instant::now();
         self.state.borrow_mut().polled_since = Some(began);
         let outcome = TASK.sync_scope(self.clone(), poll);
         let ended = Instant::now();
+        self.charge();
         let turn = {
             let mut state = self.state.borrow_mut();
-            if let Some(since) = state.polled_since.take() {
-                state.uncharged += ended - since;
-            }
+            state.polled_since = None;
             state.turn.take()
         };
         // The end of a turn wakes the next task.
@@ -84,53 +92,74 @@ impl CallTask {
         (outcome, ended - began)
     }
 
-    /// Notes that the reply is on its way: from now on the task is not refused any turn, which would break it off.
+    /// Notes that the reply is on its way: from now on the task is not refused any turn, which
+    /// would break it off.
     pub fn begin_reply(&self) {
         self.state.borrow_mut().is_replying = true;
     }
 
-    /// Charges the holder for the time that the task has taken. Returns whether the task needs a turn to go on.
-    fn charge(&self) -> bool {
+    /// Charges the holder for the time that the task has taken. Returns the holder if it has taken
+    /// more than is free. Time before the holder is known is charged once it is.
+    fn charge(&self) -> Option<Holder> {
         let mut state = self.state.borrow_mut();
         let now = Instant::now();
         let current = state.polled_since.replace(now).map_or(Duration::ZERO, |since| now - since);
-        let taken = std::mem::take(&mut state.uncharged) + current;
-        match &state.behalf {
-            Some(holder) => !self.slices.charge(holder, taken),
-            None => false,
-        }
+        let taken = state.uncharged + current;
+        let Some(holder) = &state.behalf else {
+            state.uncharged = taken;
+            return None;
+        };
+        let is_in_debt = self.slices.charge(holder, taken);
+        let holder = is_in_debt.then(|| holder.clone());
+        state.uncharged = Duration::ZERO;
+        holder
     }
 }
 
-/// The time of the threads that calls share, in slices for which holders take turns. A clone is the same.
+/// The time of the threads that calls share, in slices for which holders take turns. A clone is the
+/// same.
 #[derive(Clone)]
 pub struct TimeSlices(Arc<Inner>);
 
 struct Inner {
     turns: FairQueue,
+    /// Microseconds that holders may spend.
     free: Quotas<Holder>,
+    /// The two holders that were the last to spend more, and when.
+    busy: Mutex<[Option<(Holder, Instant)>; 2]>,
     started: Instant,
     granted: metrics::Counter,
 }
 
 impl TimeSlices {
-    /// The slices of a number of threads. One thread is left to calls that need no turn, where there are two.
+    /// The slices of a number of threads. One thread is left to calls that need no turn, where
+    /// there are two.
     pub fn new(threads: usize) -> TimeSlices {
         let at_once = threads.saturating_sub(1).max(1);
         TimeSlices(Arc::new(Inner {
             turns: FairQueue::never_refused(at_once, at_once.div_ceil(2)),
-            free: Quotas::new(Quota::new(FREE_SLICES, 1), MOST_QUOTAS),
+            free: Quotas::new(Quota::new(FREE.as_micros() as u32, 1), MOST_QUOTAS),
+            busy: Mutex::default(),
             started: Instant::now(),
             granted: metrics::counter!("stet_http_time_slices_total"),
         }))
     }
 
-    /// Charges a holder for time. Returns whether that was free.
+    /// Charges a holder for time. Returns whether it has taken more than is free.
     fn charge(&self, holder: &Holder, taken: Duration) -> bool {
         let now_ms = self.0.started.elapsed().as_millis() as u64;
-        // More than one beyond those that are free makes no difference.
-        let slices = taken.as_micros().div_ceil(SLICE.as_micros()).clamp(1, u128::from(FREE_SLICES) + 1);
-        (0..slices).all(|_| self.0.free.take(holder.clone(), now_ms).0)
+        self.0.free.spend(holder, now_ms, taken.as_micros() as u64)
+    }
+
+    /// Notes that a holder has taken more than is free. Returns whether another one has, lately.
+    fn is_busy_beside_others(&self, holder: &Holder) -> bool {
+        let now = Instant::now();
+        let mut busy = self.0.busy.lock();
+        let own = busy.iter().position(|entry| entry.as_ref().is_some_and(|(other, _)| other == holder));
+        // Otherwise the entry that is older; `None` is the oldest.
+        let own = own.unwrap_or(usize::from(busy[0].as_ref().map(|(_, at)| at) > busy[1].as_ref().map(|(_, at)| at)));
+        busy[own] = Some((holder.clone(), now));
+        busy[1 - own].as_ref().is_some_and(|(_, at)| now.duration_since(*at) < BUSY)
     }
 
     /// A turn for the present task.
@@ -141,23 +170,37 @@ impl TimeSlices {
     }
 }
 
-/// Lets other tasks go on. A task whose holder has taken more than others waits for the holder's turn.
+/// Lets other tasks go on. A task whose holder has taken more than others waits for the holder's
+/// turn.
 pub async fn give_way() {
-    let charged = TASK.try_with(|task| task.charge().then(|| task.clone()));
+    let charged = TASK.try_with(|task| task.charge().map(|_| task.clone()));
     let turn = match &charged {
         Ok(Some(task)) => Some((task, task.slices.slice().await)),
         _ => None,
     };
-    // Also with a turn: a thread runs the tasks that have been woken before it looks for requests that have arrived. With
-    // one slice after the other in one round, those would wait for dozens.
+    // Also with a turn: a thread runs the tasks that have been woken before it looks for requests
+    // that have arrived. With one slice after the other in one round, those would wait for dozens.
     yield_now().await;
     if let Some((task, turn)) = turn {
         task.state.borrow_mut().turn = turn;
     }
 }
 
-/// Does work that others wait for as the server's own, whatever calls for it: it takes no turns, for the turn of one user
-/// would be what all others wait for.
+/// Waits for the holder's turn to begin a call, if the holder has taken more than is free and others
+/// have, too. A single holder may take all of the threads: nobody would gain by its waiting.
+pub async fn begin_call() {
+    let busy = TASK.try_with(|task| {
+        let holder = task.charge()?;
+        task.slices.is_busy_beside_others(&holder).then(|| task.clone())
+    });
+    if let Ok(Some(task)) = busy {
+        let turn = task.slices.slice().await;
+        task.state.borrow_mut().turn = turn;
+    }
+}
+
+/// Does work that others wait for as the server's own, whatever calls for it: it takes no turns,
+/// for the turn of one user would be what all others wait for.
 pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     // Outside the task of a call all is the server's own anyway.
@@ -169,7 +212,8 @@ pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
     .await
 }
 
-/// Sets the holder that this task works for from here on. Nothing happens outside the task of a call.
+/// Sets the holder that this task works for from here on. Nothing happens outside the task of a
+/// call.
 pub fn on_behalf_of(holder: Holder) {
     let _ = TASK.try_with(|task| task.state.borrow_mut().behalf = Some(holder));
 }
@@ -179,19 +223,19 @@ pub fn behalf() -> Option<Holder> {
     TASK.try_with(|task| task.state.borrow().behalf.clone()).ok().flatten()
 }
 
-/// Notes that this task has changed something, or goes on to what it has not changed yet: see [`has_changed`].
-/// Nothing happens outside the task of a call.
+/// Notes that this task has changed something, or goes on to what it has not changed yet: see
+/// [`has_changed`]. Nothing happens outside the task of a call.
 pub fn set_changed(changed: bool) {
     let _ = TASK.try_with(|task| task.state.borrow_mut().has_changed = changed);
 }
 
-/// Whether this task has changed something that the caller has not been told yet. Then it may not be refused:
+/// Returns whether this task has changed something and not reported it. Then it may not be refused:
 /// the caller would believe that nothing was changed, and make the change again.
 pub(super) fn has_changed() -> bool {
     TASK.try_with(|task| task.state.borrow().has_changed).unwrap_or(false)
 }
 
-/// Whether this task sends a reply, which a refusal would break off.
+/// Returns whether this task sends a reply, which a refusal would break off.
 pub(super) fn is_replying() -> bool {
     TASK.try_with(|task| task.state.borrow().is_replying).unwrap_or(false)
 }
@@ -208,7 +252,7 @@ impl CallTask {
     pub fn busy(user: &str, slices: &TimeSlices) -> CallTask {
         let task = CallTask::new(slices);
         *task.state.borrow_mut() =
-            State { behalf: Some(Holder::User(user.into())), uncharged: SLICE * (FREE_SLICES + 1), ..State::default() };
+            State { behalf: Some(Holder::User(user.into())), uncharged: FREE + SLICE, ..State::default() };
         task
     }
 
@@ -240,8 +284,9 @@ mod tests {
         while began.elapsed() < time {}
     }
 
-    /// The largest number of slices of work that a thread does between two polls of another task, while a
-    /// number of users have that number of calls each; once all of these have used what is free.
+    /// The largest number of slices of work that a thread does between two polls of another task,
+    /// while a number of users have that number of calls each; once all of these have used what is
+    /// free.
     async fn slices_between_polls(users: usize, calls: usize, threads: usize) -> usize {
         let slices = TimeSlices::new(threads);
         let (worked, is_over) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
@@ -255,7 +300,7 @@ mod tests {
                         work(SLICE / 4);
                         worked.set(worked.get() + 1);
                         // As if that had been all free slices of a second.
-                        task.state.borrow_mut().uncharged += SLICE * (FREE_SLICES + 1);
+                        task.state.borrow_mut().uncharged += FREE + SLICE;
                         give_way().await;
                     }
                 };
@@ -298,7 +343,7 @@ mod tests {
             task.state.borrow_mut().uncharged = SLICE * slices - SLICE / 2;
             task.run(give_way()).await;
         };
-        spends(FREE_SLICES - 2).await;
+        spends(8).await;
         spends(1).await;
         let mut waits = Box::pin(spends(4));
         for _ in 0..3 {
@@ -354,15 +399,35 @@ mod tests {
     #[tokio::test]
     async fn the_time_of_all_polls_of_a_call_counts() {
         let slices = TimeSlices::new(2);
-        let task = task_of("ada", &slices);
+        let (task, ada) = (task_of("ada", &slices), Holder::User("ada".into()));
         let calling = async {
             for _ in 0..3 {
-                work(SLICE);
+                work(FREE / 4);
                 yield_now().await;
             }
         };
         task.run(calling).await;
-        let (_, body) = task.poll(|| work(SLICE));
-        assert!(body >= SLICE && task.state.borrow().uncharged >= SLICE * 4);
+        task.poll(|| work(FREE / 2));
+        assert!(slices.charge(&ada, Duration::ZERO), "five quarters of what is free, less what has come back");
+        assert!(!slices.charge(&Holder::User("mia".into()), FREE / 2));
+    }
+
+    /// Clients in a loop with calls of half a millisecond took no turns, however many there were.
+    #[tokio::test]
+    async fn calls_of_busy_holders_begin_in_turns_unless_one_is_alone() {
+        let slices = TimeSlices::new(2);
+        let held = task_of("other", &slices).run(slices.slice()).await;
+        let begins = |task: CallTask| async move { task.run(begin_call()).await };
+        begins(task_of("idle", &slices)).await;
+        begins(CallTask::busy("ada", &slices)).await;
+        begins(CallTask::busy("ada", &slices)).await;
+        let mut waits = Box::pin(begins(CallTask::busy("mia", &slices)));
+        assert!(waits.as_mut().now_or_never().is_none(), "ada is busy, too");
+        let mut first_waits = Box::pin(begins(CallTask::busy("ada", &slices)));
+        assert!(first_waits.as_mut().now_or_never().is_none());
+        begins(task_of("idle", &slices)).await;
+        drop(held);
+        waits.await;
+        first_waits.await;
     }
 }

@@ -1,8 +1,10 @@
-//! What a caller may take: memory ([`MemoryBudget`]), time on the threads that calls share ([`CallTask`]), turns where few are
-//! served at a time ([`FairQueue`], [`SharedWork`]), and calls a minute ([`Quota`], [`Quotas`]).
+//! The account of what a caller may cost (docs/LIMITS.md): memory ([`MemoryBudget`]), time on
+//! shared threads ([`CallTask`]), turns for work that is done a few at a time ([`FairQueue`],
+//! [`SharedWork`]), and calls a minute ([`Quota`], [`Quotas`]).
 //!
-//! A quota's whole state is one number, the time at which it will be full again (the generic cell rate
-//! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
+//! A quota's whole state is one number, the time at which it will be full again (the generic cell
+//! rate algorithm), and the present is an input: nothing runs in the background, and the rules are
+//! tested without waiting.
 
 pub(crate) mod bounded_cache;
 mod call_task;
@@ -20,7 +22,9 @@ use std::net::{IpAddr, Ipv6Addr};
 
 #[cfg(test)]
 pub use self::call_task::with_behalf;
-pub use self::call_task::{CallTask, SLICE, TimeSlices, as_server, behalf, give_way, on_behalf_of, set_changed};
+pub use self::call_task::{
+    CallTask, SLICE, TimeSlices, as_server, begin_call, behalf, give_way, on_behalf_of, set_changed,
+};
 pub use self::fair_queue::{FairQueue, WorkPermit};
 pub use self::growing_buffer::GrowingBuffer;
 pub use self::large_changes::LargeChangeQueue;

@@ -39,6 +39,15 @@ impl Quota {
         (after <= self.empty_at(now_ms)).then_some(after)
     }
 
+    /// Takes that many from a budget, also if there are fewer: then the budget is in debt, by what is
+    /// all of it at most. Returns the budget after it, and whether it is in debt.
+    pub fn spend(&self, whole_at_us: u64, now_ms: u64, count: u64) -> (u64, bool) {
+        let empty_at = self.empty_at(now_ms);
+        let deepest = empty_at.saturating_add(self.each_us.saturating_mul(self.limit));
+        let after = self.bounded(whole_at_us, now_ms).saturating_add(self.each_us.saturating_mul(count)).min(deepest);
+        (after, after > empty_at)
+    }
+
     /// Takes one from a budget that others take from at the same time. Returns its state, and whether one was left.
     pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, Standing) {
         // Relaxed: nothing else hangs on it.

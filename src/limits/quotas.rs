@@ -61,6 +61,19 @@ impl<K: Hash + Eq> Quotas<K> {
         (after.is_some(), self.quota.standing(budget, now_ms))
     }
 
+    /// Takes that many from a key's budget, also if there are fewer. Returns whether the budget is in
+    /// debt: see [`Quota::spend`].
+    pub fn spend(&self, key: &K, now_ms: u64, count: u64) -> bool
+    where
+        K: Clone,
+    {
+        let mut used = self.used.lock();
+        let before = used.take(key);
+        let (after, is_in_debt) = self.quota.spend(before, now_ms, count);
+        used.put(key.clone(), after, self.generation);
+        is_in_debt
+    }
+
     /// Puts one back into a key's budget.
     pub fn give_back(&self, key: &K) {
         let Used { young, old } = &mut *self.used.lock();
