@@ -42,6 +42,7 @@ use self::client::Target;
 use self::desk::Desk;
 use self::drive::drive;
 use self::flags::{Arguments, DrawerArgs, LiveblogArgs, NewsroomArgs, TopicArgs};
+pub use self::hostile::black_picture;
 use self::judge::Judge;
 use self::options::Settings;
 use self::pace::{Pace, Ramp};

@@ -145,7 +145,8 @@ pub trait Scenario: Send + Sync + Sized + 'static {
         None
     }
 
-    /// What hostile clients were answered, once it has been verified; nothing where there were none.
+    /// What hostile clients were answered, once it has been verified; nothing where there were
+    /// none.
     fn hostile(&self) -> Option<Tallies> {
         None
     }

@@ -118,12 +118,14 @@ impl HostileClient {
         self.target.uri(path, self.token.as_deref())
     }
 
-    /// Opens a connection for bytes that no well-behaved client would send, or read so slowly.
+    /// Opens a connection for bytes that no well-behaved client would send, or read so slowly, and
+    /// counts the call that they are: it may not end before the load does.
     pub async fn socket(&self) -> Option<Box<dyn Socket>> {
         let opened = tokio::time::timeout(self.target.patience(), self.target.socket()).await;
         let socket = opened.ok().and_then(Result::ok);
-        if socket.is_none() {
-            self.count("no connection".to_owned());
+        match socket {
+            Some(_) => self.tally.lock().calls += 1,
+            None => self.count("no connection".to_owned()),
         }
         socket
     }
@@ -134,9 +136,8 @@ impl HostileClient {
         matches!(written, Ok(Ok(())))
     }
 
-    /// Counts a raw request as sent, reads the beginning of its answer, and counts that.
+    /// Reads the beginning of the answer to a raw request, and counts it.
     pub async fn answer(&self, socket: &mut Box<dyn Socket>, patience: Duration) {
-        self.tally.lock().calls += 1;
         let mut head = [0; 12];
         let read = tokio::time::timeout(patience, socket.read_exact(&mut head)).await;
         let status = match read {
@@ -160,7 +161,8 @@ impl HostileClient {
     }
 }
 
-/// A code without the prefix of the server's codes. Those that are no code are their status, which stands in front already.
+/// A code without the prefix of the server's codes. Those that are no code are their status, which
+/// stands in front already.
 fn bare(code: &str) -> &str {
     let code = code.rsplit_once('.').map_or(code, |(_, bare)| bare);
     if code.starts_with("status ") { "" } else { code }

@@ -1,8 +1,10 @@
-//! Hostile clients beside a load: users who ask for all that a server may have to refuse, and strangers without a session.
+//! Hostile clients beside a load: users who ask for all that a server may have to refuse, and
+//! strangers without a session.
 //!
-//! Each kind of client is a user of its own and does one thing over and over, on a thread beside those of the load. What it is
-//! answered is counted by status; a refusal is no fault, an error of the server is. `people` creates the users, `client` is
-//! what each of them works with, and the files of `kinds` say what each kind does.
+//! Each kind of client is a user of its own and does one thing over and over, on a thread beside
+//! those of the load. What it is answered is counted by status; a refusal is no fault, an error of
+//! the server is. `people` creates the users, `client` is what each of them works with, and the
+//! files of `kinds` say what each kind does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,15 +23,20 @@ mod picture;
 use self::client::HostileClient;
 use self::kinds::Kind;
 use self::people::People;
+pub use self::picture::black_picture;
 use super::client::Target;
 use super::desk::Desk;
 
 /// The most hostile clients of one kind.
 pub const MOST: u32 = 64;
 
-/// Time that a client waits after a round in which nothing was answered, so that a server that is away is not asked as fast as
-/// the processor can.
+/// Time that a client waits after a round in which nothing was answered, so that a server that is
+/// away is not asked as fast as the processor can.
 const BREATH: Duration = Duration::from_millis(50);
+
+/// The nice value of the thread of hostile clients.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
 
 /// Answers by status and code, or by what was answered instead.
 pub type Statuses = BTreeMap<String, u64>;
@@ -47,7 +54,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The number of answers that are an error of the server: a status of 500 or more, but for 503 and 507.
+    /// The number of answers that are an error of the server: a status of 500 or more, but for 503
+    /// and 507.
     pub fn faults(&self) -> u64 {
         let is_fault = |status: &str| {
             let number = status.split(' ').next().and_then(|number| number.parse::<u16>().ok());
@@ -69,12 +77,13 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// Creates the users and begins, with this many clients of each kind.
+    /// Creates the users and begins, with this many clients of each kind beside `clients` of the load
+    /// itself.
     ///
     /// # Errors
     /// A sentence: the user may not create users, or no thread can be had.
-    pub async fn begin(desk: &mut Desk, each: u32, connection: &str) -> Result<Hostile, String> {
-        let people = People::create(desk, connection, each as usize).await?;
+    pub async fn begin(desk: &mut Desk, each: u32, connection: &str, clients: u32) -> Result<Hostile, String> {
+        let people = People::create(desk, connection, each as usize, clients as usize).await?;
         let (target, _) = desk.pass();
         let (stop, stopped) = watch::channel(false);
         let tallies: Vec<Arc<Mutex<Tally>>> = Kind::ALL.iter().map(|_| Arc::default()).collect();
@@ -93,7 +102,13 @@ impl Hostile {
         Ok(Hostile { people, stop, thread: Some(thread), tallies })
     }
 
-    /// Stops the clients, takes their rights away and removes their messages; returns what they were answered.
+    /// The token of a client of the load itself, which is a user of its own beside hostile clients.
+    pub fn colleague(&self, client: u32) -> Option<Arc<str>> {
+        self.people.colleague(client as usize)
+    }
+
+    /// Stops the clients, takes their rights away and removes their messages; returns what they
+    /// were answered.
     ///
     /// # Errors
     /// A sentence that says what is left behind.
@@ -117,6 +132,11 @@ impl Drop for Hostile {
 
 /// Runs all clients until they are stopped.
 fn run(clients: Vec<(Kind, HostileClient)>, stopped: watch::Receiver<bool>) {
+    // On the machine of the server they take processor time that in earnest would be other
+    // machines': less of it is that of the newsroom. On Linux the priority is the thread's own, and
+    // lowering it is never refused.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     LocalSet::new().block_on(&runtime, async {
         let works = clients.into_iter().map(|(kind, client)| {

@@ -1,4 +1,5 @@
-//! The users that hostile clients are: created before the load, without rights after it.
+//! The users that hostile clients are, and those that the load's own clients are beside them:
+//! created before the load, without rights after it.
 
 use std::sync::Arc;
 
@@ -9,14 +10,22 @@ use super::kinds::Kind;
 use crate::client::{Call, Connection};
 use crate::desk::{Desk, encoded, id};
 
-/// The group that gives them their rights.
+/// The group that gives hostile clients their rights.
 const GROUP: &str = "load-hostile";
+
+/// The group that gives the load's own clients theirs.
+const COLLEAGUES: &str = "load-newsroom";
+
+/// The most users that the load's own clients are.
+const MOST_COLLEAGUES: usize = 64;
 
 /// The users and their sessions.
 pub struct People {
     /// By kind and number: the token of a session, as it stands in a query. A stranger has none.
     tokens: Vec<Vec<Option<Arc<str>>>>,
     names: Vec<String>,
+    /// Names and tokens of the users that the load's own clients are.
+    colleagues: Vec<(String, Arc<str>)>,
     /// Path of the folder in which they may do everything.
     pub folder: String,
     folder_id: String,
@@ -27,11 +36,12 @@ pub struct People {
 }
 
 impl People {
-    /// Creates users and logs them in, this many of each kind.
+    /// Creates users and logs them in: this many of each kind, and one for each of the load's own
+    /// clients. What a server grants each user must not be shared by a whole newsroom.
     ///
     /// # Errors
     /// A sentence with what the server said.
-    pub async fn create(desk: &mut Desk, connection: &str, each: usize) -> Result<People, String> {
+    pub async fn create(desk: &mut Desk, connection: &str, each: usize, clients: usize) -> Result<People, String> {
         // Not within the folder of the load, whose content is verified.
         let folder = format!("{}-hostile", desk.folder);
         let failed = |why: String| format!("hostile clients can't be created (the user needs `manageGroups`): {why}");
@@ -42,7 +52,8 @@ impl People {
         let (session, _) = desk.call(&whoami).await.map_err(failed)?;
         let victim = session["username"].as_str().unwrap_or_default().to_owned();
         let subject = format!("hostile {}", desk.folder);
-        let mut people = People { tokens: Vec::new(), names: Vec::new(), folder, folder_id, victim, subject };
+        let (tokens, names, colleagues) = (Vec::new(), Vec::new(), Vec::new());
+        let mut people = People { tokens, names, colleagues, folder, folder_id, victim, subject };
         // A password that nobody knows who has not started this load.
         let password = format!("hostile {:032x}", rand::random::<u128>());
         for kind in Kind::ALL {
@@ -60,12 +71,25 @@ impl People {
             people.tokens.push(tokens);
         }
         people.group(desk).await.map_err(failed)?;
+        for number in 0..clients.min(MOST_COLLEAGUES) {
+            let name = format!("{COLLEAGUES}-{number}");
+            people.user(desk, &name, &password).await.map_err(failed)?;
+            let token = log_in(desk, &name, &password, connection).await.map_err(failed)?;
+            people.colleagues.push((name, token));
+        }
+        people.group_of_colleagues(desk).await.map_err(failed)?;
         Ok(people)
     }
 
     /// The token of a client.
     pub fn token(&self, kind: Kind, number: usize) -> Option<Arc<str>> {
         self.tokens.get(kind as usize)?.get(number)?.clone()
+    }
+
+    /// The token of a client of the load itself.
+    pub fn colleague(&self, client: usize) -> Option<Arc<str>> {
+        let number = client.checked_rem(self.colleagues.len())?;
+        Some(self.colleagues[number].1.clone())
     }
 
     /// The users and the user of the load, who all receive their messages.
@@ -83,34 +107,45 @@ impl People {
         desk.call(&Call::json(Method::PUT, &format!("/v3/user/{}", encoded(name)), &body)).await.map(drop)
     }
 
-    /// Lets them read and create everywhere, as reporters may, and do everything in their own folder.
+    /// Lets them read and create everywhere, as reporters may, and do everything in their own
+    /// folder.
     async fn group(&self, desk: &mut Desk) -> Result<(), String> {
         let everywhere = ["read", "create"].map(|privilege| json!({ "privilege": privilege }));
         let own = ["write", "delete", "destroy", "moderate"];
         let own = own.map(|privilege| json!({ "privilege": privilege, "folder": self.folder }));
         let privileges: Vec<_> = everywhere.into_iter().chain(own).collect();
-        let body = json!({ "groupName": GROUP, "members": self.names, "privileges": privileges });
-        if desk.call(&Call::json(Method::POST, "/v3/group/create", &body)).await.is_ok() {
-            return Ok(());
-        }
-        desk.call(&Call::json(Method::POST, "/v3/group/update", &body)).await.map(drop)
+        create_group(desk, &json!({ "groupName": GROUP, "members": self.names, "privileges": privileges })).await
     }
 
-    /// Disables the users, removes their group, and removes what they have sent to the user of the load.
+    /// Lets the load's own clients do everything in the folder of the load, and read and create
+    /// everywhere.
+    async fn group_of_colleagues(&self, desk: &mut Desk) -> Result<(), String> {
+        let everywhere = ["read", "create"].map(|privilege| json!({ "privilege": privilege }));
+        let own = ["write", "delete", "destroy", "moderate", "forceUnlock"];
+        let own = own.map(|privilege| json!({ "privilege": privilege, "folder": desk.folder }));
+        let privileges: Vec<_> = everywhere.into_iter().chain(own).collect();
+        let names: Vec<_> = self.colleagues.iter().map(|(name, _)| name).collect();
+        create_group(desk, &json!({ "groupName": COLLEAGUES, "members": names, "privileges": privileges })).await
+    }
+
+    /// Disables the users, removes their group, and removes what they have sent to the user of the
+    /// load.
     ///
     /// # Errors
     /// A sentence that says what is left.
     pub async fn dismiss(&self, desk: &mut Desk) -> Result<(), String> {
         let mut left = Vec::new();
-        for name in &self.names {
+        for name in self.names.iter().chain(self.colleagues.iter().map(|(name, _)| name)) {
             let path = format!("/v3/user/{}", encoded(name));
             if let Err(why) = desk.call(&Call::json(Method::PUT, &path, &json!({ "disabled": true }))).await {
                 left.push(format!("the user {name}: {why}"));
             }
         }
-        let group = Call::new(Method::DELETE, format!("/v3/group/delete?groupName={GROUP}"));
-        if let Err(why) = desk.call(&group).await {
-            left.push(format!("the group {GROUP}: {why}"));
+        for name in [GROUP, COLLEAGUES] {
+            let group = Call::new(Method::DELETE, format!("/v3/group/delete?groupName={name}"));
+            if let Err(why) = desk.call(&group).await {
+                left.push(format!("the group {name}: {why}"));
+            }
         }
         for what in ["discard", "destroy"] {
             let path = format!("/v3/object/{}/{what}", encoded(&self.folder_id));
@@ -135,6 +170,14 @@ impl People {
         }
         if left.is_empty() { Ok(()) } else { Err(format!("of hostile clients is left {}", left.join("; "))) }
     }
+}
+
+/// Creates a group, or makes the one that an earlier load has left like it.
+async fn create_group(desk: &mut Desk, group: &Value) -> Result<(), String> {
+    if desk.call(&Call::json(Method::POST, "/v3/group/create", group)).await.is_ok() {
+        return Ok(());
+    }
+    desk.call(&Call::json(Method::POST, "/v3/group/update", group)).await.map(drop)
 }
 
 /// Logs a user in; returns the token as it stands in a query.

@@ -46,6 +46,9 @@ pub struct NewsroomLoad {
     hostile_clients: u32,
     /// The connection to which users log in.
     connection: String,
+    /// By client: the token of its user beside hostile clients. Otherwise there are none, and all
+    /// clients are the user of the load.
+    tokens: Vec<Arc<str>>,
     /// The hostile clients while they are at work.
     hostile: Mutex<Option<Hostile>>,
     /// What they were answered, once they have ended.
@@ -78,6 +81,7 @@ impl NewsroomLoad {
             sent,
             hostile_clients,
             connection,
+            tokens: Vec::new(),
             hostile,
             tallies,
         })
@@ -253,7 +257,8 @@ impl Scenario for NewsroomLoad {
         self.entry = Some(desk.entry().clone());
         self.make(desk).await?;
         if self.hostile_clients > 0 {
-            let hostile = Hostile::begin(desk, self.hostile_clients, &self.connection).await?;
+            let hostile = Hostile::begin(desk, self.hostile_clients, &self.connection, self.clients).await?;
+            self.tokens = (0..self.clients).map_while(|client| hostile.colleague(client)).collect();
             *self.hostile.lock() = Some(hostile);
         }
         Ok(())
@@ -272,7 +277,12 @@ impl Scenario for NewsroomLoad {
         if operation.kind == Kind::Login {
             return self.log_in(connection).await;
         }
-        connection.send(&self.office.call(operation, &self.mail(operation))).await
+        let call = self.office.call(operation, &self.mail(operation));
+        match self.tokens.get(operation.client as usize) {
+            // All messages are those of the user of the load, whose boxes are looked at in the end.
+            Some(token) if operation.kind != Kind::Message => connection.send_as(&call, Some(token.clone())).await,
+            _ => connection.send(&call).await,
+        }
     }
 
     fn note(&self, notes: &mut Book, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {

@@ -11,7 +11,8 @@ use crate::call::Call;
 use crate::desk::encoded;
 use crate::hostile::client::HostileClient;
 
-/// Tries passwords of one user and of many, none of whom logs in otherwise: their logins would be refused, too.
+/// Tries passwords of one user and of many, none of whom logs in otherwise: their logins would be
+/// refused, too.
 pub async fn guess_passwords(client: &mut HostileClient, round: u64) {
     for number in 0..10 {
         let name = if number % 2 == 0 { format!("nobody-{round}-{number}") } else { "load-guessed".to_owned() };
@@ -57,7 +58,8 @@ pub async fn flood_with_keys(client: &mut HostileClient, round: u64) {
     };
     let path = format!("/v3/container/topic/{}/divider", encoded(&topic));
     for number in 0..100 {
-        // A topic has up to 1,000 dividers: most of these calls are refused, and their refusals kept.
+        // A topic has up to 1,000 dividers: most of these calls are refused, and their refusals
+        // kept.
         let key = format!("{}-{round}-{number}", client.folder);
         let call = Call { idempotency_key: Some(key), ..Call::json(Method::POST, &path, &json!({ "title": "d" })) };
         client.send(&call).await;

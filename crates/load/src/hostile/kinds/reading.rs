@@ -7,8 +7,8 @@ use serde_json::json;
 use super::{id, text};
 use crate::call::{Call, File};
 use crate::desk::encoded;
+use crate::hostile::black_picture;
 use crate::hostile::client::HostileClient;
-use crate::hostile::picture;
 
 /// Small objects in the folder of a client that reads many of them.
 const ENTRIES: usize = 600;
@@ -17,7 +17,8 @@ const SOURCES: usize = 10_000;
 /// Items of a topic that is exported.
 const ITEMS: usize = 200;
 
-/// Makes sure that the client's folder has many entries with long names; returns the ids of those that are known.
+/// Makes sure that the client's folder has many entries with long names; returns the ids of those
+/// that are known.
 async fn entries(client: &mut HostileClient) -> bool {
     if client.kept("entries").is_some() {
         return true;
@@ -105,7 +106,7 @@ pub async fn paint(client: &mut HostileClient) {
     if let Some(picture) = &picture {
         // Another picture each time, so that its preview is not the one that is kept.
         let path = format!("/v3/object/{}/content", encoded(picture));
-        let body = Bytes::from(picture::black(3000 + rand::random::<u32>() % 64));
+        let body = Bytes::from(black_picture(3000 + rand::random::<u32>() % 64));
         client.send(&Call { body, content_type: "image/png", ..Call::new(Method::PUT, path) }).await;
         client.get(&format!("/v3/object/{}/content/lowres", encoded(picture))).await;
     }
