@@ -19,13 +19,43 @@ use tokio::signal::unix::{SignalKind, signal};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The variable by which the allocator is told how long it keeps memory that was freed, in milliseconds.
+const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
+
+/// By itself it keeps that memory for a second, which under load is more than all that is in use.
+const PURGE_DELAY_MS: &str = "5";
+
+/// Starts this program once more in its own place, with [`PURGE_DELAY`] set: the allocator reads it
+/// before `main` begins, and has no other setting for it that is safe to use. If that fails, the
+/// server runs as it is, and takes more memory.
+fn return_memory_soon() {
+    if std::env::var_os(PURGE_DELAY).is_some() {
+        return;
+    }
+    #[cfg(unix)]
+    if let Ok(program) = std::env::current_exe() {
+        use std::os::unix::process::CommandExt;
+        let mut arguments = std::env::args_os();
+        let mut again = std::process::Command::new(program);
+        if let Some(name) = arguments.next() {
+            again.arg0(name);
+        }
+        let error = again.args(arguments).env(PURGE_DELAY, PURGE_DELAY_MS).exec();
+        log_lines::say(&format!("stet: freed memory is kept for a second: {error}"));
+    }
+}
+
 fn main() -> ExitCode {
     if let Err(error) = outlive_file_limits() {
         log_lines::say(&format!("stet: signals can't be heard: {error}"));
         return Exit::Failed.into();
     }
-    let passed = listen::passed();
     let command = Cli::parse().command();
+    if matches!(command, Command::Serve(_)) {
+        return_memory_soon();
+    }
+    // Not before: it takes them out of the environment.
+    let passed = listen::passed();
     match command {
         // `load` has options of its own: the configuration is the server's.
         Command::Load(load) => return ended(load.run().map_err(Failure::from)),
