@@ -9,7 +9,7 @@ use rustix::fs::StatVfs;
 /// Bytes that are free for this process on the file system of a path.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the operating system.
 pub fn free_at(path: &Path) -> io::Result<u64> {
     Ok(free(&rustix::fs::statvfs(path)?))
 }
@@ -17,7 +17,7 @@ pub fn free_at(path: &Path) -> io::Result<u64> {
 /// Bytes that are free for this process on the file system of an open file.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the operating system.
 pub fn free_of(file: impl AsFd) -> io::Result<u64> {
     Ok(free(&rustix::fs::fstatvfs(file)?))
 }

@@ -1,9 +1,9 @@
 //! Patterns with wildcards: `*` stands for any characters, `?` for one character.
 //!
-//! A set of patterns is compared with a text in one pass, as one automaton whose states are bits: the places
-//! between the characters of all patterns. A character of the text costs one step for each 64 places, whatever
-//! the patterns are. Comparing pattern by pattern, and going back at each `*`, took a second of processor time
-//! for 100 patterns and 400 names.
+//! A set of patterns is compared with a text in one pass, as one automaton whose states are bits:
+//! the places between the characters of all patterns. A character of the text costs one step for
+//! each 64 places, whatever the patterns are. Comparing pattern by pattern, and going back at each
+//! `*`, took a second of processor time for 100 patterns and 400 names.
 
 use std::mem;
 
@@ -23,7 +23,8 @@ pub struct Wildcards {
     kept: Vec<u64>,
     /// Places before a `?`, from which any character leads to the next place.
     any: Vec<u64>,
-    /// Places before a character, from which it leads to the next place: words that are not 0, and their index.
+    /// Places before a character, from which it leads to the next place: words that are not 0, and
+    /// their index.
     characters: HashMap<char, Vec<(usize, u64)>>,
 }
 
@@ -69,7 +70,7 @@ impl Wildcards {
         }
     }
 
-    /// Whether a pattern matches the whole text.
+    /// Returns whether a pattern matches the whole text.
     pub fn matches(&self, text: &str) -> bool {
         let mut reached = self.first.clone();
         let mut next = vec![0; reached.len()];
@@ -83,7 +84,8 @@ impl Wildcards {
             for (index, bits) in self.characters.get(&c).into_iter().flatten() {
                 let moved = reached[*index] & bits;
                 next[*index] |= moved << 1;
-                // Behind the last place nothing is moved to: each pattern ends with a place that no character leaves.
+                // Behind the last place nothing is moved to: each pattern ends with a place that no
+                // character leaves.
                 if moved >> (BITS - 1) != 0 {
                     next[index + 1] |= 1;
                 }

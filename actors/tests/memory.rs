@@ -15,9 +15,9 @@ use stet_actors::object::{Reach, Record, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Store, View};
+use stet_actors::store::{Change, Key, Row, Store, View, encode_value};
 use stet_actors::topic::{
-    AddItem, ItemAddress, ItemFields, NewItem, NewLine, NewTopic, RemoveItem, Topic, UpdateItem, Which,
+    AddItem, ItemAddress, ItemFields, Line, NewItem, NewLine, NewTopic, RemoveItem, Topic, UpdateItem, Which,
 };
 
 const MAIN: Loid = root(DatabaseId::FIRST);
@@ -67,8 +67,15 @@ fn text(bytes: usize) -> Text {
     "x".repeat(bytes).into()
 }
 
-fn item(bytes: usize) -> ItemFields {
+fn item_of(bytes: usize) -> ItemFields {
     ItemFields { name: Some("i".into()), comment: Some(text(bytes)), ..ItemFields::default() }
+}
+
+/// A new topic with items of 5,000 bytes.
+fn topic_of(name: &str, lines: usize) -> NewObject {
+    let line = || NewLine::Item(Box::new(NewItem { fields: item_of(5000), ..NewItem::default() }));
+    let new = NewTopic { lines: (0..lines).map(|_| line()).collect(), ..NewTopic::default() };
+    NewObject::of::<Topic>(name, "Topic", new)
 }
 
 #[test]
@@ -78,7 +85,7 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
         let topic = NewObject::of::<Topic>("t", "Topic", NewTopic::default());
         let topic = world.create_in(MAIN, topic).await.unwrap();
         let mut items = Vec::new();
-        let add = || AddItem { under: None, fields: item(5000), attachment: None, position: None };
+        let add = || AddItem { under: None, fields: item_of(5000), attachment: None, position: None };
         let refused = loop {
             match world.repository.execute(topic, add(), request()).await {
                 Ok(done) => items.push(done.reply.item),
@@ -92,7 +99,7 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
         assert_eq!(world.container_bytes(topic), bytes().await);
         // Small changes go on, and removals make room.
         let which = Which { item: ItemAddress::Loid(items[0]), subitem: None };
-        let update = UpdateItem { which, fields: item(4000), attachment: None, position: None };
+        let update = UpdateItem { which, fields: item_of(4000), attachment: None, position: None };
         world.repository.execute(topic, update, request()).await.unwrap();
         let remove = RemoveItem { which };
         world.repository.execute(topic, remove, request()).await.unwrap();
@@ -101,15 +108,34 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
     });
 }
 
+/// A record from before sizes were kept made any change of such a container count as growth.
+#[test]
+fn a_container_above_a_limit_that_was_lowered_may_shrink_and_not_grow() {
+    run(RuntimeOptions::default(), |world| async move {
+        let topic = world.create_in(MAIN, topic_of("t", 6)).await.unwrap();
+        let record = Record::find(&*world.store, View::Latest, topic).unwrap().expect("it is there");
+        world.repository.shut_down().await;
+        let options = limited(ChangeLimits { container_bytes: 20_000, ..ChangeLimits::default() });
+        let clock = ManualClock::at(1_700_000_000_000);
+        let repository = Repository::start(world.store.clone(), Arc::new(clock), options).await.unwrap();
+        let old = Record { container_bytes: 0, ..record };
+        let Key { table, key } = old.place();
+        let change = Change { table, key, value: Some(encode_value(Record::FORMAT, &old)) };
+        repository.commit(|set| set.changes = vec![change]).await.unwrap();
+        let view = repository.view::<Topic>(topic).await.unwrap();
+        let item = view.state.lineup().visible().next().and_then(Line::member).expect("it has items").loid();
+        let add = AddItem { under: None, fields: item_of(10), attachment: None, position: None };
+        assert_eq!(repository.execute(topic, add, request()).await.unwrap_err().code, Code::TooLarge);
+        let remove = RemoveItem { which: Which { item: ItemAddress::Loid(item), subitem: None } };
+        repository.execute(topic, remove, request()).await.unwrap();
+    });
+}
+
 #[test]
 fn a_new_container_states_its_size_and_is_held_to_the_limit() {
     let options = limited(ChangeLimits { container_bytes: 40_000, ..ChangeLimits::default() });
     run(options, |world| async move {
-        let topic = |name: &str, lines: usize| {
-            let line = || NewLine::Item(Box::new(NewItem { fields: item(5000), ..NewItem::default() }));
-            let new = NewTopic { lines: (0..lines).map(|_| line()).collect(), ..NewTopic::default() };
-            world.create_in(MAIN, NewObject::of::<Topic>(name, "Topic", new))
-        };
+        let topic = |name: &str, lines: usize| world.create_in(MAIN, topic_of(name, lines));
         let made = topic("t", 6).await.unwrap();
         let view = world.repository.view::<Topic>(made).await.unwrap();
         assert_eq!(world.container_bytes(made), view.state.bytes() as u64);

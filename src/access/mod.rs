@@ -390,7 +390,7 @@ impl<'a> Access<'a> {
         home.map_or(Ok(false), |home| self.lies_in(home, record.loid))
     }
 
-    /// Whether a folder is on the way to one below which a grant allows to read, or is one.
+    /// Returns whether a folder leads to a folder below which a grant allows to read, or is one.
     fn is_on_way_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
         let Rows::Committed(newsroom) = self.rows else { return self.walks_to_grant(rights, folder) };
         match newsroom.records.ways.kept(rights.identity()) {
@@ -399,7 +399,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// The same as [`Access::is_on_way_to_grant`], by a walk up from each grant.
+    /// Answers [`Access::is_on_way_to_grant`] by a walk up from each grant.
     fn walks_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
         for granted in readable(rights) {
             if self.lies_in(granted, folder)? {
@@ -409,7 +409,7 @@ impl<'a> Access<'a> {
         Ok(false)
     }
 
-    /// Whether a live folder lies in another, or is that one.
+    /// Returns whether a live folder lies in another, or is that one.
     fn lies_in(&self, folder: Loid, other: Loid) -> Result<bool> {
         Ok(match self.rows.record(folder)? {
             Some(record) => self.around(&record)?.contains(&other),
@@ -417,10 +417,12 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// The folders on the way to those that a grant allows to read, and these themselves; kept until one of them changes.
+    /// The folders on the way to those that a grant allows to read, and these themselves; kept
+    /// until one of them changes.
     fn ways(&self, newsroom: &Newsroom, rights: &Rights, generation: u64) -> Result<Arc<HashSet<Loid>>> {
         let kept = &newsroom.records.ways;
-        // With the number of levels that a walk went up from there: another walk need not go further.
+        // With the number of levels that a walk went up from there: another walk need not go
+        // further.
         let mut on_way: HashMap<Loid, usize> = HashMap::default();
         for folder in readable(rights) {
             kept.watch(generation, folder);
@@ -468,8 +470,9 @@ impl<'a> Access<'a> {
         Ok(around)
     }
 
-    /// Visits the folders around an object, innermost first, each before it is read, until `visit` says that it is enough.
-    /// `visit` is given a folder and the number of levels that may be climbed from there.
+    /// Visits the folders around an object, innermost first, each before it is read, until `visit`
+    /// says that it is enough. `visit` is given a folder and the number of levels that may be
+    /// climbed from there.
     fn climb(&self, record: &Record, mut visit: impl FnMut(Loid, usize) -> bool) -> Result<()> {
         let (mut next, mut levels) = (record.folder(), PathLimits::WIDEST.depth);
         while let Some(folder) = next.filter(|_| levels > 0) {

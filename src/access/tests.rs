@@ -111,8 +111,9 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
     assert_eq!(record.family, FamilyKind::Document);
 }
 
-/// Random trees of folders that are moved, discarded and restored, and random grants on some of them: what is kept of the
-/// folders on the way agrees with a walk up from each grant after each change.
+/// Random trees of folders that are moved, discarded and restored, and random grants on some of
+/// them: what is kept of the folders on the way agrees with a walk up from each grant after each
+/// change.
 #[actix_web::test]
 async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
     let house = House::new().await;

@@ -56,7 +56,8 @@ pub struct Attempts {
 /// A user name, as its hash, at an address.
 type At = (u64, IpAddr);
 
-/// Where users have logged in, in two generations: beyond [`MOST_QUOTAS`], those who did so longest ago are forgotten.
+/// Where users have logged in, in two generations: beyond [`MOST_QUOTAS`], those who did so longest
+/// ago are forgotten.
 #[derive(Default)]
 struct Known {
     young: HashSet<At>,

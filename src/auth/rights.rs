@@ -119,7 +119,8 @@ impl Rights {
         place.map_or(Privileges::default(), |place| self.below[place].1)
     }
 
-    /// The number of this sum: no two sums have the same, and copies of one have its number. 0 is that of no rights.
+    /// The number of this sum: no two sums have the same, and copies of one have its number. 0 is
+    /// that of no rights.
     pub fn identity(&self) -> u64 {
         self.identity
     }

@@ -45,8 +45,9 @@ impl ServerConfig {
     /// The most workers that `actix-server` takes; it panics at one more.
     pub const MAX_WORKERS: usize = 512;
 
-    /// Threads that serve requests: as many as configured, or one for each two cores and one more. Of a change, over half
-    /// is spent there, and the rest in the threads of the containers, the writer and the checkpointer.
+    /// Threads that serve requests: as many as configured, or one for each two cores and one more.
+    /// Of a change, over half is spent there, and the rest in the threads of the containers, the
+    /// writer and the checkpointer.
     pub fn threads(&self) -> usize {
         match self.workers {
             0 => std::thread::available_parallelism().map_or(1, |cores| ServerConfig::threads_for(cores.get())),

@@ -7,9 +7,10 @@
 //! containers together. Whoever comes back, is late, or is found to have missed something, reads the same events from the store; who is
 //! later than `events.queue_events` is let go.
 //!
-//! A stream has no more in memory than a piece of what it sends, or one large event, which counts among the replies that wait
-//! for their clients (`memory.calls_bytes`). Reading what is stored, and finding out which of many objects a caller
-//! may read, takes a turn: one of each user, and as many in all as there are cores.
+//! A stream has no more in memory than a piece of what it sends, or one large event, which counts
+//! among the replies that wait for their clients (`memory.calls_bytes`). Reading what is stored,
+//! and finding out which of many objects a caller may read, takes a turn: one of each user, and as
+//! many in all as there are cores.
 //!
 //! # Why there is no gap
 //!

@@ -151,8 +151,8 @@ pub(super) fn encoder(coding: ContentEncoding, head: &mut ResponseHead, body: Bo
     Pausing { coder: Box::pin(Encoder::response(coding, head, slices)), is_due, pause: None }
 }
 
-/// A coder that pauses after each piece. When its body waits, the coder itself gives out what it has,
-/// and is asked for more at once: so the pause is made around it.
+/// A coder that pauses after each piece. When its body waits, the coder itself gives out what it
+/// has, and is asked for more at once: so the pause is made around it.
 struct Pausing<B> {
     coder: Pin<Box<B>>,
     /// Whether a piece has been taken since the last pause.
@@ -270,8 +270,8 @@ mod tests {
         assert!(all == whole && pauses == 2, "{} bytes, {pauses} pauses", all.len());
     }
 
-    /// The coder answered each pause of its body with what it had, and went on: a long reply kept its
-    /// thread to itself.
+    /// The coder answered each pause of its body with what it had, and went on: a long reply kept
+    /// its thread to itself.
     #[tokio::test]
     async fn whoever_sends_a_compressed_body_waits_after_each_piece() {
         for (coding, _) in CODINGS {

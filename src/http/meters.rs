@@ -1,6 +1,6 @@
-//! Counting requests: the meters of an endpoint are made with its first call, so that counting is two atomic additions, and nothing
-//! is shown of what nobody has called. And timing how long an endpoint, or the body of its reply, keeps
-//! a thread to itself.
+//! Counting requests: the meters of an endpoint are made with its first call, so that counting is
+//! two atomic additions, and nothing is shown of what nobody has called. And timing how long an
+//! endpoint, or the body of its reply, keeps a thread to itself.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -71,8 +71,9 @@ impl Meters {
 /// [`give_way`](crate::limits::yielding).
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 
-/// The future of a call, of which each turn on its thread is timed: what lies between two points at which it waits. Long
-/// turns are counted under the endpoint when they end, whatever becomes of the call.
+/// The future of a call, of which each turn on its thread is timed: what lies between two points at
+/// which it waits. Long turns are counted under the endpoint when they end, whatever becomes of the
+/// call.
 pub struct Timed<'f, F, E> {
     task: CallTask,
     inner: Pin<&'f mut F>,
@@ -80,8 +81,8 @@ pub struct Timed<'f, F, E> {
 }
 
 impl<'f, F: Future, E: Fn() -> &'static str + Unpin> Timed<'f, F, E> {
-    /// Times a future as that task; `endpoint` says under which endpoint it counts, which may not be known from the
-    /// beginning.
+    /// Times a future as that task; `endpoint` says under which endpoint it counts, which may not
+    /// be known from the beginning.
     pub fn new(task: &CallTask, inner: Pin<&'f mut F>, endpoint: E) -> Timed<'f, F, E> {
         Timed { task: task.clone(), inner, endpoint }
     }
@@ -98,7 +99,8 @@ impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
     }
 }
 
-/// The body of a reply, of which each turn is timed as those of the call ([`Timed`]), and as the same task.
+/// The body of a reply, of which each turn is timed as those of the call ([`Timed`]), and as the
+/// same task.
 pub struct TimedBody {
     task: CallTask,
     inner: BoxBody,

@@ -4,9 +4,10 @@
 //! given a large answer whole, that would be in memory once for each client who asks for it and is slow to read, though it is
 //! the same one that is kept for all.
 //!
-//! What waits to be taken is reserved in the budget of all calls (`memory.calls`): an answer in memory once,
-//! however many clients it goes to; of one that is made while it goes out ([`super::listing`]), the part that is there. Answers of
-//! no more than a piece go out at once and are not counted: connections are, and bound them.
+//! What waits to be taken is reserved in the budget of all calls (`memory.calls`): an answer in
+//! memory once, however many clients it goes to; of one that is made while it goes out
+//! ([`super::listing`]), the part that is there. Answers of no more than a piece go out at once and
+//! are not counted: connections are, and bound them.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -117,9 +117,9 @@ pub(super) fn note_strict(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns whether the first of the preferences of that name has that value (RFC 7240, section 2). Names
-/// and values are compared without regard to case, a value may be quoted, and parameters of a preference
-/// do not count.
+/// Returns whether the first of the preferences of that name has that value (RFC 7240, section 2).
+/// Names and values are compared without regard to case, a value may be quoted, and parameters of a
+/// preference do not count.
 fn prefers(headers: &HeaderMap, name: &str, wanted: &str) -> bool {
     let lines = headers.get_all(PREFER).filter_map(|line| line.to_str().ok());
     let first = lines.flat_map(preferences).find(|(known, _)| known.eq_ignore_ascii_case(name));

@@ -209,8 +209,8 @@ impl<T> Json<T> {
         Enveloped::of(result, 0).map(Json::from)
     }
 
-    /// A result of about that number of bytes, with the ETag of its bytes at that revision of the object that it shows.
-    /// Megabytes are copied and hashed on another thread.
+    /// A result of about that number of bytes, with the ETag of its bytes at that revision of the
+    /// object that it shows. Megabytes are copied and hashed on another thread.
     ///
     /// # Errors
     /// As [`offload::offload_if_large`]; as [`Enveloped::of`].

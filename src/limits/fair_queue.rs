@@ -48,8 +48,8 @@ struct Lines {
 pub struct WorkPermit(Option<(Arc<Inner>, Option<Holder>)>);
 
 impl WorkPermit {
-    /// Charges the holder for work that took as long as that many turns of others: so many of them
-    /// come before the holder's next one, while they wait.
+    /// Charges the holder for work that took as long as that many turns of others. That many turns
+    /// of others come before the holder's next one, as long as others wait.
     pub fn charge(&self, turns: u32) {
         if let Some((inner, Some(holder))) = &self.0
             && turns > 0
@@ -60,16 +60,17 @@ impl WorkPermit {
 }
 
 impl FairQueue {
-    /// A queue of which `at_once` turns may be taken at a time, by one holder all but one. At most `most` calls of one holder
-    /// may wait. `name` is the label in the metrics, `about` is what messages call the work.
+    /// A queue of which `at_once` turns may be taken at a time, by one holder all but one. At most
+    /// `most` calls of one holder may wait. `name` is the label in the metrics, `about` is what
+    /// messages call the work.
     pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> FairQueue {
         let refused = metrics::counter!("stet_overloaded_total", "what" => name);
         let share = at_once.saturating_sub(1);
         FairQueue::with(at_once, share, Inner { about, share, most, lines: Mutex::default(), refused })
     }
 
-    /// A queue of which `at_once` turns may be taken at a time, `share` of them by one holder. Any number of calls may wait,
-    /// so it must be bounded by something else.
+    /// A queue of which `at_once` turns may be taken at a time, `share` of them by one holder. Any
+    /// number of calls may wait, so it must be bounded by something else.
     pub fn never_refused(at_once: usize, share: usize) -> FairQueue {
         let refused = metrics::Counter::noop();
         let inner = Inner { about: "calls", share, most: usize::MAX, lines: Mutex::default(), refused };
@@ -81,9 +82,9 @@ impl FairQueue {
         FairQueue(Arc::new(Inner { share: share.max(1), lines, ..inner }))
     }
 
-    /// A turn for the holder that the present task works for, when it has come. A task that has changed something, and
-    /// has yet to report it, is not refused, and is first in its holder's line. Only turns that are never refused are
-    /// taken in the order in which calls came.
+    /// A turn for the holder that the present task works for, when it has come. A task that has
+    /// changed something, and has yet to report it, is not refused, and is first in its holder's
+    /// line. Only turns that are never refused are taken in the order in which calls came.
     ///
     /// # Errors
     /// `Overloaded`: too many calls of the same holder wait already, and this one may be refused.
@@ -165,7 +166,8 @@ impl Lines {
         // The first of those that owe the fewest.
         let candidates = order.iter().enumerate().filter(|(_, holder)| may_have_one(holder));
         let (place, least) = candidates.map(|(place, holder)| (place, debt(holder))).min_by_key(|(_, debt)| *debt)?;
-        // Debts are among those who wait: what all of them owe is owed by none. One more turn passes now.
+        // Debts are among those who wait: what all of them owe is owed by none. One more turn
+        // passes now.
         let passes = least.saturating_add(1);
         let next = order[place].clone();
         owed.retain(|holder, debt| {
@@ -314,8 +316,8 @@ mod tests {
         }
     }
 
-    /// Replies to changes take slices for as long as there are changes: going first, they would keep
-    /// another call of the same user waiting for as long.
+    /// Replies to changes take slices for as long as there are changes: going first, they would
+    /// keep another call of the same user waiting for as long.
     #[tokio::test]
     async fn where_none_is_refused_a_line_is_served_in_order_whatever_was_changed() {
         let turns = FairQueue::never_refused(1, 1);

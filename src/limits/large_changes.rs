@@ -1,5 +1,6 @@
-//! Whose turn it is to make a large change ([`stet_actors::command::SMALL`]): users have theirs one after the other, and all of them wait
-//! while memory fills up with what is not in the tables yet. What room there is then is for small changes.
+//! The queue of large changes ([`stet_actors::command::SMALL`]). Users have their turns one after
+//! the other. All of them wait while memory fills up with rows that are not in the tables yet: the
+//! remaining room is for small changes.
 
 use std::fmt;
 use std::future::Future;
@@ -17,21 +18,22 @@ use super::{FairQueue, WorkPermit};
 use crate::config::Config;
 use crate::disk;
 
-/// Large changes that are made at a time: while one waits for the disk, another is applied. One of them is another user's.
+/// Large changes that are made at a time: while one waits for the disk, another is applied. One
+/// user makes one at a time.
 const AT_ONCE: usize = 2;
-/// Those of one user that may wait.
+/// Large changes of one user that may wait.
 const WAITING: usize = 64;
-/// How long they wait.
+/// Time for which a change waits for its turn.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Bytes of a change for which its user lets one turn of others pass, where others wait.
 const CHARGED_BYTES: usize = 1 << 20;
-/// How often it is looked whether a checkpoint has made room.
+/// Time between two looks whether a checkpoint has made room.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The label of their refusals.
 const NAME: &str = "large_changes";
 
-/// See the module's head.
+/// The queue in which large changes wait for their turns.
 pub struct LargeChangeQueue {
     turns: FairQueue,
     store: Arc<dyn Store>,
@@ -41,7 +43,7 @@ pub struct LargeChangeQueue {
 }
 
 impl LargeChangeQueue {
-    /// Those of a store, by its configuration.
+    /// The queue for changes of a store, within the bounds of the configuration.
     pub fn of(store: Arc<dyn Store>, config: &Config) -> LargeChangeQueue {
         LargeChangeQueue {
             turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING),

@@ -25,7 +25,7 @@ const STRANGERS_PART: u64 = 8;
 /// Reservations for no more than a piece are not made: the number of connections bounds them.
 pub const PIECE: usize = 64 << 10;
 
-/// Who takes memory or time.
+/// The caller to whom memory or time is charged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Holder {
     /// A user, in whatever session.
@@ -34,7 +34,7 @@ pub enum Holder {
     Address(IpAddr),
 }
 
-/// What memory is reserved for; the label of its metrics.
+/// The purpose of a reservation; the label of its metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Bodies of requests, with what is read of them.
@@ -74,7 +74,7 @@ pub struct MemoryBudget(Arc<Inner>);
 struct Inner {
     limit: u64,
     held: Mutex<Held>,
-    /// Whether the process as a whole takes too much memory: see [`MemoryBudget::set_tight`].
+    /// True while the process as a whole takes too much memory: see [`MemoryBudget::set_tight`].
     is_tight: AtomicBool,
     /// Notified whenever bytes are given back.
     freed: Notify,
@@ -84,7 +84,7 @@ struct Inner {
 #[derive(Default)]
 struct Held {
     bytes: u64,
-    /// Of these, the bytes of callers without a session.
+    /// The bytes of callers without a session, which `bytes` contains.
     strangers: u64,
     /// Holders with nothing have no entry.
     by: HashMap<Holder, u64>,
@@ -185,7 +185,7 @@ impl MemoryBudget {
     }
 }
 
-/// Where a reservation is accounted.
+/// The account that a reservation is charged to.
 struct Account {
     budget: MemoryBudget,
     holder: Option<Holder>,
@@ -207,7 +207,8 @@ impl Account {
 
 /// Reserved memory, given back when this is dropped. All parts of one call may share it.
 pub struct Reservation {
-    /// `None` is not accounted at all. Boxed, since every waiting call has a reservation in its future.
+    /// `None` is not accounted at all. Boxed, since every waiting call has a reservation in its
+    /// future.
     of: Option<Box<Account>>,
     /// Changed under the budget's lock alone.
     bytes: AtomicU64,
@@ -332,15 +333,15 @@ impl std::fmt::Debug for Reservation {
     }
 }
 
-/// Bytes in memory that may go to several clients at a time, and are reserved once. Clones stand for
-/// the same bytes.
+/// Bytes in memory that may go to several clients at a time, and are reserved once. Clones stand
+/// for the same bytes.
 #[derive(Debug, Clone, Default)]
 pub struct SharedReservation(Arc<Mutex<Weak<Reservation>>>);
 
 impl SharedReservation {
     /// The reservation for the bytes, which lives as long as any client has it. The first client
-    /// brings it: `own`, which grows by what is missing, by force unless it `may_fail`. Returns `None`
-    /// if they can't be reserved.
+    /// brings it: `own`, which grows by what is missing, by force unless it `may_fail`. Returns
+    /// `None` if they can't be reserved.
     pub fn reserve(&self, bytes: u64, own: Reservation, may_fail: bool) -> Option<Arc<Reservation>> {
         let mut known = self.0.lock();
         if let Some(reservation) = known.upgrade() {

@@ -5,7 +5,8 @@
 //!
 //! - a loop over such a number asks [`YieldTimer::yield_if_due`] at each turn;
 //! - a list of such a length is sorted by [`sorted`];
-//! - work that can't stop halfway is offloaded if it is large ([`super::offload::offload_if_large`]).
+//! - work that can't stop halfway is offloaded if it is large
+//!   ([`super::offload::offload_if_large`]).
 //!
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
@@ -36,12 +37,13 @@ impl YieldTimer {
         }
     }
 
-    /// Whether it has been long enough.
+    /// Returns whether the loop has run long enough.
     pub fn is_due(&self) -> bool {
         self.since.elapsed() >= YieldTimer::AFTER
     }
 
-    /// Lets others have their turn. A call whose user takes more time than others waits for the user's next turn.
+    /// Lets others have their turn. A call whose user takes more time than others waits for the
+    /// user's next turn.
     pub async fn yield_now(&mut self) {
         give_way().await;
         self.since = Instant::now();

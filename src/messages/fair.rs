@@ -1,13 +1,16 @@
-//! Which entries a box keeps, fair by sender: a sender of many messages pushes out their own.
+//! The choice of the entries that a full box keeps: a sender of many messages pushes out only
+//! their own.
 
 use std::collections::HashMap;
 
 use stet_actors::object::Text;
 
-/// Returns which entries are too many in a box that keeps `most`, for entries with these senders, the newest first.
+/// Returns for each entry whether it is surplus in a box that keeps `most`. Entries are given by
+/// their senders, the newest first.
 ///
-/// As often as there are too many, the oldest of the sender with the most entries goes; of senders with as many, of whom the
-/// oldest is the oldest. So each of a number of senders keeps an equal part of the box at least, or all that they have sent.
+/// The rule is max-min fairness: while there are too many entries, the oldest entry of the sender
+/// with the most entries is removed. Among senders with equally many, the oldest of all these
+/// entries is removed. So each of n senders keeps at least `most` / n entries, or all of theirs.
 pub(super) fn surplus(senders: &[Text], most: usize) -> Vec<bool> {
     if senders.len() <= most {
         return vec![false; senders.len()];
@@ -27,7 +30,8 @@ pub(super) fn surplus(senders: &[Text], most: usize) -> Vec<bool> {
     too_many
 }
 
-/// How many entries each sender may have so that all of them have `most`, and how many senders may have one more.
+/// Returns the number of entries that each sender may have so that all senders have `most`
+/// together, and the number of senders that may have one more.
 fn share(mut counts: Vec<usize>, most: usize) -> (usize, usize) {
     counts.sort_unstable();
     let (mut left, mut senders) = (most, counts.len());

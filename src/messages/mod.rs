@@ -3,9 +3,9 @@
 //! A message is one row, one small row in the box of each who has it, and one that counts these: it goes with the last of them. All of them, and what a mail relay is to take
 //! ([`relay`]), go in one change set: a message is sent to all of its recipients, or to nobody.
 //!
-//! Rows of messages never change, and sending adds rows alone, so it waits for nobody, unless a box has got too much. Marking and
-//! removing entries go one after the other (`turn`). What is too old, or too much for a box (`fair`), is removed by
-//! [`Messages::sweep`].
+//! Rows of messages never change, and sending adds rows alone, so it waits for nobody, unless a box
+//! has got too much. Marking and removing entries go one after the other (`turn`). What is too old,
+//! or too much for a box (`fair`), is removed by [`Messages::sweep`].
 
 mod fair;
 mod post;
@@ -116,7 +116,7 @@ impl Messages {
         }
     }
 
-    /// Which entries of a box, the newest first, are too many for it.
+    /// Returns for each entry of a box, the newest first, whether it is surplus.
     async fn surplus(&self, entries: &[Entry]) -> Result<Vec<bool>> {
         if entries.len() <= self.bounds.per_box {
             return Ok(vec![false; entries.len()]);
@@ -184,8 +184,8 @@ impl Messages {
         turn.commit(changes).await
     }
 
-    /// Removes, now and then, messages that have been kept for long enough, and of each box what is too much. Returns the number of
-    /// entries and messages.
+    /// Removes, now and then, messages that have been kept for long enough, and of each box what is
+    /// too much. Returns the number of entries and messages.
     ///
     /// # Errors
     /// What the store says.
@@ -222,10 +222,10 @@ impl Messages {
         Ok(count)
     }
 
-    /// Removes entries of a box that are older than that or too many, with the messages that nobody has any more. Returns the
-    /// number of entries.
+    /// Removes entries of a box that are older than that or too many, with the messages that nobody
+    /// has any more. Returns the number of entries.
     async fn trim(&self, user: &Text, side: Side, old_ms: u64) -> Result<usize> {
-        // First: what is added meanwhile may not be seen here.
+        // First: an entry that is added from here on may not be seen below.
         self.added.lock().remove(&(user.clone(), side));
         let mut count = 0;
         loop {
@@ -303,7 +303,7 @@ impl Messages {
 #[derive(Default)]
 struct InBox {
     kept: Vec<Entry>,
-    /// Those that are too old, or have no message.
+    /// Entries that are too old, or have no message.
     gone: Vec<Entry>,
 }
 

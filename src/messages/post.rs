@@ -113,9 +113,9 @@ impl Messages {
         Ok(Note { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
     }
 
-    /// Counts an entry more in each box that the message goes to, and first removes what is too much from boxes that have got
-    /// as many entries as they keep since that was last done. So none has more than twice as many, and one for each call
-    /// under way.
+    /// Counts one more entry in each box that the message goes to. Boxes to which as many entries
+    /// were added as they keep are trimmed first. So no box has more than twice that number, and
+    /// one for each call under way.
     async fn make_room(&self, sender: &Text, receivers: &BTreeSet<Name>) -> Result<()> {
         let inboxes = receivers.iter().map(|name| (name.text(), Side::Inbox));
         for (user, side) in inboxes.chain([(sender, Side::Outbox)]) {

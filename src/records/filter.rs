@@ -20,7 +20,8 @@ const MOST_VALUES: usize = 100;
 /// The largest size of a value, in bytes: that of a name.
 const MOST_VALUE_BYTES: usize = 255;
 
-/// The largest size of all patterns of a call, in bytes: comparing a name with them takes some 20 µs.
+/// The largest size of all patterns of a call, in bytes: comparing a name with them takes some 20
+/// µs.
 const MOST_PATTERN_BYTES: usize = 4096;
 
 /// The filters of a call as the caller wrote them.

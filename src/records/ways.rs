@@ -1,14 +1,17 @@
-//! The folders on the way to the folders that callers may read, kept until one of the folders that they were found by changes.
+//! The folders on the way to the folders that callers may read, kept in memory until a folder by
+//! which they were found changes.
 //!
-//! A caller may have grants on a thousand folders, dozens of levels deep. Whether a folder is on the way to one of them is
-//! asked for each folder of a listing, so the answer must not take a walk up from each grant.
+//! A caller may have grants on a thousand folders, dozens of levels deep. Whether a folder is on
+//! the way to one of them is asked for each folder of a listing, so the answer must not take a walk
+//! up from each grant.
 //!
 //! # Why an outdated set can't stay
 //!
-//! Whoever finds a set notes the generation first, and watches each folder before reading it. A change of a watched folder
-//! starts the next generation, in which nothing is kept and nothing is watched, and a set of an older generation is not
-//! kept. Changes are reported after readers can see them. So a folder that changes after it was read is watched by then,
-//! and one that changed before was read as it is now.
+//! A caller that computes a set notes the generation first, and watches each folder before reading
+//! it. A change of a watched folder starts the next generation, in which nothing is kept and
+//! nothing is watched, and a set of an older generation is not kept. Changes are reported after
+//! readers can see them. So a folder that changes after it was read is watched by then, and one
+//! that changed before was read as it is now.
 
 use std::sync::Arc;
 
@@ -16,7 +19,8 @@ use foldhash::{HashMap, HashSet};
 use parking_lot::RwLock;
 use stet_actors::id::Loid;
 
-/// Folders that are watched at most, and folders in all sets that are kept at most: some 10 MB each.
+/// Folders that are watched at most, and folders in all sets that are kept at most: some 10 MB
+/// each.
 const MOST: usize = 1 << 18;
 
 /// The sets that are kept.
@@ -27,9 +31,9 @@ pub struct Ways(RwLock<State>);
 struct State {
     generation: u64,
     watched: HashSet<Loid>,
-    /// By the identity of the rights.
+    /// Sets by the identity of the rights.
     sets: HashMap<u64, Arc<HashSet<Loid>>>,
-    /// Folders in all sets.
+    /// The number of folders in all sets.
     kept: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What the server does when the process takes more memory than it should.
+//! The watch over the memory of the process, and what gives way when it comes near its limit.
 //!
 //! Everything large is reserved before it is allocated, but reservations are estimates. So what the
 //! process really takes is looked at several times a second. Caches and unused containers give way

@@ -26,7 +26,8 @@ const HELD: &str = "stet_budget_bytes{of=\"bodies\"}";
 #[test]
 fn logins_that_never_end_share_a_budget_of_which_an_address_has_a_part_and_who_is_known_does_not_notice() {
     let _turn = turn();
-    // The least for JSON of 1 MiB. Callers without a session have an eighth, 560 KB, and one address a quarter of that.
+    // The least for JSON of 1 MiB. Callers without a session have an eighth, 560 KB, and one
+    // address a quarter of that.
     let server = Server::with(&[
         ("MEMORY__CALLS_BYTES", "4480000"),
         ("LIMITS__JSON_BYTES", "1048576"),

@@ -14,7 +14,8 @@ fn long_calls_go_on_in_turns_and_short_ones_need_none() {
         reporter.get(&format!("/v3/object/{story}")).ok();
     }
     assert_eq!(editor.count(SLICES), 0, "short calls took turns");
-    // 10,000 objects that do not exist, each of which is looked up and reported: some hundred milliseconds.
+    // 10,000 objects that do not exist, each of which is looked up and reported: some hundred
+    // milliseconds.
     let missing: Vec<_> = (0..10_000).map(|number| format!("/nowhere/{number}")).collect();
     let body = json!({ "sources": missing });
     std::thread::scope(|scope| {

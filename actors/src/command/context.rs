@@ -113,7 +113,7 @@ impl Told {
 pub struct Noted {
     /// Rows and index entries.
     pub changes: Vec<Change>,
-    /// Their bytes.
+    /// Bytes of the rows noted by the command.
     pub bytes: usize,
     /// Objects or parts concerned.
     pub told: Told,
@@ -158,8 +158,8 @@ impl<'a> Context<'a> {
         Context { rules, ..self }
     }
 
-    /// States that the command's objects come from another repository: their attribute texts are stored whatever the rules say, and
-    /// however large the change is.
+    /// States that the command's objects come from another repository. Neither the rules for
+    /// attribute texts nor the limit on the size of a change apply to them.
     pub fn imports(&mut self) {
         self.imports = true;
         self.rows.lift_limit();
@@ -189,14 +189,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for a command whose turn to be large has come, or has not.
+    /// Sets whether the command may be large: whether its turn for that has come.
     #[must_use]
     pub(crate) fn admitting_large(mut self, admits_large: bool) -> Context<'a> {
         self.rows.admit_large(admits_large);
         self
     }
 
-    /// The same with the limits that are configured for changes and containers.
+    /// Holds the command to the limits that are configured for changes and containers.
     #[must_use]
     pub(crate) fn limited_by(mut self, limits: ChangeLimits) -> Context<'a> {
         self.rows.limit(limits.change_bytes);
@@ -204,8 +204,8 @@ impl<'a> Context<'a> {
         self
     }
 
-    /// States how many parts or objects the command is about to alter. A command that does not know is
-    /// measured by its rows, but then it was applied in vain if it is large.
+    /// States how many parts or objects the command is about to alter. A command that does not know
+    /// is measured by its rows, but then it was applied in vain if it is large.
     ///
     /// # Errors
     /// [`Fault::IsLarge`].
@@ -508,8 +508,8 @@ impl<'a> Context<'a> {
     /// one, and so none that lies too deep.
     ///
     /// # Errors
-    /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and `TooLarge`
-    /// for what was noted before; what the store says.
+    /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and
+    /// `TooLarge` for what was noted before; what the store says.
     pub fn create(&mut self, object: &Object) -> Result<(), Fault> {
         self.check_size()?;
         let Object { record, attributes } = object;
@@ -545,11 +545,12 @@ impl<'a> Context<'a> {
         Err(Error::new(Code::TooLarge, message).with_source(container).with_detail("limit", most))
     }
 
-    /// Notes how many bytes of memory a container takes that the command has just created with parts.
+    /// Notes the bytes of memory that a container takes which the command has just created with
+    /// parts.
     ///
     /// # Errors
     /// `TooLarge`.
-    pub(crate) fn size_of_made(&mut self, container: Loid, bytes: usize) -> Result<()> {
+    pub(crate) fn note_container_bytes(&mut self, container: Loid, bytes: usize) -> Result<()> {
         self.check_container(container, bytes as u64)?;
         let made = self.newest.as_mut().filter(|made| made.record.loid == container);
         if let Some(made) = made
@@ -586,14 +587,15 @@ impl<'a> Context<'a> {
     /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
     ///
     /// # Errors
-    /// `InvalidAttributes`; `TooLarge` for a container that would grow beyond its limit; [`Fault::Unchecked`].
+    /// `InvalidAttributes`; `TooLarge` for a container that would grow beyond its limit;
+    /// [`Fault::Unchecked`].
     pub(crate) fn settle<S: State>(
         &mut self,
         before_state: &S,
         after_state: &mut S,
         touched: bool,
     ) -> Result<bool, Fault> {
-        let bytes = after_state.bytes() as u64;
+        let (bytes_before, bytes) = (before_state.bytes() as u64, after_state.bytes() as u64);
         let (before, after) = (before_state.object(), after_state.object_mut());
         let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
         if attributes_changed || !Arc::ptr_eq(&before.record, &after.record) {
@@ -607,7 +609,8 @@ impl<'a> Context<'a> {
         if !(record_changed || attributes_changed || touched) {
             return Ok(false);
         }
-        if bytes > before.record.container_bytes {
+        // A container that is above its limit already, since that was lowered, may shrink.
+        if bytes > bytes_before {
             self.check_container(before.record.loid, bytes)?;
         }
         let record = Arc::make_mut(&mut after.record);

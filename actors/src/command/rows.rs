@@ -30,7 +30,7 @@ pub const LARGEST_CONTAINER: u64 = 32 << 20;
 /// The configured limits that every change is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeLimits {
-    /// How long and how deep paths may be.
+    /// The limits on the length and depth of paths.
     pub paths: PathLimits,
     /// Bytes of rows that one change may store.
     pub change_bytes: usize,
@@ -52,7 +52,7 @@ impl Default for ChangeLimits {
 pub(super) struct Rows {
     noted: Vec<Change>,
     bytes: usize,
-    /// Whether rows were dropped.
+    /// True once rows were dropped.
     is_over: bool,
     admits_large: bool,
     most_bytes: usize,
@@ -79,7 +79,7 @@ impl Rows {
         self.admits_large = admits_large;
     }
 
-    /// Whether the change may be large.
+    /// Returns whether the change may be large.
     pub fn admits_large(&self) -> bool {
         self.admits_large
     }

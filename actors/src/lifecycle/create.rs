@@ -233,7 +233,8 @@ impl Joint for Create {
 /// The role of an object in the command that creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The object that the command is about: the caller's precondition speaks of it, and events name it.
+    /// The object that the command is about: the caller's precondition speaks of it, and events
+    /// name it.
     Main,
     /// An object that is created along with another one.
     Beside,
@@ -461,7 +462,7 @@ impl NewObject {
             context.put_version(None, loid.at_version(1), new, created);
         }
         let bytes = self.parts.make(object, context)?;
-        context.size_of_made(loid, bytes)?;
+        context.note_container_bytes(loid, bytes)?;
         context.concerns(folder, loid);
         Ok(loid)
     }

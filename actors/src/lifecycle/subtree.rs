@@ -193,8 +193,8 @@ impl Part {
     }
 }
 
-/// What an object counts for in a step: 1, and as many more as its container takes of the memory
-/// that a step's containers may ([`STEP_BYTES`]).
+/// Returns an object's weight in a step: 1, and more in proportion to the memory of its container.
+/// Containers of [`STEP_BYTES`] together weigh as much as all objects of a step.
 fn weight_of(object: Loid, context: &Context<'_>) -> Result<usize, StoreError> {
     let record = Record::find(context.look(), View::Latest, object)?;
     let bytes = record.map_or(0, |record| record.container_bytes);

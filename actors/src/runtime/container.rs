@@ -241,8 +241,8 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// A message that comes while there is no state waits for it; in an outage it is refused, or starts the next try once that
-    /// is over.
+    /// A message that comes while there is no state waits for it; in an outage it is refused, or
+    /// starts the next try once that is over.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
         match &self.outage {
             Some(outage) if self.shared.clock.steady_ms() < outage.until => {

@@ -24,7 +24,7 @@ pub trait LargeChanges: Debug + Send + Sync {
 
 /// The turn of a large change.
 pub trait ChangeTurn: Send + Sync {
-    /// Charges the bytes that the change stores: the next turns of whoever makes it come later in
+    /// Charges the bytes that the change stores: the next turns of its user come later in
     /// proportion.
     fn charge(&self, bytes: usize);
 }

@@ -30,11 +30,11 @@ pub(crate) struct ContainerMemory {
     reading: Mutex<u64>,
     /// Notified when bytes come free.
     freed: Notify,
-    /// Lets unused containers go, so that as many bytes more can be read.
+    /// The function that lets unused containers go.
     make_room: OnceLock<MakeRoom>,
 }
 
-/// Lets unused containers go, so that that many bytes more can be read.
+/// A function that lets unused containers go, so that a number of bytes more can be read.
 type MakeRoom = Box<dyn Fn(u64) + Send + Sync>;
 
 /// Room reserved for a container that is being read, given back when this is dropped.

@@ -36,8 +36,8 @@ pub struct RuntimeOptions {
     /// Objects that one step of the change of a folder with all that lies below it changes at most, containers that are notified
     /// included. Nothing else is changed during a step.
     pub objects_per_step: usize,
-    /// Bytes of memory that all containers take, beyond which those that were used longest ago leave,
-    /// and reads of further ones wait. Set by the section of the configuration about memory.
+    /// Bytes of memory that all containers take, beyond which those that were used longest ago
+    /// leave, and reads of further ones wait. Set by the section of the configuration about memory.
     #[serde(skip)]
     pub container_bytes: u64,
     /// The limits that every change is held to. Set by the sections about memory and limits.

@@ -38,8 +38,8 @@ fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, Stor
 }
 
 /// Reads a container where it keeps no other one waiting, once there is room in memory. If it is to
-/// be read `settled`, gives nothing when something is pending. Gives nothing, too, at the end of the
-/// process. The room is the reader's until the state counts as loaded.
+/// be read `settled`, gives nothing when something is pending. Gives nothing, too, at the end of
+/// the process. The room is the reader's until the state counts as loaded.
 pub(super) async fn on_disk<F: Family>(
     shared: &Shared,
     loid: Loid,

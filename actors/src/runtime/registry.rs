@@ -342,6 +342,8 @@ impl Registry {
         let now = self.shared.clock.steady_ms();
         let idle = self.shared.options.idle().as_millis() as u64;
         metrics::gauge!("stet_container_bytes").set(self.shared.memory.loaded() as f64);
+        // Containers in use may have grown beyond their room since they were read.
+        self.let_unused_go(0);
         self.let_go(|handle| handle.last_used() + idle <= now)
     }
 

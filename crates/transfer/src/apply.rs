@@ -195,8 +195,8 @@ impl Apply<'_> {
         self.client.form_if("/v3/object/create", &options, Some(upload), tag).map(drop)
     }
 
-    /// Refreshes the caches. Done before anything is written, too: a caller who may not do so learns it in
-    /// time. Returns the first fault of a file that keeps a cache as it is.
+    /// Refreshes the caches. Done before anything is written, too: a caller who may not do so
+    /// learns it in time. Returns the first fault of a file that keeps a cache as it is.
     fn refresh(&self) -> Result<Option<String>, CallError> {
         let replies =
             [self.main.get("/v3/conf/cache/refresh"), self.main.post("/v3/conf/xmlfiles/clearcache", &json!({}))];

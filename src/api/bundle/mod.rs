@@ -67,7 +67,8 @@ pub async fn recursive(call: Call) -> Result<Json<FolderReply>> {
     let bundle = named(&call)?;
     let selection = Selection::of_query(&call, bundle.loid.database)?;
     let wanted = Wanted::of_bundle(call.query.boolean("recursive"), selection);
-    // On the heap: the record beside it would make the future too large to be copied with each call.
+    // On the heap: the record beside it would make the future too large to be copied with each
+    // call.
     Box::pin(filtered(call, &bundle, wanted)).await
 }
 

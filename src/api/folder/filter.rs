@@ -65,7 +65,8 @@ impl Wanted {
 pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
     let folder = named(&call)?;
     let wanted = Wanted::of(&call, Selection::of_query(&call, folder.loid.database)?)?;
-    // On the heap: the record beside it would make the future too large to be copied with each call.
+    // On the heap: the record beside it would make the future too large to be copied with each
+    // call.
     Box::pin(filtered(call, &folder, wanted)).await
 }
 

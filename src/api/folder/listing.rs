@@ -65,8 +65,8 @@ pub(in crate::api) fn filter_of(call: &Call, values: FilterValues, database: Dat
     Ok(filter)
 }
 
-/// The largest number of unknown values of one filter that are reported. Each is compared with all known
-/// names, on the thread of the request.
+/// The largest number of unknown values of one filter that are reported. Each is compared with all
+/// known names, on the thread of the request.
 const MOST_REPORTED: usize = 3;
 
 /// Reports types, statuses and families that the configuration does not know: most likely they were

@@ -22,8 +22,8 @@ use crate::http::wording::of_payload;
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
 
-/// The content types that say nothing of a content: the other one is what HTTP clients send with any
-/// body unless they are told otherwise.
+/// The content types that say nothing of a content: the other one is what HTTP clients send with
+/// any body unless they are told otherwise.
 const NO_TYPES: [&str; 2] = [ANY_BYTES, "application/x-www-form-urlencoded"];
 
 /// `PUT /v3/object/{source}/content`

@@ -6,8 +6,9 @@
 //! - A sequential file whose components come in scans of their own, if any component is sampled more than once.
 //! - A file whose first component is not the one that is sampled most, such as a chroma that is finer than the brightness.
 //!
-//! Both are rare. All other whole files agree with libjpeg-turbo or are refused by the decoder itself.
-//! The decoder fills the rest of a file that is cut off with grey: such a file is refused here, too.
+//! Both are rare. All other whole files agree with libjpeg-turbo or are refused by the decoder
+//! itself. The decoder fills the rest of a file that is cut off with grey: such a file is refused
+//! here, too.
 
 /// Refuses a file that would be decoded wrongly.
 ///

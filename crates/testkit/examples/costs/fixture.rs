@@ -1,4 +1,5 @@
-//! What dear requests work on. Each part is built when the first request needs it, and kept over restarts of the server.
+//! What dear requests work on. Each part is built when the first request needs it, and kept over
+//! restarts of the server.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -6,10 +7,11 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use stet_load::black_picture;
 use stet_testkit::Server;
 
 use crate::probes::Change;
-use crate::texts::{attributes, document, many_attributes, picture, text};
+use crate::texts::{attributes, document, many_attributes, text};
 use crate::wire::{Caller, Request};
 
 /// Connections by which a fixture is built.
@@ -157,7 +159,8 @@ impl Fixture {
         self.caller(by).result(request).unwrap_or_else(|error| panic!("a fixture can be built: {error:.2000}"))
     }
 
-    /// Sends `count` requests on several connections; returns the results of those that succeed, until one is refused.
+    /// Sends `count` requests on several connections; returns the results of those that succeed,
+    /// until one is refused.
     pub fn build(&self, by: By, count: usize, request: impl Fn(usize) -> Request + Sync) -> Vec<Value> {
         let (next, refused) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
         let callers: Vec<_> = (0..BUILDERS).map(|_| self.caller(by)).collect();
@@ -227,8 +230,8 @@ impl Fixture {
         made.iter().map(id).collect()
     }
 
-    /// The topic with the most that a topic may begin with, and the number of its lines. New topics are made of it by calls of
-    /// some hundred bytes.
+    /// The topic with the most that a topic may begin with, and the number of its lines. New topics
+    /// are made of it by calls of some hundred bytes.
     pub fn template(&self) -> &str {
         &self.template_and_lines().0
     }
@@ -369,7 +372,8 @@ impl Fixture {
         self.result(By::Reporter, &request);
     }
 
-    /// A hundred objects with nearly 4 MB of attributes each, in one story family; the first is linked with all others.
+    /// A hundred objects with nearly 4 MB of attributes each, in one story family; the first is
+    /// linked with all others.
     pub fn heavy(&self) -> &[String] {
         self.heavy.get_or_init(|| {
             let template = self.heavy_template();
@@ -441,8 +445,9 @@ impl Fixture {
 
     /// A picture of the dearest size: 28 million pixels of 16 bits in four channels.
     pub fn picture(&self) -> &str {
-        self.picture
-            .get_or_init(|| self.object(&json!({ "name": "large.png", "type": "Image" }), &picture(5370), "image/png"))
+        self.picture.get_or_init(|| {
+            self.object(&json!({ "name": "large.png", "type": "Image" }), &black_picture(5370), "image/png")
+        })
     }
 
     /// An object with 1,000 versions.

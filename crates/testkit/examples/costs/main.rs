@@ -1,7 +1,8 @@
 //! Measures the dearest request of each endpoint and writes `docs/COSTS.md`: `scripts/costs`.
 //!
-//! `dearest` says what the request is, `fixture` builds what it works on, `measure` sends it while `probes` work beside it, and
-//! `table` writes the document. The endpoints are those of the OpenAPI document.
+//! `dearest` says what the request is, `fixture` builds what it works on, `measure` sends it while
+//! `probes` work beside it, and `table` writes the document. The endpoints are those of the OpenAPI
+//! document.
 
 mod dearest;
 mod fixture;

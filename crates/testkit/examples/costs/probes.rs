@@ -39,7 +39,8 @@ pub struct Waits {
     /// The 99th percentile for changes.
     pub changes: f64,
     pub longest: f64,
-    /// How late the machine woke a sleeping thread at p99: what others wait without any fault of the server.
+    /// How late the machine woke a sleeping thread at p99: what others wait without any fault of
+    /// the server.
     pub machine: f64,
 }
 

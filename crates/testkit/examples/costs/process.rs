@@ -29,7 +29,8 @@ impl Moment {
 
 /// Forgets the highest memory of a process so far, so that [`peak`] counts from now on.
 pub fn reset_peak(pid: u32) {
-    // Without the permission the peak is that since the start, which is too high rather than too low.
+    // Without the permission the peak is that since the start, which is too high rather than too
+    // low.
     let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
 }
 

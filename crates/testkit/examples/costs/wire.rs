@@ -36,7 +36,8 @@ pub struct Reply {
 }
 
 impl Request {
-    /// Creates a request for an endpoint with these arguments in place of the parameters of its path.
+    /// Creates a request for an endpoint with these arguments in place of the parameters of its
+    /// path.
     pub fn new(id: &str, arguments: &[&dyn Display]) -> Request {
         let endpoint = Endpoint::of(id);
         Request { endpoint, path: endpoint.path_of(arguments), headers: Vec::new(), body: Arc::default() }
@@ -66,7 +67,8 @@ impl Request {
         self.header("content-type", content_type)
     }
 
-    /// Adds a multipart form of `options` and files, each with the name of its part, its media type and its bytes.
+    /// Adds a multipart form of `options` and files, each with the name of its part, its media type
+    /// and its bytes.
     pub fn form(self, options: &Value, files: &[(&str, &str, &[u8])]) -> Request {
         const BOUNDARY: &str = "----stet-costs";
         let part = |name: &str, media_type: &str, bytes: &[u8]| {
@@ -83,7 +85,8 @@ impl Request {
         self.bytes(&format!("multipart/form-data; boundary={BOUNDARY}"), body)
     }
 
-    /// Returns the bytes that the request takes on the line, about: its body, its path and its headers.
+    /// Returns the bytes that the request takes on the line, about: its body, its path and its
+    /// headers.
     pub fn size(&self) -> u64 {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
         (self.body.len() + self.path.len() + headers + 100) as u64
@@ -135,7 +138,8 @@ impl Caller {
         }
     }
 
-    /// Sends a request and returns its status and the JSON of its reply; tries again while the server is overloaded.
+    /// Sends a request and returns its status and the JSON of its reply; tries again while the
+    /// server is overloaded.
     pub fn json(&self, request: &Request) -> (u16, Value) {
         let begun = Instant::now();
         loop {

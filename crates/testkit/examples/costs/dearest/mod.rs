@@ -26,7 +26,8 @@ pub struct Dearest {
 
 /// How often a request is sent.
 pub enum Calls {
-    /// Once alone, then four at a time for a second. Several requests take turns, where one of them again would change nothing.
+    /// Once alone, then four at a time for a second. Several requests take turns, where one of them
+    /// again would change nothing.
     Repeated(Vec<Request>),
     /// Once, because it uses up what it works on.
     Once(Request),
@@ -54,7 +55,8 @@ impl Dearest {
     }
 }
 
-/// Returns the dearest requests of an endpoint: one, or several where it is not clear which is the dearest.
+/// Returns the dearest requests of an endpoint: one, or several where it is not clear which is the
+/// dearest.
 pub fn dearest(endpoint: &'static Endpoint, fixture: &Fixture) -> Vec<Dearest> {
     let id = endpoint.id.as_str();
     let families =
@@ -75,8 +77,8 @@ pub fn dearest(endpoint: &'static Endpoint, fixture: &Fixture) -> Vec<Dearest> {
     all
 }
 
-/// The dearest request of an endpoint about which nothing particular is known: the heaviest object as its source, all that it
-/// can show, and the reply compressed.
+/// The dearest request of an endpoint about which nothing particular is known: the heaviest object
+/// as its source, all that it can show, and the reply compressed.
 fn generic(endpoint: &'static Endpoint, fixture: &Fixture) -> Dearest {
     let arguments: Vec<String> = endpoint.parameters().map(|name| argument(name, fixture)).collect();
     let arguments: Vec<&dyn std::fmt::Display> = arguments.iter().map(|argument| argument as _).collect();
