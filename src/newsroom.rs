@@ -98,7 +98,7 @@ impl Newsroom {
         });
         let bounds =
             Bounds { keys: config.limits.idempotency_keys_per_user, bytes: config.limits.idempotency_bytes_per_user };
-        let memory = MemoryBudget::new(config.memory.calls());
+        let memory = records.memory().clone();
         Newsroom {
             attempts: Arc::new(attempts),
             receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds, bounds)),

@@ -199,9 +199,9 @@ fn what_a_command_does_not_say_counts_by_its_rows_and_bytes() {
     run(|world| async move {
         let drawer = world.drawer("d").await;
         let mut asked = 0;
-        let small = [(500, 1, false), (2, 400_000, false)];
+        let small = [(500, 1, false), (2, 50_000, false)];
         // Of the last of the large ones no row fits into a small change.
-        let large = [(2000, 1, true), (3, 400_000, true), (1, 1_100_000, true)];
+        let large = [(2000, 1, true), (3, 50_000, true), (1, 140_000, true)];
         for (rows, bytes, is_large) in small.into_iter().chain(large) {
             asked += 2 * usize::from(is_large);
             let applied = Arc::new(AtomicUsize::new(0));

@@ -1,7 +1,6 @@
 //! What an object's content and links name: other objects of the repository.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{Loid, Source};
@@ -23,14 +22,16 @@ pub const MOST_LINKED: usize = 1000;
 const MOST_NAMES: usize = 10_000;
 
 /// The objects that an object is correlated with, and behind them those that its content names, each once: those that the caller may
-/// read. A content that is no XML, or larger than `limits.xml_bytes`, names none.
+/// read. They are given by loid: a thousand records may have gigabytes of attributes. A content that is no XML, or larger than
+/// `limits.xml_bytes`, names none.
 ///
 /// # Errors
 /// `TooLarge` if there are more than [`MOST_LINKED`]; what disk and store say.
-pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Arc<Cached>>> {
+pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Loid>> {
     let (app, mut way) = (&call.app, YieldTimer::new());
     let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
     for Correlate { other, .. } in app.repository.correlates(object.loid)? {
+        way.yield_if_due().await;
         // Items of topics have no records of their own, and are no stories.
         add(call, &Source::Loid(other), object, &mut found, &mut known)?;
     }
@@ -53,21 +54,15 @@ pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Arc<Cached>>> {
     Ok(found)
 }
 
-fn add(
-    call: &Call,
-    source: &Source,
-    from: &Cached,
-    found: &mut Vec<Arc<Cached>>,
-    known: &mut BTreeSet<Loid>,
-) -> Result<()> {
+fn add(call: &Call, source: &Source, from: &Cached, found: &mut Vec<Loid>, known: &mut BTreeSet<Loid>) -> Result<()> {
     match call.find(source, from.loid.database) {
         Ok(record) => {
             if known.insert(record.loid) {
-                found.push(record);
+                found.push(record.loid);
             }
             Ok(())
         }
-        Err(error) if error.code == Code::RepositoryError => Err(error),
+        Err(error) if matches!(error.code, Code::RepositoryError | Code::Overloaded) => Err(error),
         // It is not there, or may not be read.
         Err(_) => Ok(()),
     }

@@ -414,6 +414,19 @@ mod tests {
         revision: u64,
     }
 
+    /// A text that notes the thread on which it is serialised.
+    struct Threaded {
+        text: String,
+        thread: Arc<parking_lot::Mutex<Option<std::thread::ThreadId>>>,
+    }
+
+    impl Serialize for Threaded {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            *self.thread.lock() = Some(std::thread::current().id());
+            self.text.serialize(serializer)
+        }
+    }
+
     #[tokio::test]
     async fn a_large_result_is_tagged_on_another_thread_as_it_would_be_here() {
         let of = Tag::of(&Record::new(
@@ -424,12 +437,13 @@ mod tests {
             &"editor".into(),
             0,
         ));
-        for (bytes, is_at_once) in [(10, true), (offload::LARGE_TEXT, false)] {
+        for (bytes, is_here) in [(10, true), (offload::LARGE_TEXT, false)] {
             let text = "x".repeat(bytes);
             let wanted = Enveloped::of(&text, bytes).expect("it can be serialised").tag(of);
-            assert_eq!(Json::tagged(text.clone(), bytes, of).now_or_never().is_some(), is_at_once, "{bytes}");
-            let tagged = Json::tagged(text, bytes, of).await.expect("there is a turn");
-            assert_eq!(tagged.reply.etag.expect("it has one").value(), wanted.value(), "{bytes}");
+            let thread = Arc::default();
+            let tagged = Json::tagged(Threaded { text, thread: Arc::clone(&thread) }, bytes, of).await;
+            assert_eq!(tagged.expect("there is a turn").reply.etag.expect("it has one").value(), wanted.value());
+            assert_eq!(*thread.lock() == Some(std::thread::current().id()), is_here, "{bytes}");
         }
     }
 

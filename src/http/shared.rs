@@ -99,11 +99,17 @@ mod tests {
 
     #[tokio::test]
     async fn who_goes_away_while_making_it_leaves_it_to_the_next() {
-        let shared = Shared::default();
+        let (shared, (end, wait)) = (Shared::default(), mpsc::channel::<()>());
         {
-            let gone = std::pin::pin!(shared.made(|| "gone".to_owned()));
+            let make = move || {
+                // Until the asker has gone.
+                let _ = wait.recv();
+                "gone".to_owned()
+            };
+            let gone = std::pin::pin!(shared.made(make));
             assert!(gone.now_or_never().is_none());
         }
+        drop(end);
         assert_eq!(shared.made(|| "there".to_owned()).await.unwrap().plain(), "there");
     }
 

@@ -29,10 +29,6 @@ pub(crate) const WHOLE: usize = 256 << 10;
 /// How long a large step waits for room, which others give back when their clients have taken what they asked for or are let go.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// After so many steps, or so many bytes of them, it is asked whether others should have their turn.
-const STEPS: usize = 16;
-const STEPS_BYTES: usize = 8 << 10;
-
 /// What an answer is made of, a step at a time.
 pub(crate) trait Steps: 'static {
     /// What a step leads to once it is taken.
@@ -81,17 +77,13 @@ impl<S: Steps> Rest<S> {
     /// What the steps say; `Overloaded` if there is no room for so much.
     pub(super) async fn fill(&mut self, call: &Call, wanted: usize, late: bool) -> Result<(), S::Fault> {
         let mut waited = false;
-        let mut looked_at = self.out.len();
-        for step in 0.. {
+        loop {
             let begin = self.out.len();
             if self.steps.are_over() || begin >= wanted {
                 break;
             }
-            // Not at each step: of small ones, looking at the clock would be a good part.
-            if step % STEPS == 0 || begin - looked_at >= STEPS_BYTES {
-                looked_at = begin;
-                self.way.yield_if_due().await;
-            }
+            // At each step: one that writes nothing may have read megabytes.
+            self.way.yield_if_due().await;
             if late && begin == 0 {
                 self.out.reserve_exact(wanted);
             }

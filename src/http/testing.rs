@@ -28,6 +28,7 @@ use crate::api;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::events::Followers;
+use crate::limits::MemoryBudget;
 use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
 use crate::server;
@@ -52,8 +53,10 @@ impl House {
         let data = TempDir::new().expect("a temporary directory can be made");
         let content = ContentStore::open(data.path(), SMALL, UploadBounds::NONE).expect("a new directory opens");
         let config = Config::default();
-        let (records, followers) =
-            (Arc::new(RecordCache::new(1 << 20)), Arc::new(Followers::new(config.events.clone())));
+        let (records, followers) = (
+            Arc::new(RecordCache::new(1 << 20, MemoryBudget::new(config.memory.calls()))),
+            Arc::new(Followers::new(config.events.clone())),
+        );
         let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
         let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime_options()).await;
         let repository = started.expect("a repository starts");

@@ -50,9 +50,14 @@ where
         BoundedCache { cache, weighter, bytes }
     }
 
+    /// The weight that an entry may have at most.
+    pub(crate) fn most(&self) -> u64 {
+        self.bytes / PART
+    }
+
     /// Whether an entry may be kept.
     pub(crate) fn takes(&self, key: &K, value: &V) -> bool {
-        self.weighter.weight(key, value) <= self.bytes / PART
+        self.weighter.weight(key, value) <= self.most()
     }
 
     /// Keeps an entry, if it is not too large a part of the whole.

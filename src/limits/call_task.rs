@@ -240,6 +240,12 @@ pub(super) fn is_replying() -> bool {
     TASK.try_with(|task| task.state.borrow().is_replying).unwrap_or(false)
 }
 
+/// Returns whether this task may be refused memory: not once it has changed something or is
+/// replying, and as the server's own it may.
+pub fn may_be_refused() -> bool {
+    !has_changed() && !is_replying()
+}
+
 /// Runs a future as the task of a call, on threads of its own.
 #[cfg(test)]
 pub async fn with_behalf<T>(future: impl Future<Output = T>) -> T {

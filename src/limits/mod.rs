@@ -23,7 +23,7 @@ use std::net::{IpAddr, Ipv6Addr};
 #[cfg(test)]
 pub use self::call_task::with_behalf;
 pub use self::call_task::{
-    CallTask, SLICE, TimeSlices, as_server, begin_call, behalf, give_way, on_behalf_of, set_changed,
+    CallTask, SLICE, TimeSlices, as_server, begin_call, behalf, give_way, may_be_refused, on_behalf_of, set_changed,
 };
 pub use self::fair_queue::{FairQueue, WorkPermit};
 pub use self::growing_buffer::GrowingBuffer;

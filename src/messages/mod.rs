@@ -153,10 +153,13 @@ impl Messages {
     /// # Errors
     /// `ObjectNotFound`; what the store says.
     pub async fn mark(&self, user: &str, id: Loid, read: bool) -> Result<Entry> {
-        let turn = self.turns.turn(&self.repository).await;
+        let turn = self.turns.turn(&self.repository).await?;
         let place = Entry::key(user, Side::Inbox, id.number);
         let entry: Option<Entry> = self.repository.row(place.table, &place.key)?;
         let entry = entry.filter(|_| id == id_of(id.number)).ok_or_else(|| Error::not_found(id))?;
+        if entry.read == read {
+            return Ok(entry);
+        }
         let entry = Entry { read, ..entry };
         let change = Change { table: place.table, key: place.key, value: Some(encode_value(Entry::FORMAT, &entry)) };
         turn.commit(vec![change]).await?;
@@ -168,7 +171,7 @@ impl Messages {
     /// # Errors
     /// `ObjectNotFound`; what the store says.
     pub async fn remove(&self, user: &str, id: Loid) -> Result<()> {
-        let turn = self.turns.turn(&self.repository).await;
+        let turn = self.turns.turn(&self.repository).await?;
         let mut changes = Vec::new();
         for side in [Side::Inbox, Side::Outbox] {
             let place = Entry::key(user, side, id.number);
@@ -229,7 +232,7 @@ impl Messages {
         self.added.lock().remove(&(user.clone(), side));
         let mut count = 0;
         loop {
-            let turn = self.turns.turn(&self.repository).await;
+            let turn = self.turns.turn(&self.repository).await?;
             let InBox { kept, mut gone } = self.read_box(user, side, old_ms).await?;
             let too_many = self.surplus(&kept).await?;
             gone.extend(kept.into_iter().zip(too_many).filter(|(_, goes)| *goes).map(|(entry, _)| entry));
@@ -264,7 +267,7 @@ impl Messages {
     ) -> Result<usize> {
         let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, YieldTimer::new());
         loop {
-            let turn = self.turns.turn(&self.repository).await;
+            let turn = self.turns.turn(&self.repository).await?;
             let rows = self.scan(table, &range, CHUNK, true)?;
             let (mut changes, mut gone) = (Vec::new(), Vec::new());
             for (key, row) in &rows {

@@ -4,30 +4,38 @@
 //! those of callers, too, who went away before they were answered. Nothing but a [`Turn`] changes entries that are there.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use stet_actors::error::Result;
 use stet_actors::repository::Repository;
 use stet_actors::store::{Change, Key, Row, encode_value};
-use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::rows::{Copies, Message};
+use crate::limits::{FairQueue, WorkPermit};
 
-/// Who is next.
-#[derive(Default)]
-pub(super) struct Turns(Arc<Mutex<()>>);
+/// The queue for changes of entries. Users have their turns one after the other, so that one who
+/// marks messages without a pause delays others by one commit.
+pub(super) struct Turns(FairQueue);
+
+impl Default for Turns {
+    fn default() -> Turns {
+        Turns(FairQueue::never_refused(1, 1))
+    }
+}
 
 impl Turns {
     /// A turn, when what was changed in the one before is decided.
-    pub async fn turn<'r>(&self, repository: &'r Repository) -> Turn<'r> {
-        Turn { repository, held: self.0.clone().lock_owned().await }
+    ///
+    /// # Errors
+    /// `RepositoryError` while the server ends.
+    pub async fn turn<'r>(&self, repository: &'r Repository) -> Result<Turn<'r>> {
+        Ok(Turn { repository, held: self.0.turn().await? })
     }
 }
 
 /// Somebody's turn to change entries: see the module's head.
 pub(super) struct Turn<'r> {
     repository: &'r Repository,
-    held: OwnedMutexGuard<()>,
+    held: WorkPermit,
 }
 
 impl Turn<'_> {

@@ -31,8 +31,13 @@ use super::ways::Ways;
 use super::{Basis, Display, Groups, ObjectRecord, outline};
 use crate::json::Ready;
 use crate::limits::bounded_cache::BoundedCache;
+use crate::limits::{MemoryBudget, PIECE, Purpose, Reservation, behalf, may_be_refused};
 
 const SHARDS: usize = 16;
+
+/// Bytes that the attributes of an object take at most while they are read. Those of a container
+/// are a part of what it takes.
+const MOST_ATTRIBUTES: u64 = 8 << 20;
 
 /// A live object's record and attributes, and its JSON under the displays asked for lately.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub struct Cached {
     pub record: Record,
     /// The attribute texts.
     pub attributes: Attributes,
+    /// The memory of large texts that are in no cache.
+    _reserved: Option<Reservation>,
     /// What displays of large attributes have in common; most objects have none.
     forms: OnceLock<Box<Forms>>,
     /// See [`Cached::outline`].
@@ -72,17 +79,18 @@ impl Cached {
     const ITSELF: usize = 1024;
 
     /// Record and attributes that are not in the cache.
-    fn new(record: Record, attributes: Attributes) -> Cached {
+    fn new(record: Record, attributes: Attributes, reserved: Option<Reservation>) -> Cached {
         static COPIES: AtomicU64 = AtomicU64::new(0);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
-        Cached { copy, record, attributes, is_outline: false, forms: OnceLock::new(), shown: Mutex::default() }
+        let (forms, shown) = (OnceLock::new(), Mutex::default());
+        Cached { copy, record, attributes, _reserved: reserved, is_outline: false, forms, shown }
     }
 
     /// The [`outline()`] of it, without attributes. It is in no cache.
     pub fn outline(&self) -> Cached {
         let record = outline(&self.record);
         let attributes = Attributes::none(record.loid);
-        Cached { is_outline: true, ..Cached::new(record, attributes) }
+        Cached { is_outline: true, ..Cached::new(record, attributes, None) }
     }
 
     /// Whether it is an outline.
@@ -179,6 +187,8 @@ pub struct RecordCache {
     last_path: Mutex<Option<LastPath>>,
     /// The folders on the way to those that callers may read.
     pub ways: Ways,
+    /// The budget of calls, which pays for attributes that are too large for the cache.
+    memory: MemoryBudget,
 }
 
 /// The path of a folder while there had been so many changes.
@@ -189,8 +199,8 @@ struct LastPath {
 }
 
 impl RecordCache {
-    /// A cache of that many bytes.
-    pub fn new(bytes: u64) -> RecordCache {
+    /// A cache of that many bytes, beside the memory of calls.
+    pub fn new(bytes: u64, memory: MemoryBudget) -> RecordCache {
         RecordCache {
             notices: Default::default(),
             // An entry is some 4 KiB.
@@ -198,7 +208,13 @@ impl RecordCache {
             changes: AtomicU64::new(0),
             last_path: Mutex::default(),
             ways: Ways::default(),
+            memory,
         }
+    }
+
+    /// The memory that calls take.
+    pub fn memory(&self) -> &MemoryBudget {
+        &self.memory
     }
 
     /// Stands still as long as no object changes: what was made of records since it last did is still right.
@@ -222,19 +238,43 @@ impl RecordCache {
         &self.notices[loid.number as usize % SHARDS]
     }
 
-    /// The record of a live object; `None` when there is none.
+    /// The record of a live object; `None` when there is none. Attributes that are too large for
+    /// the cache are paid for by the caller as long as this is held.
     ///
     /// # Errors
-    /// What the store says.
+    /// `Overloaded` if there is no memory for its attributes; what the store says.
     pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
         if let Some(entry) = self.entries.get(&loid) {
             return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
         }
         let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
-        let cached = Arc::new(Cached::new(record, repository.attributes(loid)?));
+        let (attributes, reserved) = self.attributes(repository, &record)?;
+        let cached = Arc::new(Cached::new(record, attributes, reserved));
         self.keep(before, cached.clone());
         Ok(Some(cached))
+    }
+
+    /// The attributes of an object, with the memory that they take if the cache can't keep them.
+    fn attributes(&self, repository: &Reader, record: &Record) -> Result<(Attributes, Option<Reservation>)> {
+        // The parts of a container count there, too.
+        let most = record.container_bytes.min(MOST_ATTRIBUTES);
+        if most <= PIECE as u64 {
+            return Ok((repository.attributes(record.loid)?, None));
+        }
+        let reserved = self.memory.reservation(behalf(), Purpose::Replies);
+        if may_be_refused() {
+            reserved.grow_to(most)?;
+        } else {
+            reserved.force_to(most);
+        }
+        let attributes = repository.attributes(record.loid)?;
+        let bytes = attributes.text_bytes() as u64;
+        if bytes <= self.entries.most() / 2 {
+            return Ok((attributes, None));
+        }
+        reserved.shrink_to(bytes);
+        Ok((attributes, Some(reserved)))
     }
 
     /// The record of a live object without what goes with it, read from the store if it is not here; `None` when there is none.
@@ -328,7 +368,7 @@ mod tests {
         let loid = Loid::new(DatabaseId::FIRST, number);
         let record = Record::new(loid, "a", "Story", FamilyKind::Document, &"editor".into(), 1_700_000_000_000);
         let texts = Attributes { attributes: Some("x".repeat(attributes).into()), ..Attributes::none(loid) };
-        Arc::new(Cached::new(record, texts))
+        Arc::new(Cached::new(record, texts, None))
     }
 
     fn kept(cache: &RecordCache, cached: &Cached) -> Option<u64> {
@@ -337,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_was_read_before_a_change_is_not_kept_after_it() {
-        let cache = RecordCache::new(1 << 20);
+        let cache = RecordCache::new(1 << 20, MemoryBudget::new(1 << 20));
         let old = read(1, 10);
         let before = *cache.notices(old.loid).lock();
         cache.changed(&[old.loid]);
@@ -360,7 +400,7 @@ mod tests {
     #[test]
     fn attributes_and_json_weigh_and_there_is_no_more_than_there_is_room_for() {
         let room = 16 << 20;
-        let cache = RecordCache::new(room);
+        let cache = RecordCache::new(room, MemoryBudget::new(1 << 20));
         let displays = (0..16u8).map(|bits| {
             let mut display = Display::with_defaults(bits & 1 != 0);
             (display.xml, display.json, display.attributes) = (bits & 2 != 0, bits & 4 != 0, bits & 8 != 0);

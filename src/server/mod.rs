@@ -46,6 +46,7 @@ use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
 use crate::http::change::Changes;
+use crate::limits::MemoryBudget;
 use crate::listen::Reserved;
 use crate::metering::DataFigures;
 use crate::newsroom::{Newsroom, Parts};
@@ -254,7 +255,8 @@ impl Prepared {
         let bounds = UploadBounds { reserve_bytes: config.store.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
             .map_err(|error| Failure::new(Exit::Data, format!("{data}: the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(config.memory.caches().records()));
+        let records =
+            Arc::new(RecordCache::new(config.memory.caches().records(), MemoryBudget::new(config.memory.calls())));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));

@@ -18,7 +18,7 @@ pub const SMALL: usize = 256;
 const SMALL_ROWS: usize = 4 * SMALL;
 
 /// The bytes of those rows at most.
-const SMALL_BYTES: usize = 1 << 20;
+const SMALL_BYTES: usize = 128 << 10;
 
 /// The bytes of rows that one change may have, unless it is configured otherwise (64 MiB): twice
 /// those of the largest container, so that a change of all of it fits.

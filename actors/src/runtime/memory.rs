@@ -32,6 +32,8 @@ pub(crate) struct ContainerMemory {
     freed: Notify,
     /// The function that lets unused containers go.
     make_room: OnceLock<MakeRoom>,
+    /// The time before which it is not called again.
+    next_look: Mutex<Option<Instant>>,
 }
 
 /// A function that lets unused containers go, so that a number of bytes more can be read.
@@ -52,6 +54,7 @@ impl ContainerMemory {
             reading: Mutex::new(0),
             freed: Notify::new(),
             make_room: OnceLock::new(),
+            next_look: Mutex::new(None),
         })
     }
 
@@ -92,7 +95,9 @@ impl ContainerMemory {
             if let Some(room) = self.try_reserve(bytes) {
                 return Some(room);
             }
-            if let Some(make_room) = self.make_room.get() {
+            if let Some(make_room) = self.make_room.get()
+                && self.may_look()
+            {
                 make_room(bytes);
             }
             if Instant::now() >= deadline {
@@ -102,6 +107,18 @@ impl ContainerMemory {
             // Containers become unused without anybody being notified.
             let _ = timeout_at(deadline.min(Instant::now() + LOOK_AGAIN), freed).await;
         }
+    }
+
+    /// Whether it is time to look for unused containers: a look walks all of them, and many reads
+    /// may wait.
+    fn may_look(&self) -> bool {
+        let now = Instant::now();
+        let mut next = self.next_look.lock();
+        let may = next.is_none_or(|next| next <= now);
+        if may {
+            *next = Some(now + LOOK_AGAIN / 10);
+        }
+        may
     }
 
     fn try_reserve(self: &Arc<Self>, bytes: u64) -> Option<ReadingRoom> {

@@ -108,12 +108,14 @@ pub(super) fn whole(
 ) -> Result<Bytes, StorageError> {
     let cut = if has_texts(table) { cut_row(stored)? } else { None };
     let Some((places, mut rest)) = cut else { return Ok(Bytes::copy_from_slice(stored)) };
-    let mut value = BytesMut::with_capacity(rest.len());
-    for (begin, hash) in places {
+    let missing = || StorageError::Corrupted("a text of a row is not there".to_owned());
+    let text = |(begin, hash)| Ok((begin, texts.get(hash)?.ok_or_else(missing)?));
+    let found = places.into_iter().map(text).collect::<Result<Vec<_>, StorageError>>()?;
+    let bytes = rest.len() + found.iter().map(|(_, text)| text.value().len()).sum::<usize>();
+    let mut value = BytesMut::with_capacity(bytes);
+    for (begin, text) in found {
         let before = begin.checked_sub(value.len()).and_then(|bytes| rest.split_at_checked(bytes));
         let (before, after) = before.ok_or_else(unreadable)?;
-        let text =
-            texts.get(hash)?.ok_or_else(|| StorageError::Corrupted("a text of a row is not there".to_owned()))?;
         value.extend_from_slice(before);
         value.extend_from_slice(text.value());
         rest = after;

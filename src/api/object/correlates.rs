@@ -23,6 +23,7 @@ use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 use crate::json::Ready;
+use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Display, ObjectRecord, usage};
 
 /// Body of a call that links two objects, or takes a link back.
@@ -165,8 +166,10 @@ fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>>
 
 /// What an object or item is linked with, as the caller sees it.
 pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<Correlate>> {
-    let mut list = Vec::new();
+    let (mut list, mut way) = (Vec::new(), YieldTimer::new());
     for object::Correlate { name, other, other_name, from_other } in call.app.repository.correlates(of)? {
+        // Records may have megabytes of attributes.
+        way.yield_if_due().await;
         let side = if from_other { Side::Target } else { Side::Source };
         list.push(Correlate { link_name: name, other_link_name: other_name, side, object: shown(call, other).await? });
     }
@@ -194,7 +197,12 @@ pub(in crate::api) fn facts(call: &Call, of: Loid) -> Result<u64> {
     let (app, mut hasher) = (&call.app, DefaultHasher::new());
     for correlate in app.repository.correlates(of)? {
         correlate.hash(&mut hasher);
-        if let Some((record, _)) = seen(call, correlate.other)? {
+        // Without the attributes, of which the tag states nothing.
+        let which = app.repository.container_of(correlate.other)?.unwrap_or(correlate.other);
+        let record = app.records.record(&app.repository, which)?;
+        if let Some(record) = record
+            && call.access().may(Privilege::Read, &record)?
+        {
             (record.revision, locker_of(app, &record)).hash(&mut hasher);
         }
     }

@@ -34,6 +34,8 @@ pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     let object = record.loid;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
+    // Its attributes are not held while the change waits.
+    drop(record);
     let unlock = Unlock { object, force: request.force.unwrap_or_default(), may_break };
     let done = call.change_all(unlock).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await

@@ -189,6 +189,12 @@ impl Items for Records {
         let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
         let made = async {
             let source = Source::parse("sources", text)?;
+            // Not read again, as far as that can be known before.
+            if let Source::Loid(loid) = &source
+                && self.shown.get(loid).is_some_and(|first| *first != self.next)
+            {
+                return Ok(Made::Nothing);
+            }
             let record = call.find_seen(&source, self.database)?;
             let loid = match &source {
                 Source::Loid(loid) => record.loid.at_version(loid.version),

@@ -23,7 +23,7 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
-use crate::limits::offload;
+use crate::limits::offload::Offload;
 use crate::limits::set_changed;
 use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Display, ObjectRecord};
@@ -137,6 +137,12 @@ impl Opened {
         })
     }
 
+    /// Bytes of the content and the list of members.
+    fn bytes(&self) -> usize {
+        let text = self.content.as_ref().and_then(|content| content.text.as_ref());
+        self.members.bytes() + text.map_or(0, |text| text.text().len())
+    }
+
     fn document(&self, members: Listed<Ready<ObjectRecord>>) -> OpenDocument {
         OpenDocument { info: self.info.clone(), content: self.content.clone(), checked_out: self.checked_out, members }
     }
@@ -152,16 +158,17 @@ async fn members_of(call: &Call, container: &Cached) -> Result<Vec<Loid>> {
         })?;
         return Ok(found.0);
     }
-    Ok(linked(call, container).await?.into_iter().map(|member| member.loid).collect())
+    linked(call, container).await
 }
 
 async fn content_of(call: &Call, record: &Cached) -> Result<Option<OpenContent>> {
     let Some(content) = &record.content else { return Ok(None) };
     let text = if content.size <= call.app.xml_limits().max_bytes as u64 {
-        let bytes = latest_of(&call.app, record).await?.read_all().await?;
-        // To escape megabytes takes as long as to read them.
-        let ready = move || std::str::from_utf8(&bytes).ok().map(|text| Ready::of(&text.into())).transpose();
-        offload::offload_if_large(content.size as usize, ready).await??
+        let reader = latest_of(&call.app, record).await?;
+        // To escape megabytes takes as long as to read them. They are read once it is their turn.
+        let place = Offload::for_bytes(content.size).await?;
+        let bytes = reader.read_all().await?;
+        place.work(move || std::str::from_utf8(&bytes).ok().map(|text| Ready::of(&text.into())).transpose()).await??
     } else {
         None
     };
@@ -322,6 +329,6 @@ impl Items for Documents {
 
     fn bytes(&self) -> usize {
         let texts: usize = self.outcomes.iter().map(|(text, _)| 256 + text.capacity()).sum();
-        texts + self.open.as_ref().map_or(0, |open| open.members.bytes())
+        texts + self.open.as_ref().map_or(0, Opened::bytes)
     }
 }

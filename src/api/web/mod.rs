@@ -1,14 +1,13 @@
 //! Web containers (docs/api/bundles.md, "Web containers").
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::bundle::{Copied, CopiedBundle, CopyLinked};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::FamilyKind;
+use stet_actors::object::{FamilyKind, Record};
 
 use super::channel_copy::{ChannelCopyRequest, check_same};
 use super::linked::linked;
@@ -16,7 +15,7 @@ use super::records::{BulkError, BulkReply, Failures};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::records::Cached;
+use crate::limits::yielding::YieldTimer;
 
 pub mod routes;
 
@@ -43,20 +42,22 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     }
     check_same(&call, &request, container.loid)?;
     let wanted = request.wanted(&call, container.loid.database)?;
-    let (mut bundles, mut errors): (BTreeMap<Loid, Arc<Cached>>, Vec<BulkError>) = (BTreeMap::new(), Vec::new());
+    let (mut copies, mut errors, mut way) = (BTreeMap::new(), Vec::<BulkError>::new(), YieldTimer::new());
     let failures = Failures::of(&call);
     for object in linked(&call, &container).await? {
+        way.yield_if_due().await;
         let Some(bundle) = bundle_of(&call, object)? else { continue };
         match call.access().check(Privilege::Create, &bundle, &bundle.loid) {
-            Ok(_) => drop(bundles.insert(bundle.loid, bundle)),
+            Ok(_) => drop(copies.insert(bundle.loid, wanted.copy(&call, &bundle)?)),
             Err(error) => errors.push(failures.describe(&bundle.loid.to_string(), error)),
         }
     }
-    let copies = bundles.values().map(|bundle| wanted.copy(&call, bundle)).collect::<Result<_>>()?;
+    let bundles: BTreeSet<Loid> = copies.keys().copied().collect();
+    let copies = copies.into_values().collect();
     let done = call.change_all(CopyLinked { container: container.loid, copies }).await?;
     let mut items = Vec::new();
     // The reply to a call that is sent again is that of what there was to be copied then.
-    for CopiedBundle { bundle, copied } in done.reply.into_iter().filter(|one| bundles.contains_key(&one.bundle)) {
+    for CopiedBundle { bundle, copied } in done.reply.into_iter().filter(|one| bundles.contains(&one.bundle)) {
         match copied {
             Copied::New(copy) => items.push(CopiedStory { source: bundle.to_string(), id: copy.to_string() }),
             Copied::There(copy) => {
@@ -70,12 +71,14 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
 }
 
 /// The bundle that an object is, or is a copy of.
-fn bundle_of(call: &Call, object: Arc<Cached>) -> Result<Option<Arc<Cached>>> {
+fn bundle_of(call: &Call, object: Loid) -> Result<Option<Record>> {
+    let record = |loid| call.app.records.record(&call.app.repository, loid);
+    let Some(object) = record(object)? else { return Ok(None) };
     if object.family == FamilyKind::Bundle {
         return Ok(Some(object));
     }
     match object.folder().filter(|_| object.copy.is_some()) {
-        Some(bundle) => call.app.records.get(&call.app.repository, bundle),
+        Some(bundle) => record(bundle),
         None => Ok(None),
     }
 }

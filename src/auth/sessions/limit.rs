@@ -5,21 +5,28 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use stet_actors::error::Result;
-use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{LiveSession, Sessions};
+use crate::limits::{FairQueue, WorkPermit};
 
-/// A lock for each user; some share one.
-#[derive(Default)]
+/// A queue for each user; some share one. Callers have their turns one after the other, so that one
+/// who begins sessions without a pause delays others by one commit.
 pub(super) struct Turns {
     hasher: foldhash::fast::RandomState,
-    locks: [Arc<Mutex<()>>; 32],
+    queues: [FairQueue; 32],
+}
+
+impl Default for Turns {
+    fn default() -> Turns {
+        let queues = std::array::from_fn(|_| FairQueue::never_refused(1, 1));
+        Turns { hasher: foldhash::fast::RandomState::default(), queues }
+    }
 }
 
 impl Turns {
-    pub(super) async fn of(&self, user: &str) -> OwnedMutexGuard<()> {
-        let number = self.hasher.hash_one(user) as usize % self.locks.len();
-        self.locks[number].clone().lock_owned().await
+    pub(super) async fn of(&self, user: &str) -> Result<WorkPermit> {
+        let number = self.hasher.hash_one(user) as usize % self.queues.len();
+        self.queues[number].turn().await
     }
 }
 

@@ -350,7 +350,7 @@ impl Sessions {
         calls: &Arc<AtomicU64>,
         make: impl FnOnce(TokenHash, Text, u64) -> Session,
     ) -> Result<NewSession> {
-        let beginning = self.beginnings.of(user).await;
+        let beginning = self.beginnings.of(user).await?;
         let surplus = self.surplus(user).await?;
         // Those that end must not be written back by a flush.
         let turn = if surplus.is_empty() { None } else { Some(self.turn.clone().read_owned().await) };
