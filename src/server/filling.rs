@@ -32,7 +32,7 @@ pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(),
     Ok(repository.make_roots(&databases).await?)
 }
 
-/// Makes sure that a data directory was filled. An older stet did not mark one whose filling was cut short.
+/// Makes sure that a data directory was filled: without a password of [`ADMIN`] nobody could log in.
 ///
 /// # Errors
 /// [`Exit::Data`].
@@ -42,7 +42,7 @@ pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "{} was not filled to the end, for `{ADMIN}` has no password: an older stet was stopped during its first start. Empty it,          and start again",
+        "{} was not filled to the end, for `{ADMIN}` has no password. Empty it and start again",
         app.config.data.directory.display()
     );
     Err(Failure::new(Exit::Data, message))

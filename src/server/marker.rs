@@ -147,9 +147,6 @@ fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    if store.open_old_journal()?.is_some() {
-        return Ok(false);
-    }
     if content::is_any_in(data)? {
         let message = format!("contents are there, but no {}: restore the whole directory", StoreFile::State.name());
         return Err(io::Error::other(message));

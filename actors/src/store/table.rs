@@ -80,10 +80,8 @@ tables! {
     NameCounts = 75, "name_counts/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
     Uuids = 65, "uuids/1", index: true;
-    /// What [`Table::Members`] was before it named the part. Always empty now; an older journal may still have changes of it.
-    MembersBefore = 66, "members/1", index: true;
     /// Containers that hold an object: object's loid, then the key in `Parts` of the part that holds it → empty.
-    Members = 73, "members/2", index: true;
+    Members = 73, "members/1", index: true;
     /// Story families: suid, 0, loid → empty.
     Suids = 67, "suids/1", index: true;
     /// The recycle bin in order of time: database (u16), epoch s (u64), loid → empty. Entries only, not what they took along.
@@ -96,8 +94,6 @@ tables! {
     Locks = 72, "locks/1", index: true;
     /// Links by their targets: target's loid, then the key in `Correlates` → empty.
     CorrelatedTo = 74, "correlated_to/1", index: true;
-    /// Events of a container, before there were segments. Empty.
-    EventsOfBefore = 69, "events_of/1", index: true;
     /// The segments with events of a container: its loid, revision (u64) after the last of them → key in `EventSegments`.
     SegmentsOf = 76, "segments_of/1", index: true;
     /// What is known of a segment without reading it: key in `EventSegments` → `SegmentHead`.

@@ -61,7 +61,7 @@ impl AtRest {
         self.open_table(tables::rows(table))
     }
 
-    /// A table; `None` where an older stet has not made it yet.
+    /// A table; `None` in a file of an older format, which does not have it yet.
     fn open_table(&self, table: Rows) -> Result<Option<TableReader>, OpenError> {
         let transaction = self.db.begin_read().map_err(failure).map_err(io)?;
         match transaction.open_table(table) {

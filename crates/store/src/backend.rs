@@ -64,31 +64,12 @@ pub trait Backends: Send + Sync + 'static {
     /// # Errors
     /// It can't be moved.
     fn set_aside(&self, file: StoreFile) -> io::Result<Option<String>>;
-
-    /// Opens the journal that an older stet has left, if there is one.
-    ///
-    /// # Errors
-    /// It can't be opened.
-    fn open_old_journal(&self) -> io::Result<Option<Box<dyn StorageBackend>>> {
-        Ok(None)
-    }
-
-    /// Removes it, if it is there.
-    ///
-    /// # Errors
-    /// It can't be removed.
-    fn remove_old_journal(&self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 fn backend(opened: File) -> io::Result<Box<dyn StorageBackend>> {
     let backend = FileBackend::new(opened).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(Box::new(backend))
 }
-
-/// The journal's name before it had a format of its own.
-pub(super) const OLD_JOURNAL: &str = "journal.redb";
 
 /// Files in a directory.
 #[derive(Debug)]
@@ -155,22 +136,6 @@ impl Backends for Files {
         std::fs::rename(&path, self.data.join(&name))?;
         File::open(&self.data)?.sync_all()?;
         Ok(Some(name))
-    }
-
-    fn open_old_journal(&self) -> io::Result<Option<Box<dyn StorageBackend>>> {
-        match OpenOptions::new().read(true).write(true).open(self.data.join(OLD_JOURNAL)) {
-            Ok(opened) => backend(opened).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn remove_old_journal(&self) -> io::Result<()> {
-        match std::fs::remove_file(self.data.join(OLD_JOURNAL)) {
-            Ok(()) => File::open(&self.data)?.sync_all(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 }
 

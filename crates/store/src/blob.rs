@@ -133,8 +133,6 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
                     let value = Bytes::copy_from_slice(&value);
                     events.push(Logged::read(id, value).map_err(|error| error.to_string())?);
                 }
-                // A stet before there were segments.
-                (Table::EventsOfBefore, Some(_)) => {}
                 (table, value) => changes.push(Change { table, key, value }),
             }
         }

@@ -25,7 +25,6 @@ mod lease;
 mod log;
 mod mark;
 mod migrate;
-mod old_journal;
 mod open;
 mod options;
 mod over;

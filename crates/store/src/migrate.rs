@@ -4,25 +4,20 @@
 //! or after it. To change a format: append a [`Migration`] to [`MIGRATIONS`]. Rows that wait in the journal are
 //! folded first, so a migration sees all rows in the tables and none elsewhere.
 
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle, WriteTransaction};
-use stet_actors::families::Families;
-use stet_actors::object::NameCounts;
-use stet_actors::rows::index_of;
+use redb::{Database, ReadableDatabase, TableHandle, WriteTransaction};
 use stet_actors::store::{Seq, Table};
 
 use super::journal::Known;
 use super::lease::{Kept, Lease};
-use super::log::{self, Packing};
 use super::options::OpenError;
 use super::record::Salt;
 use super::tables::{self, BELIEVED, FOLDED, FORMAT, META, RedbError, SALT, failure};
 use super::texts::{TEXT_USES, TEXTS};
 
-/// The format number before the first migration.
+/// The first format number.
 pub(super) const BASE: u64 = 1;
 
 /// One step of the format.
@@ -35,87 +30,8 @@ pub(super) struct Migration {
     pub run: fn(&WriteTransaction) -> Result<u64, RedbError>,
 }
 
-/// Every step there has been, oldest first.
-pub(super) const MIGRATIONS: &[Migration] = &[
-    Migration { number: 2, what: "an index of content files", run: index_files },
-    // Nothing in the tables: an older stet must not open them, for it would not see what waits in the journal.
-    Migration { number: 3, what: "a journal with a format of its own", run: |_| Ok(0) },
-    Migration { number: 4, what: "an index of members that names the parts", run: index_members },
-    // What the tables then note of their journal is made when it is opened ([`pair`]): an older stet would not keep its mark.
-    Migration { number: 5, what: "tables that know their journal", run: |_| Ok(0) },
-    // Nothing in the tables: an older stet would take the mark for a damaged one.
-    Migration { number: 6, what: "a journal.mark that knows the newest record", run: |_| Ok(0) },
-    // Nothing in the tables: an older stet would not know the parts of topics and plans, nor links.
-    Migration { number: 7, what: "topics, plans and correlates", run: |_| Ok(0) },
-    Migration { number: 8, what: "how much lies in each folder", run: count_names },
-    // Nothing in the tables: an older stet would keep neither the configuration that is in force nor messages.
-    Migration { number: 9, what: "the configuration in force, and messages", run: |_| Ok(0) },
-    Migration { number: 10, what: "a log of events in segments", run: pack_events },
-    // Nothing in the tables: an older stet would not find the texts of rows that are written from now on.
-    Migration { number: 11, what: "large attribute texts that rows have in common", run: |_| Ok(0) },
-];
-
-/// Fills [`Table::Files`] from the rows that may refer to content files.
-fn index_files(transaction: &WriteTransaction) -> Result<u64, RedbError> {
-    fill(Table::Files, &[Table::Versions, Table::Drafts, Table::Parts], transaction)
-}
-
-/// Packs all events into segments, and leaves nothing in the index that there was of them.
-fn pack_events(transaction: &WriteTransaction) -> Result<u64, RedbError> {
-    let count = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?.len().map_err(failure)?;
-    log::pack(transaction, &[], &Packing::all())?;
-    let before = tables::rows(Table::EventsOfBefore);
-    transaction.delete_table(before).map_err(failure)?;
-    transaction.open_table(before).map_err(failure)?;
-    Ok(count)
-}
-
-/// Fills [`Table::Members`] from the parts, and leaves nothing in what there was in its place.
-fn index_members(transaction: &WriteTransaction) -> Result<u64, RedbError> {
-    let before = tables::rows(Table::MembersBefore);
-    transaction.delete_table(before).map_err(failure)?;
-    transaction.open_table(before).map_err(failure)?;
-    fill(Table::Members, &[Table::Parts], transaction)
-}
-
-/// Fills [`Table::NameCounts`] from [`Table::Names`].
-fn count_names(transaction: &WriteTransaction) -> Result<u64, RedbError> {
-    let names = transaction.open_table(tables::rows(Table::Names)).map_err(failure)?;
-    let mut counts = transaction.open_table(tables::rows(Table::NameCounts)).map_err(failure)?;
-    let mut wanted = NameCounts::default();
-    for row in names.iter().map_err(failure)? {
-        wanted.add(row.map_err(failure)?.0.value());
-    }
-    let mut counted = 0;
-    for (folder, count) in wanted.entries() {
-        counts.insert(&folder[..], &count[..]).map_err(failure)?;
-        counted += 1;
-    }
-    Ok(counted)
-}
-
-/// Fills an index from the rows of the tables that it follows from.
-fn fill(index: Table, from: &[Table], transaction: &WriteTransaction) -> Result<u64, RedbError> {
-    let mut filled = transaction.open_table(tables::rows(index)).map_err(failure)?;
-    let mut made = 0;
-    for table in from {
-        let table = *table;
-        let rows = transaction.open_table(tables::rows(table)).map_err(failure)?;
-        for row in rows.iter().map_err(failure)? {
-            let (key, value) = row.map_err(failure)?;
-            // A row that is passed over would lose its file one day, or hold what nobody knows to be held.
-            let entries = index_of(Families::ALL, table, key.value(), value.value()).map_err(|error| {
-                let why = format!("{} {}: {error}", table.name(), key.value().escape_ascii());
-                failure(redb::Error::Corrupted(why))
-            })?;
-            for (entry, value) in entries.into_iter().filter(|(entry, _)| entry.table == index) {
-                filled.insert(&entry.key[..], &value[..]).map_err(failure)?;
-                made += 1;
-            }
-        }
-    }
-    Ok(made)
-}
+/// The steps to the present format, oldest first. There are none yet.
+pub(super) const MIGRATIONS: &[Migration] = &[];
 
 /// What a `state.redb` says about itself.
 #[derive(Debug, Clone, Copy)]
@@ -131,14 +47,9 @@ pub(super) struct Head {
 impl Head {
     /// What is known of the journal.
     pub fn journal(&self) -> Known {
-        // Files of these formats were made before their journal, which was there by the first checkpoint.
-        let older = JOURNALS.contains(&self.format) && self.folded > 0;
-        Known { folded: self.folded, salt: self.salt, made: self.salt.is_some() || older }
+        Known { folded: self.folded, salt: self.salt, made: self.salt.is_some() }
     }
 }
-
-/// Formats whose changes wait in a `journal.wal` that the tables don't know.
-const JOURNALS: RangeInclusive<u64> = 3..=4;
 
 /// Opens the database in a file for the first time. `is_new` is asked before a file that looks unfinished is made anew, and
 /// refuses where it can't have been.
@@ -167,7 +78,7 @@ pub(super) fn open_database(
     }
 }
 
-/// Reads the head; makes what a new file, or an older stet's, lacks.
+/// Reads the head; makes what a new file, or one that an older stet has written, lacks.
 pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, OpenError> {
     let present = present(migrations);
     let head = read_head(db).map_err(io)?;

@@ -22,7 +22,7 @@ use super::overlay::Overlay;
 use super::shared::{Phase, Shared};
 use super::tables::RedbError;
 use super::writer::Writer;
-use super::{RedbStore, Threads, old_journal};
+use super::{RedbStore, Threads};
 
 impl RedbStore {
     /// [`RedbStore::open`] with a given list of migrations.
@@ -62,9 +62,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
 
     let overlay = Overlay::new();
     let (mut folded, mut committed) = (head.folded, head.folded);
-    let (mut journal, mut sets) =
+    let (mut journal, sets) =
         if anew { (Journal::make(backends, folded)?, Vec::new()) } else { Journal::open(backends, &head.journal())? };
-    sets.extend(old_journal::adopt(backends, &mut journal, folded).map_err(in_use)?);
     for set in sets {
         committed = overlay.replay(set, committed);
     }
@@ -72,8 +71,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let is_used = options.durability == Durability::Journal;
     // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
     if is_older || (!is_used && committed > folded) {
-        let packing = if is_older { Packing::never() } else { Packing::of(&options) };
-        fold_all(&state, &overlay, committed, &packing).map_err(io)?;
+        fold_all(&state, &overlay, committed, &Packing::of(&options)).map_err(io)?;
         folded = committed;
     }
     if is_older {
@@ -84,7 +82,6 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
         journal.make_mark(backends, committed)?;
         migrate::pair(state.db().map_err(io)?, journal.salt()).map_err(io)?;
     }
-    old_journal::remove(backends)?;
 
     let (unpacked, packed) = log::unpacked(state.db().map_err(io)?).map_err(io)?;
     overlay.begin_log(unpacked, packed, folded);
@@ -92,7 +89,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let replayed = overlay.total().0;
     let last_ms = match head.believed_ms {
         Some(believed_ms) => Some(believed_ms),
-        // Of an older stet: the newest event will do.
+        // No checkpoint has noted it yet: the newest event will do.
         None => log::newest_ms(state.db().map_err(io)?, &overlay.log).map_err(io)?,
     };
     let ends = Ends::since(options.clock.clone(), last_ms);

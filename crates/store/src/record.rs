@@ -7,8 +7,8 @@
 //! taken for a record. The tables keep it too, so that no other directory's journal is taken for theirs.
 //!
 //! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a number (u64), the checksum of the
-//! record that ends with it (u32), and the checksum (u32) of those. Where that record is not known, and in what an older stet has
-//! written, the magic is [`MARK_ALONE`], and there is no checksum of a record.
+//! record that ends with it (u32), and the checksum (u32) of those. Where that record is not known, the magic is [`MARK_ALONE`], and
+//! there is no checksum of a record.
 
 use stet_actors::store::Seq;
 

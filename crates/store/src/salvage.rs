@@ -57,8 +57,7 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
     let Some(loss) = found.loss.filter(|_| accept_loss) else { return Ok(salvage) };
     tracing::warn!(%loss, "going on without what is lost");
 
-    // Tables of an older stet have no segments of events before they are migrated.
-    let packing = if head.format < known { Packing::never() } else { Packing::of(&options) };
+    let packing = Packing::of(&options);
     let overlay = Overlay::new();
     let mut committed = folded;
     let last = loss.last.unwrap_or_default().max(found.reach);

@@ -21,7 +21,7 @@ use crate::record::{FileHead, HEAD, Head, Marked, PAGE, Salt};
 pub struct Known {
     /// The tables are filled up to here.
     pub folded: Seq,
-    /// The salt that the tables have noted; `None` in tables that an older stet has written.
+    /// The salt that the tables have noted; `None` before there is a journal.
     pub salt: Option<Salt>,
     /// It has been made: where it is not there it was lost.
     pub made: bool,

@@ -33,7 +33,7 @@ use super::options::OpenError;
 use super::record::{FileHead, Head, Marked, PAGE, Salt};
 
 /// The format number of a `journal.wal` that this stet writes.
-pub(super) const FORMAT: u64 = 2;
+pub(super) const FORMAT: u64 = 1;
 
 /// Bytes by which the file grows at least. They are written as zeros beforehand: a sync that must also note a new length or
 /// new blocks takes the file system much longer.

@@ -8,7 +8,7 @@ use stet_actors::ends::{EndTime, Ends};
 use stet_actors::store::{EventId, Key, Logged, Segment, SegmentHead, Table};
 
 use super::{SEGMENT_BYTES, Tail};
-use crate::options::{CheckpointOptions, DAY_MS, StoreOptions};
+use crate::options::StoreOptions;
 use crate::tables::{self, FOLDED, META, RedbError, failure};
 
 /// When events are packed.
@@ -35,17 +35,6 @@ impl Packing {
             span_ms: checkpoint.segment_span_ms,
             now_ms: options.clock.now_ms(),
         }
-    }
-
-    /// Never: for tables that have no segments yet.
-    pub const fn never() -> Packing {
-        Packing { events: usize::MAX, bytes: usize::MAX, span_ms: u64::MAX, now_ms: 0 }
-    }
-
-    /// All, in segments as they are by default.
-    pub fn all() -> Packing {
-        let CheckpointOptions { segment_events: events, .. } = CheckpointOptions::default();
-        Packing { events, bytes: SEGMENT_BYTES, span_ms: DAY_MS, now_ms: u64::MAX }
     }
 
     fn are_due(&self, count: usize, bytes: usize, first_ms: Option<u64>) -> bool {

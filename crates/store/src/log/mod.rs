@@ -14,7 +14,7 @@ mod fold;
 mod read;
 mod tail;
 
-pub(super) use self::fold::{Folded, Packing, Trim, fold, is_past, newest_ms, pack, unpacked};
+pub(super) use self::fold::{Folded, Packing, Trim, fold, is_past, newest_ms, unpacked};
 pub(super) use self::read::Opened;
 pub(super) use self::tail::Tail;
 

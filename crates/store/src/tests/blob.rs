@@ -16,8 +16,7 @@ fn encoded(sets: &[Set]) -> Bytes {
 fn any_sets() -> impl Strategy<Value = Vec<Set>> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from);
     // Rows of events are no rows of their own.
-    let tables: Vec<Table> =
-        Table::ALL.iter().copied().filter(|table| !matches!(table, Table::Events | Table::EventsOfBefore)).collect();
+    let tables: Vec<Table> = Table::ALL.iter().copied().filter(|table| !matches!(table, Table::Events)).collect();
     let table = prop::sample::select(tables);
     let change =
         (table, bytes(), prop::option::of(bytes())).prop_map(|(table, key, value)| Change { table, key, value });
@@ -84,13 +83,12 @@ fn sets_are_written_behind_what_is_there_and_read_with_anything_behind_them() {
 }
 
 #[test]
-fn what_an_older_stet_wrote_of_events_is_understood() {
-    // It had an index over them, entry by entry.
+fn rows_of_events_are_read_as_events_and_damaged_ones_are_refused() {
     let logged = Logged::of(EventId { seq: 9, ordinal: 1 }, &event(7, 3, 5));
     let row = |table, key: &Bytes, value: &Bytes| Change { table, key: key.clone(), value: Some(value.clone()) };
     let key = logged.id.to_key();
     let other = row(Table::Marks, &key, &key);
-    let changes = vec![row(Table::EventsOfBefore, &key, &key), row(Table::Events, &key, &logged.value), other.clone()];
+    let changes = vec![row(Table::Events, &key, &logged.value), other.clone()];
     let read = decode(&encoded(&[Set { seq: 9, changes, events: vec![] }]));
     assert_eq!(read, Ok(vec![Set { seq: 9, changes: vec![other], events: vec![logged.clone()] }]));
     for damaged in [row(Table::Events, &key.slice(1..), &logged.value), row(Table::Events, &key, &key)] {

@@ -8,11 +8,10 @@ use proptest::prelude::*;
 use stet_actors::store::{Health, Look, Range, Store, Table, View};
 
 use super::*;
-use crate::backend::OLD_JOURNAL;
 use crate::blob::{self, Parts};
 use crate::fault::{DiskFault, Plan};
-use crate::migrate::{MIGRATIONS, present};
-use crate::old_journal::{DROPPED, RECORDS};
+use crate::journal::FORMAT;
+use crate::migrate::{MIGRATIONS, Migration, present};
 use crate::record::{FileHead, Marked, PAGE, Salt};
 use crate::tables::{FOLDED, META};
 use crate::{Backends, Loss, StoreFile};
@@ -417,22 +416,8 @@ fn tables_that_are_gone_are_told() {
     assert!(matches!(try_open(&on_disk(&files)), Err(OpenError::Corrupt(_))));
 }
 
-/// Makes the tables in a directory those of an older stet, which knew no mark.
-fn make_older(path: &std::path::Path, format: u64) {
-    let db = redb::Database::open(path).expect("a database");
-    let transaction = db.begin_write().expect("a transaction");
-    {
-        let mut meta = transaction.open_table(META).expect("the table");
-        for key in crate::tables::SALT.into_iter().filter(|_| format < 5) {
-            meta.remove(key).expect("removed");
-        }
-        meta.insert(crate::tables::FORMAT, format).expect("inserted");
-    }
-    transaction.commit().expect("committed");
-}
-
-/// The mark as it was when it had a number alone.
-fn mark_of_format_5(sound: &Bytes3) -> Vec<u8> {
+/// A mark that knows no record, but the number of the newest change alone.
+fn mark_of_a_number_alone(sound: &Bytes3) -> Vec<u8> {
     let salt = FileHead::read(&sound[&StoreFile::Journal]).expect("a journal").salt;
     let mut half = salt.mark(Marked { sure: CHANGES, sum: None });
     half.resize(PAGE, 0);
@@ -442,9 +427,9 @@ fn mark_of_format_5(sound: &Bytes3) -> Vec<u8> {
 #[test]
 fn a_mark_of_a_number_alone_is_understood_and_the_next_one_knows_the_record() {
     let sound = killed().1;
-    let mut files_of_5 = sound.clone();
-    files_of_5.insert(StoreFile::Mark, mark_of_format_5(&sound));
-    let disk = on_disk(&files_of_5);
+    let mut killed_so = sound.clone();
+    killed_so.insert(StoreFile::Mark, mark_of_a_number_alone(&sound));
+    let disk = on_disk(&killed_so);
     assert_eq!(there(&open(&disk)), CHANGES);
     // What it says was noted anew.
     let mut elsewhere = files(&disk);
@@ -452,87 +437,18 @@ fn a_mark_of_a_number_alone_is_understood_and_the_next_one_knows_the_record() {
     elsewhere.insert(StoreFile::State, sound[&StoreFile::State].clone());
     assert!(lost(&elsewhere).why.contains("not the one that this data directory has written"));
     // It still tells what is missing.
-    cut(&mut files_of_5, 2);
-    assert_eq!(lost(&files_of_5).last, Some(CHANGES));
-}
-
-/// What a stet before there was a mark has left.
-fn of_format_4(sound: &Bytes3) -> Bytes3 {
-    let data = tempfile::tempdir().expect("a directory");
-    let path = data.path().join("state.redb");
-    std::fs::write(&path, &sound[&StoreFile::State]).expect("written");
-    make_older(&path, 4);
-    let state = std::fs::read(&path).expect("read");
-    [(StoreFile::State, state), (StoreFile::Journal, sound[&StoreFile::Journal].clone())].into()
+    cut(&mut killed_so, 2);
+    assert_eq!(lost(&killed_so).last, Some(CHANGES));
 }
 
 #[test]
-fn a_directory_of_each_older_format_is_opened_with_all_that_waits_in_its_journal() {
-    let (_, sound) = killed();
-    for format in 1..present(MIGRATIONS) {
-        let data = tempfile::tempdir().expect("a directory");
-        let state = data.path().join("state.redb");
-        std::fs::write(&state, &sound[&StoreFile::State]).expect("written");
-        make_older(&state, format);
-        if format < 3 {
-            // The journal was a database then.
-            let db = redb::Database::create(data.path().join(OLD_JOURNAL)).expect("a database");
-            let transaction = db.begin_write().expect("a transaction");
-            transaction.open_table(META).expect("the table").insert(DROPPED, FOLDED_CHANGES).expect("inserted");
-            {
-                let mut records = transaction.open_table(RECORDS).expect("the table");
-                for number in FOLDED_CHANGES + 1..=CHANGES {
-                    let mut record = Vec::new();
-                    let changes = [put(Table::Marks, &format!("{number:03}"), "x")];
-                    blob::encode([Parts { seq: number, changes: &changes, events: &[] }].into_iter(), &mut record);
-                    records.insert(number, record.as_slice()).expect("inserted");
-                }
-            }
-            transaction.commit().expect("committed");
-        } else {
-            std::fs::write(data.path().join("journal.wal"), &sound[&StoreFile::Journal]).expect("written");
-        }
-        if format >= 5 {
-            let mark = if format == 5 { mark_of_format_5(&sound) } else { sound[&StoreFile::Mark].clone() };
-            std::fs::write(data.path().join("journal.mark"), mark).expect("written");
-        }
-        for _ in 0..2 {
-            let store = RedbStore::open(StoreOptions::new(data.path()));
-            let store = store.unwrap_or_else(|error| panic!("format {format}: {error}"));
-            assert_eq!((there(&store), store.committed()), (CHANGES, CHANGES), "format {format}");
-        }
-        assert!(!data.path().join(OLD_JOURNAL).exists() && data.path().join("journal.mark").exists());
-        std::fs::remove_file(data.path().join("journal.wal")).expect("removed");
-        let error = RedbStore::open(StoreOptions::new(data.path())).expect_err("refused");
-        assert!(matches!(error, OpenError::Lost(_)), "format {format}: {error}");
-    }
-}
-
-#[test]
-fn an_older_directory_gets_its_marks_and_then_tells_what_it_lost() {
-    let old = of_format_4(&killed().1);
-    let disk = on_disk(&old);
-    let store = open(&disk);
-    assert_eq!(there(&store), CHANGES);
-    commit(&store, vec![put(Table::Marks, "after", "x")]);
-    let mut files = files(&disk);
-    files.remove(&StoreFile::Journal);
-    assert_eq!(lost(&files).last, Some(CHANGES + 1));
-    // What can be known of an older one is known.
-    let mut gone = old.clone();
-    gone.remove(&StoreFile::Journal);
-    assert_eq!((lost(&gone).kept, lost(&gone).last), (FOLDED_CHANGES, None));
-    let disk = on_disk(&gone);
-    RedbStore::salvage(options(&disk), true).expect("it can be given up");
-    assert_eq!(there(&open(&disk)), FOLDED_CHANGES);
-}
-
-#[test]
-fn the_move_from_an_older_format_survives_a_crash_at_any_sync() {
-    let old = of_format_4(&killed().1);
+fn a_migration_survives_a_crash_at_any_sync() {
+    let before = killed().1;
+    let step = || Migration { number: present(MIGRATIONS) + 1, what: "changes nothing", run: |_| Ok(0) };
+    let try_open = |disk: &Disk| RedbStore::open_with(options(disk), &[step()]);
     for fault in [DiskFault::Crash, DiskFault::Sync, DiskFault::SyncForgets] {
         for at in 1.. {
-            let disk = on_disk(&old);
+            let disk = on_disk(&before);
             disk.plan(Plan { at, times: 1, fault });
             drop(try_open(&disk));
             let struck = disk.struck() > 0;
@@ -556,7 +472,7 @@ fn the_journal_of_new_tables_is_theirs_alone() {
     let disk = Disk::new();
     drop(open(&disk));
     let mut files = files(&disk);
-    let head = crate::record::FileHead { format: 2, salt: Salt::random() };
+    let head = FileHead { format: FORMAT, salt: Salt::random() };
     files.get_mut(&StoreFile::Journal).expect("there")[..PAGE].copy_from_slice(&head.page());
     assert!(lost(&files).why.contains("another"));
 }

@@ -4,13 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::StoreFile;
-use crate::backend::OLD_JOURNAL;
-use crate::blob::{self, Parts, Set};
+use crate::blob::Set;
 use crate::fault::{DiskFault, Plan};
-use crate::journal::{Journal, Known};
-use crate::old_journal::{DROPPED, RECORDS};
+use crate::journal::{FORMAT, Journal, Known};
 use crate::record::{FileHead, PAGE};
-use crate::tables::META;
 
 fn open_journal(disk: &Disk, folded: Seq) -> Result<(Journal, Vec<Set>), OpenError> {
     Journal::open(disk, &Known { folded, salt: None, made: false })
@@ -224,7 +221,7 @@ fn what_is_no_journal_is_refused_and_left_alone() {
     let sound = disk.bytes(StoreFile::Journal);
     let mut headless = sound.clone();
     headless[..PAGE].fill(0);
-    let foreign = FileHead { format: 2, salt: crate::record::Salt::random() }.page();
+    let foreign = FileHead { format: FORMAT, salt: crate::record::Salt::random() }.page();
     for bytes in [headless, b"this is no journal".to_vec(), sound[..PAGE].to_vec(), foreign] {
         let disk = Disk::holding([(StoreFile::Journal, bytes.clone())]);
         assert!(matches!(open_journal(&disk, 0), Err(OpenError::Lost(_))));
@@ -233,34 +230,4 @@ fn what_is_no_journal_is_refused_and_left_alone() {
     // Made, but not to the end.
     let disk = Disk::holding([(StoreFile::Journal, vec![0; 2 * PAGE])]);
     assert!(open_journal(&disk, 0).expect("it is made anew").1.is_empty());
-}
-
-#[test]
-fn the_journal_of_an_older_stet_is_taken_over_and_removed() {
-    let data = tempfile::tempdir().expect("a directory");
-    let open = || RedbStore::open(StoreOptions::new(data.path())).expect("the store opens");
-    let seq = commit(&open(), vec![put(Table::Marks, "new", "1")]);
-    let path = data.path().join(OLD_JOURNAL);
-    {
-        let db = redb::Database::create(&path).expect("a database");
-        let transaction = db.begin_write().expect("a transaction");
-        transaction.open_table(META).expect("the table").insert(DROPPED, seq).expect("inserted");
-        let mut records = transaction.open_table(RECORDS).expect("the table");
-        for (last, name) in [(seq, "folded"), (seq + 2, "waiting")] {
-            let mut record = Vec::new();
-            let changes = [put(Table::Marks, name, "1")];
-            let parts = |seq, changes| Parts { seq, changes, events: &[] };
-            blob::encode([parts(last - 1, &changes[..0]), parts(last, &changes[..])].into_iter(), &mut record);
-            records.insert(last, record.as_slice()).expect("inserted");
-        }
-        drop(records);
-        transaction.commit().expect("committed");
-    }
-    for _ in 0..2 {
-        let store = open();
-        assert_eq!(get(&store, View::Committed, Table::Marks, "waiting").as_deref(), Some("1"));
-        assert_eq!(get(&store, View::Committed, Table::Marks, "folded"), None, "it had been written over since");
-        assert!(store.committed() >= seq + 2 && !path.exists());
-        commit(&store, vec![put(Table::Marks, "after", "1")]);
-    }
 }

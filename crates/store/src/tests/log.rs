@@ -1,16 +1,15 @@
-//! The log of events: against a plain list, over checkpoints, restarts and crashes; how long events are kept; those of an older stet.
+//! The log of events: against a plain list, over checkpoints, restarts and crashes; how long events are kept.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::store::{Logged, Range, Resumed, Room, Segment, SegmentHead};
+use stet_actors::store::{Range, Resumed, Room, Segment, SegmentHead};
 
 use super::*;
 use crate::StoreFile;
 use crate::fault::{DiskFault, Plan};
-use crate::migrate::MIGRATIONS;
 use crate::options::DAY_MS;
 use crate::shared::Phase;
 
@@ -537,50 +536,6 @@ fn an_event_that_can_not_be_understood_keeps_no_other_from_being_packed_or_remov
     store.close();
     assert_eq!(left(&disk, 12_500, 2, 20_000), [0_u64; 0]);
     assert_eq!(rows_of(&open(&disk), Table::SegmentTimes), vec![]);
-}
-
-#[test]
-fn the_events_of_an_older_stet_are_packed_and_found() {
-    let disk = Disk::new();
-    // It knew nothing of segments.
-    let older = || RedbStore::open_with(packing(&disk, usize::MAX), &MIGRATIONS[..8]).expect("the store opens");
-    // Of two change sets.
-    let id = |n: u64| EventId { seq: 1 + n / 4_900, ordinal: n as u32 };
-    let events: Vec<Logged> = (0..5_000).map(|n| Logged::of(id(n), &event(1 + n % 7, 1 + n / 7, n))).collect();
-    let rows = |events: &[Logged]| -> Vec<Change> {
-        let row = |table, key: Bytes, value: &Bytes| Change { table, key, value: Some(value.clone()) };
-        let both = |event: &Logged| {
-            let of = [&event.container.expect("there is one").to_key()[..], &event.revision.to_be_bytes()].concat();
-            [
-                row(Table::Events, event.id.to_key(), &event.value),
-                row(Table::EventsOfBefore, of.into(), &event.id.to_key()),
-            ]
-        };
-        events.iter().flat_map(both).collect()
-    };
-    let store = older();
-    commit(&store, rows(&events[..4_900]));
-    store.close();
-    // The last ones wait in the journal.
-    let store = older();
-    commit(&store, rows(&events[4_900..]));
-    disk.crash(3);
-    drop(store);
-    {
-        let store = open(&disk);
-        let found: Vec<EventId> = logged(&store).into_iter().map(|(id, _)| id).collect();
-        assert_eq!(found, events.iter().map(|event| event.id).collect::<Vec<_>>());
-        let (of, more) = store.events_of(&resumed(3, 700, 100, usize::MAX)).expect("read");
-        let revisions: Vec<u64> = of.iter().map(|event| event.revision).collect();
-        assert_eq!((revisions, more), ((701..=714).collect(), false));
-        let counts =
-            [Table::Events, Table::EventsOfBefore, Table::EventSegments].map(|table| rows_of(&store, table).len());
-        assert_eq!(counts, [0, 0, 1]);
-        is_sound(&store);
-        // And what comes next goes on behind them.
-        happen(&store, vec![event(3, 715, 1)]);
-    }
-    assert_eq!(logged(&open(&disk)).len(), 5_001);
 }
 
 #[test]
