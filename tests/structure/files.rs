@@ -173,7 +173,7 @@ fn found(below: &Path, child: &str) -> PathBuf {
 }
 
 /// Whether it is there for tests only.
-fn is_for_tests(attributes: &[Attribute]) -> bool {
+pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = match &attribute.meta {
             syn::Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string(),

@@ -3,6 +3,7 @@
 
 mod files;
 mod promises;
+mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;

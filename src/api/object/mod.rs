@@ -292,7 +292,7 @@ mod tests {
     use crate::auth::{Grant, Rights, User};
     use crate::http::testing::House;
     use crate::limits::offload::{LARGE_TEXT, Offload};
-    use crate::limits::{Holder, on_behalf_of, with_behalf};
+    use crate::limits::{Holder, Purpose, on_behalf_of, set_changed, with_behalf};
 
     /// As many large calls of this task's user as may wait, behind those that are under way.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
@@ -311,6 +311,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Calls over a hundred objects whose attributes are too large for the cache held copies of all
+    /// of them, which nothing counted.
+    #[actix_web::test]
+    async fn large_attributes_that_no_cache_keeps_are_paid_for_while_they_are_held() {
+        let house = House::new().await;
+        let attributes = |bytes| Some(format!("<a>{}</a>", "x".repeat(bytes)).as_str().into());
+        let document =
+            |name: &str, bytes| NewObject { attributes: attributes(bytes), ..NewObject::document(name, "Story") };
+        let large = house.create(document("large.xml", 3 << 20)).await;
+        let small = house.create(document("small.xml", 1000)).await;
+        let (app, memory) = (&house.app, &house.app.memory);
+        let get = |object| app.records.get(&app.repository, object);
+        let held = get(large).expect("there is memory").expect("it is there");
+        assert!((3 << 20..4 << 20).contains(&memory.reserved()), "{}", memory.reserved());
+        let again = get(large).expect("there is memory");
+        assert!(memory.reserved() >= 6 << 20, "each copy counts");
+        drop((held, again, get(small).expect("it is read")));
+        assert_eq!(memory.reserved(), 0);
+        let others = memory.reservation(None, Purpose::Bodies);
+        others.grow_to(memory.limit() - 1000).expect("nothing else is reserved");
+        assert_eq!(get(large).err().map(|error| error.code), Some(Code::Overloaded));
+        assert!(get(small).expect("it takes less than is reserved").is_some());
+        with_behalf(async {
+            set_changed(true);
+            assert!(get(large).expect("a call that has changed something reports that").is_some());
+        })
+        .await;
     }
 
     /// A user whose line was full had made their change and was told that nothing was changed. So they made it again, and each time there

@@ -1,0 +1,165 @@
+//! The rules of `docs/WRITING.md` that can be counted. Each count is the present one: where a rule
+//! is not kept yet, it may only fall, and whoever lowers it writes the lower number here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::Item;
+
+use super::files::is_for_tests;
+
+/// Names of types with three or more homes.
+const COMMON_NAMES: usize = 0;
+/// Types whose name is a participle or an adverb.
+const PARTICIPLES: usize = 0;
+/// Doc comments that begin with a word that says nothing where the first line stands alone.
+const PRONOUNS: usize = 0;
+/// Comment lines of more than 100 columns.
+const LONG_LINES: usize = 0;
+
+/// Names that mean the same wherever they are: a part of the type beside them.
+const MAY_BE_COMMON: [&str; 5] = ["Inner", "State", "Entry", "Error", "Options"];
+
+/// Participles that do not end in `ed`, and adverbs.
+const IRREGULAR: [&str; 27] = [
+    "Told", "Left", "Come", "Then", "Found", "Held", "Known", "Shown", "Seen", "Made", "Gone", "Given", "Said", "Heard",
+    "Kept", "Met", "Put", "Read", "Sent", "Set", "Taken", "Written", "Begun", "Again", "Aside", "Beside", "Over",
+];
+
+/// Names that end in `ed` and are nouns.
+const NOUNS: [&str; 2] = ["Feed", "Need"];
+
+/// Words with which no doc comment begins.
+const BEGINNINGS: [&str; 21] = [
+    "It ", "Its ", "It's ", "That ", "That,", "That:", "Those ", "This ", "These ", "They ", "As ", "Of ", "To ", "By ",
+    "The same", "See ", "So ", "Who ", "Whoever ", "Whose ", "What ",
+];
+
+/// The source files of the product, tests aside.
+fn sources() -> Vec<PathBuf> {
+    fn below(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder of the workspace can be read") {
+            let path = entry.expect("it can be read").path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if path.is_dir() && name != "tests" {
+                below(&path, found);
+            } else if name.ends_with(".rs") && !["tests.rs", "testing.rs"].contains(&name) {
+                found.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for folder in ["src", "actors/src", "crates/load/src", "crates/print/src", "crates/store/src"] {
+        below(&root.join(folder), &mut found);
+    }
+    for folder in ["crates/transfer/src", "crates/xml/src"] {
+        below(&root.join(folder), &mut found);
+    }
+    found.sort();
+    found
+}
+
+/// The types that a file defines, tests aside.
+fn types_in(items: &[Item], found: &mut Vec<String>) {
+    for item in items {
+        let (name, attributes) = match item {
+            Item::Struct(item) => (&item.ident, &item.attrs),
+            Item::Enum(item) => (&item.ident, &item.attrs),
+            Item::Trait(item) => (&item.ident, &item.attrs),
+            Item::Type(item) => (&item.ident, &item.attrs),
+            Item::Mod(item) => {
+                if let Some((_, inner)) = &item.content
+                    && !is_for_tests(&item.attrs)
+                {
+                    types_in(inner, found);
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        if !is_for_tests(attributes) {
+            found.push(name.to_string());
+        }
+    }
+}
+
+/// Types by name, with the files that define them.
+fn homes() -> BTreeMap<String, BTreeSet<PathBuf>> {
+    let mut homes: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    for file in sources() {
+        let text = std::fs::read_to_string(&file).expect("a source file can be read");
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let mut found = Vec::new();
+        types_in(&parsed.items, &mut found);
+        for name in found {
+            homes.entry(name).or_default().insert(file.clone());
+        }
+    }
+    homes
+}
+
+/// Holds a number of findings against the one that is known.
+fn is_as_known(what: &str, known: usize, found: &[String]) {
+    let count = found.len();
+    assert!(count <= known, "{count} {what}, {known} before; docs/WRITING.md says how to write instead:\n{found:#?}");
+    assert!(count == known, "{count} {what}, {known} before: lower the number in tests/structure/words.rs");
+}
+
+#[test]
+fn names_of_types_have_one_home() {
+    let common = homes().into_iter().filter(|(name, files)| files.len() > 2 && !MAY_BE_COMMON.contains(&&**name));
+    let common: Vec<_> = common.map(|(name, files)| format!("{name}: {} files", files.len())).collect();
+    is_as_known("names with three or more homes", COMMON_NAMES, &common);
+}
+
+#[test]
+fn names_of_types_are_nouns() {
+    let is_participle = |name: &str| {
+        let is_one_word = name.chars().skip(1).all(char::is_lowercase);
+        is_one_word && !NOUNS.contains(&name) && (name.ends_with("ed") || IRREGULAR.contains(&name))
+    };
+    let found = homes().into_iter().filter(|(name, _)| is_participle(name));
+    let found: Vec<_> = found.flat_map(|(name, files)| files.into_iter().map(move |file| at(&file, &name))).collect();
+    is_as_known("types named by a participle or adverb", PARTICIPLES, &found);
+}
+
+/// A finding and its place, below the root of the repository.
+fn at(file: &Path, what: &str) -> String {
+    let file = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(file);
+    format!("{}: {what}", file.display())
+}
+
+/// Comments of all files that satisfy a condition, given the line before and the line itself.
+fn comments(wanted: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in sources() {
+        let text = std::fs::read_to_string(&file).expect("a source file can be read");
+        let mut before = "";
+        for line in text.lines() {
+            if wanted(before, line) {
+                found.push(at(&file, line.trim()));
+            }
+            before = line;
+        }
+    }
+    found
+}
+
+#[test]
+fn doc_comments_begin_with_their_subject() {
+    let begins_badly = |before: &str, line: &str| {
+        let doc = |line: &str| {
+            let line = line.trim_start();
+            line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(|text| text.trim_start().to_owned())
+        };
+        doc(before).is_none() && doc(line).is_some_and(|text| BEGINNINGS.iter().any(|word| text.starts_with(word)))
+    };
+    is_as_known("doc comments that begin with a pronoun", PRONOUNS, &comments(begins_badly));
+}
+
+#[test]
+fn lines_of_comments_have_at_most_100_columns() {
+    let is_long = |_: &str, line: &str| line.trim_start().starts_with("//") && line.chars().count() > 100;
+    is_as_known("comment lines of more than 100 columns", LONG_LINES, &comments(is_long));
+}
