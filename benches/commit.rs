@@ -1,5 +1,6 @@
-//! What a durable change costs when commits are shared: change sets in flight against changes per second, through the real store
-//! on the disk of the build. With one in flight it is the price of a sync.
+//! What a durable change costs when commits are shared: change sets in flight against changes per
+//! second, through the real store on the disk of the build. With one in flight it is the price of a
+//! sync.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +11,8 @@ use stet_actors::store::{Change, ChangeSet, Store, Table};
 use stet_store::{Durability, RedbStore, StoreOptions};
 use tokio::sync::mpsc;
 
-/// Submits `count` change sets, at most `in_flight` at a time; gives how long until the last was on disk.
+/// Submits `count` change sets, at most `in_flight` at a time; gives how long until the last was on
+/// disk.
 fn submit(store: &Arc<RedbStore>, count: u64, in_flight: u64, next: &mut u64) -> Duration {
     let (done, mut answers) = mpsc::unbounded_channel();
     let begun = Instant::now();

@@ -1,5 +1,5 @@
-//! What it costs to discard, restore and destroy a folder with so many objects below it, by the object, and how long others wait
-//! meanwhile: through the real store, on the disk of the build.
+//! What it costs to discard, restore and destroy a folder with so many objects below it, by the
+//! object, and how long others wait meanwhile: through the real store, on the disk of the build.
 //!
 //! `SIZES=2000,20000` says how many objects.
 

@@ -1,10 +1,12 @@
-//! The audit trail: who did what to which object, when, from which session and address. It consists of the events that
-//! each change leaves in its own change set, so it has every change and nothing else, and it is kept as long as they are
-//! (`store.events_keep_days`).
+//! The audit trail: who did what to which object, when, from which session and address. It consists
+//! of the events that each change leaves in its own change set, so it has every change and nothing
+//! else, and it is kept as long as they are (`store.events_keep_days`).
 //!
-//! Events are in the order of their commits. A search by time reads only the stretches of the log that have events of that time. There is no
-//! index over users and objects: such a search reads events one after the other, some more than [`MOST_READ`] at most for a page, and a
-//! page says where the next one starts. It ends as well once its entries have [`MOST_BYTES`], since one may name thousands of objects.
+//! Events are in the order of their commits. A search by time reads only the stretches of the log
+//! that have events of that time. There is no index over users and objects: such a search reads
+//! events one after the other, some more than [`MOST_READ`] at most for a page, and a page says
+//! where the next one starts. It ends as well once its entries have [`MOST_BYTES`], since one may
+//! name thousands of objects.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -21,10 +23,12 @@ use crate::auth::Name;
 /// Events that one page reads at most: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
 
-/// Names in events after which a page reads no more of them: each is made a text of its own, and compared in a search by object.
+/// Names in events after which a page reads no more of them: each is made a text of its own, and
+/// compared in a search by object.
 const MOST_NAMES: usize = 500_000;
 
-/// About how many bytes the entries of a page have on the wire when it ends; the last one may go beyond that.
+/// About how many bytes the entries of a page have on the wire when it ends; the last one may go
+/// beyond that.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Stretches of the log that one page passes over at most, because of their times.
@@ -50,7 +54,8 @@ pub struct AuditEntry {
     pub container: Option<String>,
     /// Its revision after the change; null without one.
     pub revision: Option<u64>,
-    /// The objects and items concerned; names of users and of a group, of a key, or of a cache with its database.
+    /// The objects and items concerned; names of users and of a group, of a key, or of a cache with
+    /// its database.
     pub objects: Vec<String>,
     /// The status before, of a change of status; null for an object that had none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,11 +97,13 @@ impl AuditEntry {
 }
 
 impl AuditEntry {
-    /// What stands above the lines that [`AuditEntry::write_line`] writes: a name for each of their parts.
+    /// What stands above the lines that [`AuditEntry::write_line`] writes: a name for each of their
+    /// parts.
     pub const HEADINGS: &'static str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS STATUS";
 
-    /// Writes a line for people: time, user, what was done, the container and its revision, the objects concerned, session,
-    /// address, and the statuses before and after. What is not known is a dash.
+    /// Writes a line for people: time, user, what was done, the container and its revision, the
+    /// objects concerned, session, address, and the statuses before and after. What is not known is
+    /// a dash.
     ///
     /// # Errors
     /// What the writer says.
@@ -113,7 +120,8 @@ impl AuditEntry {
         writeln!(out, "{} {user} {action} {container} {revision} {objects} {session} {address} {status}", self.time())
     }
 
-    /// Writes a line for machines: the entry as the interface shows it, and its `time` as RFC 3339 beside.
+    /// Writes a line for machines: the entry as the interface shows it, and its `time` as RFC 3339
+    /// beside.
     ///
     /// # Errors
     /// What the writer says.
@@ -142,7 +150,8 @@ impl AuditEntry {
 pub struct AuditPage {
     /// What was found.
     pub items: Vec<AuditEntry>,
-    /// Where to go on, as `after`; null at the end. A page may have fewer items than asked for, and there may be more all the same.
+    /// Where to go on, as `after`; null at the end. A page may have fewer items than asked for, and
+    /// there may be more all the same.
     pub next: Option<String>,
 }
 
@@ -199,7 +208,8 @@ impl Filter {
     }
 }
 
-/// A search of the trail from its oldest entry on, as a command asks a running server for it, page by page.
+/// A search of the trail from its oldest entry on, as a command asks a running server for it, page
+/// by page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrailRequest {
@@ -227,7 +237,8 @@ impl TrailRequest {
         }
     }
 
-    /// Returns the page that is asked for, oldest entry first. One may be empty, and yet have a `next`.
+    /// Returns the page that is asked for, oldest entry first. One may be empty, and yet have a
+    /// `next`.
     ///
     /// # Errors
     /// `InvalidParameter`; `RepositoryError` when the store can't be read.
@@ -252,8 +263,8 @@ impl TrailRequest {
 /// Entries of one page that a command asks for.
 const MOST_ENTRIES: usize = 1000;
 
-/// The newest `limit` events before `after` that fit, or fewer if they have [`MOST_BYTES`], or if as much as one page may read has been
-/// read.
+/// The newest `limit` events before `after` that fit, or fewer if they have [`MOST_BYTES`], or if
+/// as much as one page may read has been read.
 ///
 /// # Errors
 /// What the store says.
@@ -299,7 +310,8 @@ fn stretch(
     }
 }
 
-/// Searches on while pages are empty and the trail goes on behind them, until `deadline`. Each page is read by `read`.
+/// Searches on while pages are empty and the trail goes on behind them, until `deadline`. Each page
+/// is read by `read`.
 ///
 /// # Errors
 /// What `read` says.

@@ -98,7 +98,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Check configuration files, or print the schema that they are written by
     Config(ConfigArgs),
-    /// Say what is wrong with machine, configuration and data directory, and what to do; changes nothing
+    /// Say what is wrong with machine, configuration and data directory, and what to do; changes
+    /// nothing
     Doctor(DoctorArgs),
     /// Put a running server under load over HTTP, verify what it holds, and write a report
     Load(LoadArgs),
@@ -192,8 +193,8 @@ pub enum ConfigJob {
 pub struct ConfigCheckArgs {
     #[command(flatten)]
     locations: Locations,
-    /// Folder with the files, which holds `SysConfig` or is it; without it, those saved in the data directory, which no server may
-    /// have open
+    /// Folder with the files, which holds `SysConfig` or is it; without it, those saved in the data
+    /// directory, which no server may have open
     #[arg(value_name = "DIR", conflicts_with = "data")]
     pub folder: Option<PathBuf>,
 }
@@ -271,7 +272,8 @@ pub struct ServeArgs {
 /// The options of `probe`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ProbeArgs {
-    /// Configuration file of the server, which must be there [default: ./config.toml, if it is there]
+    /// Configuration file of the server, which must be there [default: ./config.toml, if it is
+    /// there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Where the server listens [default: as the configuration says]
@@ -291,7 +293,8 @@ pub struct CheckArgs {
 pub struct RecoverArgs {
     #[command(flatten)]
     locations: Locations,
-    /// Give up the changes that are said to be lost, for good, so that the directory can be opened; without it nothing is changed
+    /// Give up the changes that are said to be lost, for good, so that the directory can be opened;
+    /// without it nothing is changed
     #[arg(long)]
     pub accept_loss: bool,
 }
@@ -357,7 +360,8 @@ impl Command {
         Config::load(self.file(), &self.overrides())
     }
 
-    /// Whether it is a command that looks after a repository and prints what it did, rather than a server.
+    /// Whether it is a command that looks after a repository and prints what it did, rather than a
+    /// server.
     pub fn is_brief(&self) -> bool {
         matches!(
             self,

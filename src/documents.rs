@@ -1,12 +1,13 @@
 //! The documentation that the binary carries, as pages for a browser.
 //!
-//! The files of `docs/`, `README.md` aside, are compiled in and served below `/docs/` under their own
-//! names, so a link between two of them works in the repository and in the browser alike. Markdown is
-//! rendered to HTML when a page is first asked for, and kept: all pages together take about a megabyte.
+//! The files of `docs/`, `README.md` aside, are compiled in and served below `/docs/` under their
+//! own names, so a link between two of them works in the repository and in the browser alike.
+//! Markdown is rendered to HTML when a page is first asked for, and kept: all pages together take
+//! about a megabyte.
 //!
-//! Invariants: a page has no script; each link on it leads to another page, to a place on the page or to
-//! an absolute address. Links to files of the repository that are not compiled in lose their address and
-//! keep their text.
+//! Invariants: a page has no script; each link on it leads to another page, to a place on the page
+//! or to an absolute address. Links to files of the repository that are not compiled in lose their
+//! address and keep their text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -23,7 +24,8 @@ static DOCS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs");
 const BESIDE: &[(&str, &str)] =
     &[("CHANGELOG.md", include_str!("../CHANGELOG.md")), ("config.toml", include_str!("../config.toml"))];
 
-/// The policy for browsers: a page shows itself, its style and pictures of this server, and does nothing.
+/// The policy for browsers: a page shows itself, its style and pictures of this server, and does
+/// nothing.
 pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; \
                           form-action 'none'; frame-ancestors 'none'";
 

@@ -1,5 +1,6 @@
-//! How the process ends: its exit code, and what it says on the way. Nothing is printed but here and in `log_lines`, so that no
-//! output that can't be written ends in a panic, or in nothing at all.
+//! How the process ends: its exit code, and what it says on the way. Nothing is printed but here
+//! and in `log_lines`, so that no output that can't be written ends in a panic, or in nothing at
+//! all.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,16 +16,19 @@ pub enum Exit {
     Ended = 0,
     /// It failed while it ran, or refused what it was asked to do.
     Failed = 1,
-    /// The command line or the configuration is at fault. The command line's own errors end with the same code.
+    /// The command line or the configuration is at fault. The command line's own errors end with
+    /// the same code.
     Usage = 2,
-    /// The data directory can't be opened: from a newer stet, damaged, or without changes that were acknowledged. Another start finds
-    /// it as it is.
+    /// The data directory can't be opened: from a newer stet, damaged, or without changes that were
+    /// acknowledged. Another start finds it as it is.
     Data = 3,
-    /// `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that does not hold what it acknowledged.
+    /// `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that
+    /// does not hold what it acknowledged.
     Faults = 4,
     /// `load` was not good enough by its conditions: calls failed, for one.
     Short = 5,
-    /// Another process has the data directory open: a server, or a command for as long as it takes. A start may be tried again.
+    /// Another process has the data directory open: a server, or a command for as long as it takes.
+    /// A start may be tried again.
     InUse = 6,
 }
 
@@ -53,7 +57,8 @@ impl Failure {
 /// Prints a whole text to standard output.
 ///
 /// # Errors
-/// [`Exit::Failed`]: it could not be written, as on a full disk. That whoever reads has seen enough is none.
+/// [`Exit::Failed`]: it could not be written, as on a full disk. That whoever reads has seen enough
+/// is none.
 pub fn print(text: &str) -> Result<(), Failure> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -73,7 +78,8 @@ pub fn write(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// What the repository says of a data directory that can't be used: damaged rows, a disk that fails or is full.
+/// What the repository says of a data directory that can't be used: damaged rows, a disk that fails
+/// or is full.
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error.code {

@@ -1,7 +1,8 @@
 //! The shapes that replies share, and JSON that is made before it is needed.
 //!
-//! A reply is one value, serialised once. Parts that would be too slow to make for each reply (a record, a post) are kept as
-//! [`Ready`], the JSON of a value of its type, and stand in replies as that value would.
+//! A reply is one value, serialised once. Parts that would be too slow to make for each reply (a
+//! record, a post) are kept as [`Ready`], the JSON of a value of its type, and stand in replies as
+//! that value would.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -26,7 +27,8 @@ pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// Gives `$holder<T>` the schema of `T`, name and all: on the wire it is a `T`. Deriving it would describe the holder.
+/// Gives `$holder<T>` the schema of `T`, name and all: on the wire it is a `T`. Deriving it would
+/// describe the holder.
 macro_rules! schema_of_content {
     ($holder:ident) => {
         impl<T: schemars::JsonSchema> schemars::JsonSchema for $holder<T> {
@@ -75,7 +77,8 @@ impl<V: JsonSchema> JsonSchema for InOrder<V> {
     }
 }
 
-/// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone shares the text.
+/// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone
+/// shares the text.
 pub struct Ready<T> {
     text: Arc<RawValue>,
     of: PhantomData<fn() -> T>,
@@ -85,7 +88,8 @@ impl<T: Serialize> Ready<T> {
     /// Serialises a value.
     ///
     /// # Errors
-    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text keys.
+    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text
+    /// keys.
     pub fn of(value: &T) -> Result<Ready<T>> {
         let text = serde_json::value::to_raw_value(value).map_err(|error| unserialisable(&error))?;
         Ok(Ready { text: text.into(), of: PhantomData })
@@ -126,7 +130,8 @@ impl<T> Serialize for Ready<T> {
 
 schema_of_content!(Ready);
 
-/// The members of a `T`, and behind them those of an `M`; both are structs with at least one member.
+/// The members of a `T`, and behind them those of an `M`; both are structs with at least one
+/// member.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}With{M}", description = "One alone, and the members beside it.")]
 pub struct With<T, M> {
@@ -170,19 +175,21 @@ impl<T, M: Serialize> With<T, M> {
     }
 }
 
-/// The answer to a change: what it is about as the change has left it; or, where others have removed that since, what is left to tell
-/// of it.
+/// The answer to a change: what it is about as the change has left it; or, where others have
+/// removed that since, what is left to tell of it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Changed{T}")]
 pub enum Changed<T, G> {
-    /// As the change has left it; as it is, where a call under an `Idempotency-Key` was carried out before.
+    /// As the change has left it; as it is, where a call under an `Idempotency-Key` was carried out
+    /// before.
     Shown(T),
     /// It has gone since, which makes no failure of the change.
     Gone(G),
 }
 
-/// A list in a reply: there with it, or put into it item by item while the reply goes out ([`crate::http::listing`]).
+/// A list in a reply: there with it, or put into it item by item while the reply goes out
+/// ([`crate::http::listing`]).
 #[derive(Debug)]
 pub struct Listed<T>(Items<T>);
 
@@ -205,7 +212,8 @@ pub(crate) enum Gap {
 }
 
 impl<T> Listed<T> {
-    /// A list that comes later. Made where the items are made, so that they are of the type that the reply says.
+    /// A list that comes later. Made where the items are made, so that they are of the type that
+    /// the reply says.
     pub(crate) fn later(gap: Gap) -> Listed<T> {
         Listed(Items::Later(gap))
     }
@@ -261,8 +269,8 @@ impl<T: JsonSchema> JsonSchema for Listed<T> {
     }
 }
 
-/// Serialises a value behind what is in `out`. Gives the places in `out` where lists come later, each between its brackets, in
-/// their order.
+/// Serialises a value behind what is in `out`. Gives the places in `out` where lists come later,
+/// each between its brackets, in their order.
 ///
 /// # Errors
 /// As [`Ready::of`].
@@ -289,7 +297,8 @@ pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec
     Ok(gaps)
 }
 
-/// A number as clients get it: as a text, for it may be beyond what theirs can hold; for `serialize_with`.
+/// A number as clients get it: as a text, for it may be beyond what theirs can hold; for
+/// `serialize_with`.
 ///
 /// # Errors
 /// The serializer's own.
@@ -305,7 +314,8 @@ pub fn written(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unserialisable(&error))
 }
 
-/// The JSON as it may stand in the `script` element of a page: no text in it ends the element or begins a comment there.
+/// The JSON as it may stand in the `script` element of a page: no text in it ends the element or
+/// begins a comment there.
 pub fn for_html(json: &str) -> String {
     // `<` stands in texts alone.
     json.replace("</", "<\\/").replace("<!--", "\\u003c!--")

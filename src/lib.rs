@@ -1,6 +1,7 @@
 //! stet: an open newsroom content-repository server.
 //!
-//! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
+//! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence,
+//! sessions and the binary.
 
 // They panic where nothing can be written: see `exit`.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

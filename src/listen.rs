@@ -1,7 +1,8 @@
 //! The sockets that the server listens at.
 //!
-//! An address is taken before the data directory is touched, so that one that is in use leaves nothing behind. Connections come
-//! later, once somebody answers: until then they are refused, and a client or a proxy knows at once that nobody serves.
+//! An address is taken before the data directory is touched, so that one that is in use leaves
+//! nothing behind. Connections come later, once somebody answers: until then they are refused, and
+//! a client or a proxy knows at once that nobody serves.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -13,8 +14,9 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// Listeners that this process was started with, as systemd does for a `.socket` unit (`LISTEN_FDS`, sd_listen_fds(3)); mostly none.
-/// To be called before there are threads, for it takes the variables out of the environment.
+/// Listeners that this process was started with, as systemd does for a `.socket` unit
+/// (`LISTEN_FDS`, sd_listen_fds(3)); mostly none. To be called before there are threads, for it
+/// takes the variables out of the environment.
 ///
 /// # Errors
 /// One of them is no TCP listener.
@@ -33,8 +35,9 @@ pub struct Reserved {
 impl Reserved {
     /// Takes every available address of `host:port`, or what was `passed`, which comes instead.
     ///
-    /// A client that takes nothing of what is sent to it, not even after `unread`, is cut off by the system: connections
-    /// inherit that from the listener. Without it one could hold connections, and what is ready for them, for ever.
+    /// A client that takes nothing of what is sent to it, not even after `unread`, is cut off by
+    /// the system: connections inherit that from the listener. Without it one could hold
+    /// connections, and what is ready for them, for ever.
     ///
     /// # Errors
     /// None of them is available.

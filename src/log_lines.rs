@@ -1,9 +1,10 @@
 //! The lines of the log on their way out.
 //!
-//! Whoever reads standard error may be slow, or stand still, and a pipe holds 64 KiB: a thread that serves must not wait for that.
-//! So lines go through a queue to a thread of their own, and one that finds no room is dropped. And what a client causes must not
-//! fill the operator's disk: each place in the code has a budget of lines, and beyond it they are suppressed. Both are counted, for
-//! `/metrics`, and told in the log from time to time.
+//! Whoever reads standard error may be slow, or stand still, and a pipe holds 64 KiB: a thread that
+//! serves must not wait for that. So lines go through a queue to a thread of their own, and one
+//! that finds no room is dropped. And what a client causes must not fill the operator's disk: each
+//! place in the code has a budget of lines, and beyond it they are suppressed. Both are counted,
+//! for `/metrics`, and told in the log from time to time.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -22,7 +23,8 @@ use crate::limits::{Quota, Quotas};
 /// Lines that wait to be written.
 const QUEUED: usize = 8192;
 
-/// Lines of one place at once, and the seconds in which as many come back: five a second, and some 60 MB a day.
+/// Lines of one place at once, and the seconds in which as many come back: five a second, and some
+/// 60 MB a day.
 const BURST: (u32, u64) = (100, 20);
 
 /// Places in the code that have a budget of lines: more than there are.
@@ -34,7 +36,8 @@ const TELLING: Duration = Duration::from_secs(5);
 /// How long the end of the process waits for whoever reads the log, or its last words.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The target of the lines that tell which are missing; they have no budget, for there is one for each place at a time.
+/// The target of the lines that tell which are missing; they have no budget, for there is one for
+/// each place at a time.
 const TELLER: &str = "stet::log";
 
 /// Those of this process, once its log is set up.
@@ -62,8 +65,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A queue of lines to `out`: its end for those who write, and what must hold of what they write. To be
-    /// [started](Lines::start).
+    /// A queue of lines to `out`: its end for those who write, and what must hold of what they
+    /// write. To be [started](Lines::start).
     pub fn to(out: impl Write + Send + 'static) -> (NonBlocking, Bounded, Lines) {
         let queue = NonBlockingBuilder::default().buffered_lines_limit(QUEUED).lossy(true).thread_name("stet-log");
         let (writer, guard) = queue.finish(out);
@@ -101,8 +104,8 @@ impl Lines {
     }
 }
 
-/// The last words of the process, on standard error, so long as somebody reads them. Who has closed it, or a disk that is full,
-/// changes nothing.
+/// The last words of the process, on standard error, so long as somebody reads them. Who has closed
+/// it, or a disk that is full, changes nothing.
 pub fn say(message: &str) {
     let line = format!("{message}\n");
     bounded(move || {
@@ -134,7 +137,8 @@ pub fn report() {
 }
 
 impl Missing {
-    /// Says in the log what is missing, if that is more than was told; gives the number of dropped lines that was told.
+    /// Says in the log what is missing, if that is more than was told; gives the number of dropped
+    /// lines that was told.
     fn tell(&self, told: usize) -> usize {
         self.tell_suppressed();
         let dropped = self.dropped.dropped_lines();
@@ -158,8 +162,8 @@ impl Missing {
     }
 }
 
-/// Lets so many lines of each place in the code through, and counts the others. Those at finer levels than `info` are there because
-/// somebody has asked for all of them.
+/// Lets so many lines of each place in the code through, and counts the others. Those at finer
+/// levels than `info` are there because somebody has asked for all of them.
 pub struct Bounded {
     budgets: Quotas<usize>,
     begun: Instant,

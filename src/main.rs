@@ -15,11 +15,13 @@ use stet::exit::{Exit, Failure};
 use stet::{admin, doctor, listen, log_lines, manual, probe, reload, server, service_manager, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
+/// What a request allocates on one thread the writer frees on another, which the system's allocator
+/// is slow at.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The variable by which the allocator is told how long it keeps memory that was freed, in milliseconds.
+/// The variable by which the allocator is told how long it keeps memory that was freed, in
+/// milliseconds.
 const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
 
 /// By itself it keeps that memory for a second, which under load is more than all that is in use.
@@ -118,7 +120,8 @@ fn serve(
     say_what_starts(&config);
     server::connections(&config)?;
     actix::System::new().block_on(async {
-        // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
+        // Listens for signals from here on: one that comes while it starts, or just as it has, must
+        // not kill it.
         let stops = asked_to_stop();
         actix::spawn(reload::at_hang_up(config.clone(), again));
         let listening = |address: &str| {
@@ -147,9 +150,9 @@ fn say_what_starts(config: &Config) {
     tracing::info!(version, configuration = file, data = %directory, data_set_by = set_by, "stet starts");
 }
 
-/// Lets a write beyond the largest file that this process may write (`ulimit -f`) fail like one on a full disk: SIGXFSZ would end
-/// the process, and nobody would know why. A signal that is listened for once does so no more, whoever listens, to the end of the
-/// process.
+/// Lets a write beyond the largest file that this process may write (`ulimit -f`) fail like one on
+/// a full disk: SIGXFSZ would end the process, and nobody would know why. A signal that is listened
+/// for once does so no more, whoever listens, to the end of the process.
 fn outlive_file_limits() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async { signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) }).map(drop)
@@ -169,7 +172,8 @@ fn administer(config: &Config, job: Job) -> Result<(), Failure> {
     actix::System::new().block_on(admin::command::run(config, job))
 }
 
-/// Each SIGTERM and SIGINT, be it one that came before it was waited for. To be called inside the runtime.
+/// Each SIGTERM and SIGINT, be it one that came before it was waited for. To be called inside the
+/// runtime.
 fn asked_to_stop() -> impl Stream<Item = ()> + 'static {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     stream::unfold(signals, async |mut signals| {

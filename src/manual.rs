@@ -1,4 +1,5 @@
-//! `stet completions` and `stet man`: made of the definition of the command line, so that they know whatever it knows.
+//! `stet completions` and `stet man`: made of the definition of the command line, so that they know
+//! whatever it knows.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,7 +22,8 @@ pub fn completions(shell: Shell) -> Result<(), Failure> {
     exit::print(&String::from_utf8_lossy(&script))
 }
 
-/// Prints the man page of a command, or of stet itself where none is named; with a directory, writes those of all commands there.
+/// Prints the man page of a command, or of stet itself where none is named; with a directory,
+/// writes those of all commands there.
 ///
 /// # Errors
 /// [`Exit::Usage`] for a command that there is not; [`Exit::Failed`] for what can't be written.
@@ -86,7 +88,8 @@ impl Page {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// What stands below the options in the help: each heading is a section, and its lines are left as they are.
+    /// What stands below the options in the help: each heading is a section, and its lines are left
+    /// as they are.
     fn further_sections(&self, out: &mut dyn Write) -> io::Result<()> {
         let help = self.command.get_after_long_help().or_else(|| self.command.get_after_help());
         let help = help.map(ToString::to_string).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Suggestions for mistyped names in error messages and warnings.
 //!
-//! A name is compared without regard to case and to the separators `_` and `-`, so `folder_path` suggests
-//! `folderPath`. Names longer than [`LONGEST_COMPARED`] are not compared: clients choose their length, and
-//! the cost grows with it.
+//! A name is compared without regard to case and to the separators `_` and `-`, so `folder_path`
+//! suggests `folderPath`. Names longer than [`LONGEST_COMPARED`] are not compared: clients choose
+//! their length, and the cost grows with it.
 
 use stet_actors::error::Error;
 
@@ -30,8 +30,8 @@ pub(crate) fn nearest_name<'n>(mistyped: &str, known: impl IntoIterator<Item = &
         .map(|(_, name)| name)
 }
 
-/// Returns a sentence that helps with an unknown name, with a space before it: the nearest known name, and
-/// all known names where they are few. Returns an empty text where neither helps.
+/// Returns a sentence that helps with an unknown name, with a space before it: the nearest known
+/// name, and all known names where they are few. Returns an empty text where neither helps.
 pub(crate) fn suggestion<'n>(unknown: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let mut sentences = String::new();

@@ -1,5 +1,5 @@
-//! What the newsroom is made of, whoever asks: its objects, its people, its configuration; and the questions that several parts
-//! of the server ask of it. Nothing here knows of HTTP.
+//! What the newsroom is made of, whoever asks: its objects, its people, its configuration; and the
+//! questions that several parts of the server ask of it. Nothing here knows of HTTP.
 
 use std::sync::Arc;
 
@@ -141,8 +141,8 @@ impl Newsroom {
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
-    /// A template or another object of the configuration, as [`Newsroom::resolve`]; but a path below `/SysConfig` that the database
-    /// lacks is looked up in the main database.
+    /// A template or another object of the configuration, as [`Newsroom::resolve`]; but a path
+    /// below `/SysConfig` that the database lacks is looked up in the main database.
     ///
     /// # Errors
     /// As [`Newsroom::resolve`].
@@ -168,13 +168,15 @@ impl Newsroom {
         if topic.family == FamilyKind::Topic { Ok((topic, item)) } else { Err(not_found()) }
     }
 
-    /// The path of an object, by way of what is kept in memory; `None` for one that lies deeper than any configuration allows.
+    /// The path of an object, by way of what is kept in memory; `None` for one that lies deeper
+    /// than any configuration allows.
     ///
     /// # Errors
     /// What the store says.
     pub fn path_of(&self, record: &Record) -> Result<Option<String>> {
         let Some(folder) = record.folder() else { return Ok(Some("/".to_owned())) };
-        // Noted before anything is read: a path that was found is kept only for as long as nothing has changed since.
+        // Noted before anything is read: a path that was found is kept only for as long as nothing
+        // has changed since.
         let before = self.records.changes();
         let above = match self.records.last_path(folder, before) {
             Some(above) => above,

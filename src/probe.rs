@@ -1,5 +1,5 @@
-//! `stet probe`: whether the server of a configuration is ready, asked as a load balancer asks, for who has no other program at
-//! hand. An image of a container may have nothing but stet in it.
+//! `stet probe`: whether the server of a configuration is ready, asked as a load balancer asks, for
+//! who has no other program at hand. An image of a container may have nothing but stet in it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -17,7 +17,8 @@ const ANSWER_BYTES: u64 = 4096;
 /// Asks for `/readyz`, and prints `ready` if that is what it answers.
 ///
 /// # Errors
-/// [`Exit::Failed`]: nobody answers, or the server is not ready; the message has its words. [`Exit::Usage`]: the configuration does not
+/// [`Exit::Failed`]: nobody answers, or the server is not ready; the message has its words.
+/// [`Exit::Usage`]: the configuration does not
 /// say where it listens.
 pub fn run(config: &Config) -> Result<(), Failure> {
     let url = url(&config.server).map_err(|why| Failure::new(Exit::Usage, why))?;
@@ -27,7 +28,8 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         .max_redirects(0)
         .proxy(None)
         .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
-        // It is asked by an address, which its certificate need not name; nothing that must be kept secret is sent or believed.
+        // It is asked by an address, which its certificate need not name; nothing that must be kept
+        // secret is sent or believed.
         .tls_config(TlsConfig::builder().disable_verification(true).build())
         .build()
         .new_agent();

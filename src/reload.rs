@@ -1,6 +1,8 @@
-//! What a running server takes over at SIGHUP, which ends nothing: the filter of the log here, the certificate in `server`.
+//! What a running server takes over at SIGHUP, which ends nothing: the filter of the log here, the
+//! certificate in `server`.
 //!
-//! All other settings are what something was built with at the start. That they have changed is logged, with their names.
+//! All other settings are what something was built with at the start. That they have changed is
+//! logged, with their names.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::{Config, ConfigError};
 use crate::{service_manager, telemetry};
 
-/// Takes over what `read` gives, at each SIGHUP from this call on; for as long as it is polled. To be called inside the runtime.
+/// Takes over what `read` gives, at each SIGHUP from this call on; for as long as it is polled. To
+/// be called inside the runtime.
 pub fn at_hang_up(
     mut in_force: Config,
     read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,

@@ -1,5 +1,5 @@
-//! What the service manager (systemd) is told, where one has started this process and asks for it: sd_notify(3). Without one
-//! nothing is told, and nothing is the worse for it.
+//! What the service manager (systemd) is told, where one has started this process and asks for it:
+//! sd_notify(3). Without one nothing is told, and nothing is the worse for it.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -28,8 +28,8 @@ pub fn stopping() {
     tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
 }
 
-/// Shows for ever that this thread gets to its tasks, twice in each span that the service manager allows (`WatchdogSec=`); at once
-/// over if it does not watch.
+/// Shows for ever that this thread gets to its tasks, twice in each span that the service manager
+/// allows (`WatchdogSec=`); at once over if it does not watch.
 pub async fn show_life() {
     let Some(allowed) = sd_notify::watchdog_enabled().filter(|allowed| *allowed >= Duration::from_millis(2)) else {
         return;

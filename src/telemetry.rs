@@ -1,4 +1,5 @@
-//! What the running server reports about itself: its log on standard error, and the metrics behind `GET /metrics`.
+//! What the running server reports about itself: its log on standard error, and the metrics behind
+//! `GET /metrics`.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -35,15 +36,17 @@ impl std::error::Error for FilterError {}
 /// The filter of the log that was set up.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// Parts of the program that write whole requests into the log at finer levels: those to the CAS server, with tickets.
+/// Parts of the program that write whole requests into the log at finer levels: those to the CAS
+/// server, with tickets.
 const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
 
-/// The part of the program that reads heads of requests. It logs each that it can't read as an error, and those are the faults of
-/// clients, who may send any number of them: it is silent unless the filter names it.
+/// The part of the program that reads heads of requests. It logs each that it can't read as an
+/// error, and those are the faults of clients, who may send any number of them: it is silent unless
+/// the filter names it.
 const HEADS: &str = "actix_http";
 
-/// Sends the log to standard error. The first call in a process decides how; later ones change nothing. What it gives is to be
-/// [ended](Lines::end) last.
+/// Sends the log to standard error. The first call in a process decides how; later ones change
+/// nothing. What it gives is to be [ended](Lines::end) last.
 ///
 /// # Errors
 /// The filter can't be understood; nothing is logged then.
@@ -54,7 +57,8 @@ pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(colours)
-        // They would be printed to standard error, too, by a macro that panics if it is gone or its disk is full.
+        // They would be printed to standard error, too, by a macro that panics if it is gone or its
+        // disk is full.
         .log_internal_errors(false);
     let layer = match config.format {
         LogFormat::Text => layer.map_event_format(|inner| ForWhom::text(inner.with_ansi(colours))).boxed(),
@@ -69,7 +73,8 @@ pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
     Ok(lines)
 }
 
-/// A format of lines, to which it adds whom a line is about: the request's id and its client, wherever a thread works for one.
+/// A format of lines, to which it adds whom a line is about: the request's id and its client,
+/// wherever a thread works for one.
 struct ForWhom<F> {
     inner: F,
     json: bool,
@@ -154,16 +159,16 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// Bounds of buckets for times, in seconds: from a read of memory to a disk in trouble, about two and a half times
-/// each the one before.
+/// Bounds of buckets for times, in seconds: from a read of memory to a disk in trouble, about two
+/// and a half times each the one before.
 const SECONDS: [f64; 15] =
     [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
 /// Bounds of buckets for how much one commit takes along.
 const BATCH: [f64; 13] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0];
 
-/// How often the samples of histograms are folded into their buckets when nobody asks for the metrics. Until then
-/// each costs eight bytes.
+/// How often the samples of histograms are folded into their buckets when nobody asks for the
+/// metrics. Until then each costs eight bytes.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Collects the metrics of this process. Every call gives the same ones.

@@ -1,8 +1,9 @@
 //! TLS: the certificate, from files that may change while it serves.
 //!
-//! Files are read whole and compared with what is in force, so that it does not matter how they were replaced. New files
-//! count for connections made from then on. A certificate without its key, as it may be read between the writing of the
-//! two, is refused like any unusable one: the old one stays, and the next look finds both.
+//! Files are read whole and compared with what is in force, so that it does not matter how they
+//! were replaced. New files count for connections made from then on. A certificate without its key,
+//! as it may be read between the writing of the two, is refused like any unusable one: the old one
+//! stays, and the next look finds both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use rustls::sign::CertifiedKey;
 
 use crate::config::TlsConfig;
 
-/// Bytes of a file that are read, at most: chains have some KB, and both files are held to be compared.
+/// Bytes of a file that are read, at most: chains have some KB, and both files are held to be
+/// compared.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What the server shows to be who it says.
@@ -119,7 +121,8 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
     let read = |path: &Path| {
         let told = |what: String| format!("{} {what}", path.display());
         let unreadable = |error: std::io::Error| told(format!("can't be read: {error}"));
-        // Looked at before it is opened: to open a pipe waits for whoever writes to it, and the end of the server for that.
+        // Looked at before it is opened: to open a pipe waits for whoever writes to it, and the end
+        // of the server for that.
         let found = std::fs::metadata(path).map_err(unreadable)?;
         if !found.is_file() {
             return Err(told("is no file".to_owned()));

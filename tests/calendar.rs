@@ -10,7 +10,8 @@ use crate::harness::*;
 /// The calendar that a file is.
 #[track_caller]
 pub fn calendar(answer: &Answer) -> IcalCalendar {
-    // Lines are put together here: the library takes the spaces off at the end of each, also where it goes on.
+    // Lines are put together here: the library takes the spaces off at the end of each, also where
+    // it goes on.
     let text = std::str::from_utf8(&answer.body).expect("it is UTF-8");
     let unfolded = text.replace("\r\n ", "");
     let mut calendars: Vec<_> = ical::IcalParser::new(unfolded.as_bytes())
@@ -20,12 +21,14 @@ pub fn calendar(answer: &Answer) -> IcalCalendar {
     calendars.remove(0)
 }
 
-/// The properties of a to-do by their names, texts as they were before they were written; several of one name by lines.
+/// The properties of a to-do by their names, texts as they were before they were written; several
+/// of one name by lines.
 pub fn properties(todo: &IcalTodo) -> BTreeMap<&str, String> {
     by_name(&todo.properties)
 }
 
-/// Properties by their names, as of a to-do. The parameter of a time stands before it: `TZID=Europe/London:20260621T010000`.
+/// Properties by their names, as of a to-do. The parameter of a time stands before it:
+/// `TZID=Europe/London:20260621T010000`.
 pub fn by_name(properties: &[Property]) -> BTreeMap<&str, String> {
     let mut all = BTreeMap::new();
     for Property { name, value, params } in properties {

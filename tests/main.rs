@@ -1,5 +1,5 @@
-//! Black-box tests: the real binary on port 0 with a data directory of its own, spoken to over HTTP. One binary, for linking
-//! takes longer than running; the modules mirror `src/api`.
+//! Black-box tests: the real binary on port 0 with a data directory of its own, spoken to over
+//! HTTP. One binary, for linking takes longer than running; the modules mirror `src/api`.
 
 mod api;
 mod calendar;

@@ -1,8 +1,9 @@
-//! `kill -9` between clients that send each call again until it is answered: every call under an `Idempotency-Key` is
-//! carried out once, never twice and never not at all.
+//! `kill -9` between clients that send each call again until it is answered: every call under an
+//! `Idempotency-Key` is carried out once, never twice and never not at all.
 //!
-//! Each client makes objects whose names give way to those that are there, so that one made twice would show. What has no
-//! answer when the server dies is sent again after its restart; what had one must be answered the same.
+//! Each client makes objects whose names give way to those that are there, so that one made twice
+//! would show. What has no answer when the server dies is sent again after its restart; what had
+//! one must be answered the same.
 //!
 //! `STET_CRASH_ROUNDS` says how many rounds (3).
 
@@ -126,7 +127,8 @@ impl Worker {
             let (call, before) = self.calls[index].clone();
             let reply = self.send(client, &call).expect("the server is up").ok();
             match before {
-                // Told from memory of it, or made again from what was done: the same object in either case.
+                // Told from memory of it, or made again from what was done: the same object in
+                // either case.
                 Some(before) => {
                     let id = |reply: &Value| [reply["id"].clone(), reply["info"]["id"].clone()];
                     assert_eq!(id(&reply), id(&before), "{}", call.key());
@@ -167,7 +169,8 @@ fn calls_sent_again_after_crashes_are_carried_out_once() {
     }
 }
 
-/// So many rounds on a new data directory; tells how many calls were answered, and how many were not when the server died.
+/// So many rounds on a new data directory; tells how many calls were answered, and how many were
+/// not when the server died.
 fn crash_between_calls(rounds: u64) -> (usize, usize) {
     let (mut total, mut unknown) = (0, 0);
     let mut server = Server::with(&[("STORE__CHECKPOINT_ROWS", "300")]);

@@ -1,5 +1,5 @@
-//! What a drawer's rules cost by themselves: `apply` on a state in memory, at several sizes. A positioned add must cost the same
-//! whatever the drawer holds.
+//! What a drawer's rules cost by themselves: `apply` on a state in memory, at several sizes. A
+//! positioned add must cost the same whatever the drawer holds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -66,7 +66,8 @@ fn benches(criterion: &mut Criterion) {
         let last = Address::Object(object(100 + size - 1));
         let mut bench = |name: &str, run: &dyn Fn(&mut DrawerState)| {
             group.bench_function(BenchmarkId::new(name, size), |bencher| {
-                // The copy's end is part of the price: in the server the view before goes when the next is there.
+                // The copy's end is part of the price: in the server the view before goes when the
+                // next is there.
                 bencher.iter(|| {
                     let mut state = full.clone();
                     run(&mut state);

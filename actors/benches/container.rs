@@ -1,5 +1,5 @@
-//! What a container's actor costs beside a bare channel that does the same work: 64 commands in flight on one drawer, over a
-//! store in memory that commits at once.
+//! What a container's actor costs beside a bare channel that does the same work: 64 commands in
+//! flight on one drawer, over a store in memory that commits at once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,7 +79,8 @@ fn benches(criterion: &mut Criterion) {
             }))
         });
     });
-    // The same drawer and the same rule behind a channel and a thread: no supervision, no permits, no store.
+    // The same drawer and the same rule behind a channel and a thread: no supervision, no permits,
+    // no store.
     let mut state = system.block_on(repository.view::<Drawer>(drawer)).unwrap().state.clone();
     let (sender, mut receiver) = mpsc::channel::<(Shift, oneshot::Sender<bool>)>(1024);
     std::thread::spawn(move || {

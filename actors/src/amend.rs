@@ -1,8 +1,10 @@
-//! Attribute texts that a command changes only here and there (docs/api/objects.md, "Changing fields" and "When the object exists").
+//! Attribute texts that a command changes only here and there (docs/api/objects.md, "Changing
+//! fields" and "When the object exists").
 //!
-//! Who changes a field changes what is there then, so that two who increase the same number have both their part in it: the texts are
-//! amended within the command. What they are is none of this crate's business, so how they are amended is up to [`Amend`]. And what
-//! takes long would hold up others: it is amended [`Ahead`] of the command, which is of no use once the texts have changed.
+//! Who changes a field changes what is there then, so that two who increase the same number have
+//! both their part in it: the texts are amended within the command. What they are is none of this
+//! crate's business, so how they are amended is up to [`Amend`]. And what takes long would hold up
+//! others: it is amended [`Ahead`] of the command, which is of no use once the texts have changed.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -90,8 +92,8 @@ pub struct Amending {
 }
 
 impl Amending {
-    /// What an object's texts are to be; `None` if it would take long and is not [`Ahead`]: then the command is to change nothing and to
-    /// say so.
+    /// What an object's texts are to be; `None` if it would take long and is not [`Ahead`]: then
+    /// the command is to change nothing and to say so.
     pub(crate) fn of(&self, object: &Object) -> Result<Option<Amended>> {
         match &self.ahead {
             Some(ahead) if ahead.from == *object.attributes => Ok(Some(ahead.to.clone())),

@@ -13,14 +13,15 @@ pub trait Clock: Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> u64;
 
-    /// Milliseconds since some moment of this process. They only ever go on, whatever the clock on the wall is set to: for limits,
-    /// waits and idleness, and for nothing that is stored or shown.
+    /// Milliseconds since some moment of this process. They only ever go on, whatever the clock on
+    /// the wall is set to: for limits, waits and idleness, and for nothing that is stored or shown.
     fn steady_ms(&self) -> u64;
 
     /// Resolves when `duration` has passed on this clock, however it is set meanwhile.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    /// Seconds since 1970-01-01T00:00:00Z, as object records carry them (docs/api/README.md, "Dates and times").
+    /// Seconds since 1970-01-01T00:00:00Z, as object records carry them (docs/api/README.md, "Dates
+    /// and times").
     fn now_s(&self) -> u64 {
         self.now_ms() / 1000
     }

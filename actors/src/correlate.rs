@@ -115,8 +115,8 @@ impl Pair {
     }
 }
 
-/// Links two sides. A link that is there with these names, made from either side, stays as it is. The target is used by that: if it is
-/// an object, its usage tickets say so.
+/// Links two sides. A link that is there with these names, made from either side, stays as it is.
+/// The target is used by that: if it is an object, its usage tickets say so.
 #[derive(Debug, Clone)]
 pub struct MakeLink {
     /// What is to be linked.

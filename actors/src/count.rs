@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-/// Returns a count with its noun, in the plural unless the count is one: "1 fault", "2 faults", "0 entries".
+/// Returns a count with its noun, in the plural unless the count is one: "1 fault", "2 faults", "0
+/// entries".
 ///
 /// The plural is the regular one, which suits the nouns that messages count.
 ///

@@ -1,10 +1,12 @@
 //! Which time ends what is kept for so long and no longer.
 //!
-//! Events, the recycle bin, sessions, locks, messages, mails that wait, what is kept for calls sent again: what has ended is gone for
-//! good, so a clock that is wrong for a moment must end nothing. A machine often starts with one that is, until it has asked others for
-//! the time. So what ends by time asks [`Ends`], of which there is one for each store, and not the clock: it holds the clock against the
-//! time at which it was last right, and against the time that has passed since. While the two are more than a day apart nothing ends.
-//! A clock that says the same for an hour is believed: a server that has stood still for a hundred days is no other case.
+//! Events, the recycle bin, sessions, locks, messages, mails that wait, what is kept for calls sent
+//! again: what has ended is gone for good, so a clock that is wrong for a moment must end nothing.
+//! A machine often starts with one that is, until it has asked others for the time. So what ends by
+//! time asks [`Ends`], of which there is one for each store, and not the clock: it holds the clock
+//! against the time at which it was last right, and against the time that has passed since. While
+//! the two are more than a day apart nothing ends. A clock that says the same for an hour is
+//! believed: a server that has stood still for a hundred days is no other case.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,7 +46,8 @@ pub struct Ends {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When the clock was last believed; `None` before it was first asked, where nothing is known of earlier times.
+    /// When the clock was last believed; `None` before it was first asked, where nothing is known
+    /// of earlier times.
     believed: Option<Reading>,
     /// What it first said of what it says, if that is not believed.
     doubted: Option<Reading>,
@@ -73,7 +76,8 @@ impl Reading {
 }
 
 impl Ends {
-    /// By this clock, which was right at `last_ms`, the newest time that is known of the time before.
+    /// By this clock, which was right at `last_ms`, the newest time that is known of the time
+    /// before.
     pub fn since(clock: Arc<dyn Clock>, last_ms: Option<u64>) -> Ends {
         let believed = last_ms.map(|now_ms| Reading { now_ms, steady_ms: clock.steady_ms() });
         Ends { clock, known: Mutex::new(Known { believed, doubted: None }) }
@@ -84,7 +88,8 @@ impl Ends {
         Ends::since(clock, None)
     }
 
-    /// The present time, for what ends by it; `None` while the clock may be wrong. Then nothing may end.
+    /// The present time, for what ends by it; `None` while the clock may be wrong. Then nothing may
+    /// end.
     pub fn now(&self) -> Option<EndTime> {
         let reading = Reading::of(&*self.clock);
         let mut known = self.known.lock();

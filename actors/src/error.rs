@@ -1,10 +1,10 @@
-//! The error vocabulary of the domain (docs/api/README.md, "Codes"). It knows nothing of HTTP: the web layer has the
-//! one table that gives each [`Code`] its status.
+//! The error vocabulary of the domain (docs/api/README.md, "Codes"). It knows nothing of HTTP: the
+//! web layer has the one table that gives each [`Code`] its status.
 //!
-//! Which one to use: a fault of the request's form is one of the `Invalid…` codes and names the field
-//! and the value; something addressed that does not exist is one of the `…NotFound` codes; a rule of a
-//! container that refuses has its own code; [`Code::RepositoryError`] is our own fault only, and its
-//! message gives nothing internal away.
+//! Which one to use: a fault of the request's form is one of the `Invalid…` codes and names the
+//! field and the value; something addressed that does not exist is one of the `…NotFound` codes; a
+//! rule of a container that refuses has its own code; [`Code::RepositoryError`] is our own fault
+//! only, and its message gives nothing internal away.
 
 use std::fmt;
 
@@ -111,13 +111,15 @@ impl Code {
     }
 }
 
-/// The longest sentence: a client may have sent megabytes where a name belongs, and an error must not send them back.
+/// The longest sentence: a client may have sent megabytes where a name belongs, and an error must
+/// not send them back.
 pub const MAX_MESSAGE_BYTES: usize = 2048;
 
 /// The longest text in which a source is named; longer than most paths, and than any loid or uuid.
 pub const MAX_SOURCE_BYTES: usize = 16_384;
 
-/// A text with its middle left out, if it has more bytes than `most`. What it begins and ends with is left: a sentence remains one.
+/// A text with its middle left out, if it has more bytes than `most`. What it begins and ends with
+/// is left: a sentence remains one.
 pub fn shortened(text: String, most: usize) -> String {
     const GAP: &str = " … ";
     if text.len() <= most {
@@ -161,12 +163,14 @@ pub fn printable(text: &str) -> String {
 }
 
 impl Error {
-    /// A fault with its sentence, of which the middle is left out if a client's value makes it very long.
+    /// A fault with its sentence, of which the middle is left out if a client's value makes it very
+    /// long.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error { code, message: shortened(message.into(), MAX_MESSAGE_BYTES), source: None, details: None }
     }
 
-    /// Names the source that the fault concerns; the middle of a text that is longer than any source is left out.
+    /// Names the source that the fault concerns; the middle of a text that is longer than any
+    /// source is left out.
     #[must_use]
     pub fn with_source(mut self, source: impl fmt::Display) -> Error {
         self.source = Some(shortened(source.to_string(), MAX_SOURCE_BYTES));
@@ -200,8 +204,8 @@ impl Error {
         Error::new(Code::ObjectNotFound, format!("There is no object `{source}`.")).with_source(source)
     }
 
-    /// The name is taken by `existing`: an object's loid, or what is known by the name alone, such as a user. It is `None` only for a
-    /// caller who may not know of it. Commands on objects use
+    /// The name is taken by `existing`: an object's loid, or what is known by the name alone, such
+    /// as a user. It is `None` only for a caller who may not know of it. Commands on objects use
     /// [`Context::name_taken`](crate::command::Context::name_taken), which decides that.
     pub fn duplicated(message: impl Into<String>, existing: Option<impl fmt::Display>) -> Error {
         let error = Error::new(Code::DuplicatedName, message);

@@ -1,9 +1,11 @@
-//! What a call expects of the objects that it changes: `If-Match` (docs/api/README.md, "Conditional requests").
+//! What a call expects of the objects that it changes: `If-Match` (docs/api/README.md, "Conditional
+//! requests").
 //!
-//! It goes along in the [`Request`](crate::runtime::Request), and the command says of which objects it is asked
-//! ([`Context::expects`](crate::command::Context::expects)): only there is it sure which object a creation meets, and nobody can come
-//! between. A command that is asked under a condition and names no object is refused: so is a creation that meets nothing (RFC
-//! 9110, 13.1.1), and a command whose author forgot it.
+//! It goes along in the [`Request`](crate::runtime::Request), and the command says of which objects
+//! it is asked ([`Context::expects`](crate::command::Context::expects)): only there is it sure
+//! which object a creation meets, and nobody can come between. A command that is asked under a
+//! condition and names no object is refused: so is a creation that meets nothing (RFC 9110,
+//! 13.1.1), and a command whose author forgot it.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! The list of families. Everything that treats all of them alike uses it: finding containers, indexes that
-//! follow from parts, the check of a data directory, events.
+//! The list of families. Everything that treats all of them alike uses it: finding containers,
+//! indexes that follow from parts, the check of a data directory, events.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ use crate::topic::Topic;
 use crate::topic_plan::TopicPlan;
 use crate::web_container::WebContainer;
 
-/// A list of families. What a repository is started with; the same for as long as its rows are there.
+/// A list of families. What a repository is started with; the same for as long as its rows are
+/// there.
 #[derive(Debug, Clone, Copy)]
 pub struct Families(&'static [Entry]);
 
@@ -39,7 +40,8 @@ pub struct Entry {
     start: Start,
 }
 
-/// A static, so that its functions are made in this crate alone; a constant would bring them into each crate that names it.
+/// A static, so that its functions are made in this crate alone; a constant would bring them into
+/// each crate that names it.
 static LIST: [Entry; 8] = [
     Entry::of::<Document>(),
     Entry::of::<Folder>(),
@@ -58,8 +60,8 @@ impl Families {
     /// A list of these.
     ///
     /// # Panics
-    /// Two of them have the same kind of objects, or a kind of parts that are rows; where the list is a constant, the compiler
-    /// says so.
+    /// Two of them have the same kind of objects, or a kind of parts that are rows; where the list
+    /// is a constant, the compiler says so.
     pub const fn of(list: &'static [Entry]) -> Families {
         let mut one = 0;
         while one < list.len() {

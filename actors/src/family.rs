@@ -1,5 +1,6 @@
-//! What a kind of container must provide: to the runtime, to the lifecycle of objects, to the check of a data
-//! directory, and to the code that decides who may learn of its changes. [`crate::families`] lists the families.
+//! What a kind of container must provide: to the runtime, to the lifecycle of objects, to the check
+//! of a data directory, and to the code that decides who may learn of its changes.
+//! [`crate::families`] lists the families.
 
 use std::fmt::Debug;
 
@@ -12,7 +13,8 @@ use crate::store::StoreError;
 
 /// A kind of container: its state, how it is read from rows, and what becomes of it.
 pub trait Family: Sized + Send + Sync + 'static {
-    /// What the container's actor holds in memory. Cloning must share structure: it happens once per change.
+    /// What the container's actor holds in memory. Cloning must share structure: it happens once
+    /// per change.
     type State: State;
 
     /// The settings of a new container, beside those that every object has.
@@ -27,8 +29,8 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// Whether its objects have bytes of their own, with versions and drafts.
     const HAS_CONTENT: bool = true;
 
-    /// Whether some of its readers see only some of its parts. Then its commands note of each part that they concern who saw it
-    /// ([`Context::concerns_seen`]).
+    /// Whether some of its readers see only some of its parts. Then its commands note of each part
+    /// that they concern who saw it ([`Context::concerns_seen`]).
     const HIDES_PARTS: bool = false;
 
     /// Names of the commands whose events name its parts, and no objects.
@@ -47,7 +49,8 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// Whatever rule says no; then nothing is made.
     fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;
 
-    /// Writes the given settings over an existing container: `Replace` sets all of them, `NewVersion` only those that were given.
+    /// Writes the given settings over an existing container: `Replace` sets all of them,
+    /// `NewVersion` only those that were given.
     ///
     /// # Errors
     /// Whatever rule says no; then nothing is changed.
@@ -58,11 +61,13 @@ pub trait Family: Sized + Send + Sync + 'static {
         context: &mut Context<'_>,
     ) -> Result<(), Fault>;
 
-    /// Informs a container of what becomes of an object that its parts hold ([`crate::object::hold`]). Called once for each object,
-    /// however many parts hold it. The container may lie in the recycle bin itself, or be on its way there, or on its way out.
+    /// Informs a container of what becomes of an object that its parts hold
+    /// ([`crate::object::hold`]). Called once for each object, however many parts hold it. The
+    /// container may lie in the recycle bin itself, or be on its way there, or on its way out.
     ///
     /// # Errors
-    /// What the store says. A family that holds no objects has no other answer: an index says that it does.
+    /// What the store says. A family that holds no objects has no other answer: an index says that
+    /// it does.
     fn member(state: &mut Self::State, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
         let _ = (becomes, context);
         let container = state.object().record.loid;
@@ -76,8 +81,8 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// What the store says.
     fn dissolve(state: &mut Self::State, context: &mut Context<'_>) -> Result<(), Fault>;
 
-    /// Proves what only the family knows of a container's rows. That each can be read, and has its index entries, has been
-    /// proved.
+    /// Proves what only the family knows of a container's rows. That each can be read, and has its
+    /// index entries, has been proved.
     ///
     /// # Errors
     /// Errors of the store; faults are reported to `proof`.
@@ -103,11 +108,12 @@ pub trait State: Clone + Debug + Send + Sync + Unpin + 'static {
     /// The part that every container has.
     fn object(&self) -> &Object;
 
-    /// The same, to be changed. The revision, `modified` and `last_modifier` are kept by the runtime.
+    /// The same, to be changed. The revision, `modified` and `last_modifier` are kept by the
+    /// runtime.
     fn object_mut(&mut self) -> &mut Object;
 
-    /// Bytes that it takes in memory, about. It is asked at each commit, so finding out must not take longer the more there is in the
-    /// container.
+    /// Bytes that it takes in memory, about. It is asked at each commit, so finding out must not
+    /// take longer the more there is in the container.
     fn bytes(&self) -> usize;
 }
 

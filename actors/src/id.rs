@@ -1,4 +1,5 @@
-//! Typed identifiers, and the `source` that names an object by any of them (docs/api/README.md, "Sources").
+//! Typed identifiers, and the `source` that names an object by any of them (docs/api/README.md,
+//! "Sources").
 //!
 //! Everything is parsed at the edge, once; behind it a mixed-up argument is a compile error.
 
@@ -21,21 +22,22 @@ impl DatabaseId {
     /// The main database, unless the configuration gives that another number.
     pub const FIRST: DatabaseId = DatabaseId(1);
 
-    /// The main database: the one that is meant where none is named (docs/api/README.md, "Databases").
+    /// The main database: the one that is meant where none is named (docs/api/README.md,
+    /// "Databases").
     pub fn main() -> DatabaseId {
         // Set before anything is served, and of use by itself: nothing else is published with it.
         DatabaseId(MAIN.load(Ordering::Relaxed))
     }
 
-    /// Makes this the main database of the process. A process serves one repository: this is called when its data directory is
-    /// opened, and never with another number after that.
+    /// Makes this the main database of the process. A process serves one repository: this is called
+    /// when its data directory is opened, and never with another number after that.
     pub fn set_main(self) {
         MAIN.store(self.0, Ordering::Relaxed);
     }
 }
 
-/// Number of the main database. Identifiers without a database part are read where no configuration is at hand, so it belongs to the
-/// process.
+/// Number of the main database. Identifiers without a database part are read where no configuration
+/// is at hand, so it belongs to the process.
 static MAIN: AtomicU16 = AtomicU16::new(DatabaseId::FIRST.0);
 
 impl fmt::Display for DatabaseId {
@@ -47,7 +49,8 @@ impl fmt::Display for DatabaseId {
 /// Name of an object that never changes and is never reused: `database$major.version.number`.
 ///
 /// `version` is 0 for the object itself and counts from 1 for its immutable versions, so that every
-/// version has a loid of its own (docs/api/README.md, "Versions as sources") from which the object's follows.
+/// version has a loid of its own (docs/api/README.md, "Versions as sources") from which the
+/// object's follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loid {
     /// The database that holds the object.
@@ -122,7 +125,8 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
 impl FromStr for Loid {
     type Err = NotAnIdentifier;
 
-    /// `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`; without the database part the main one is meant (docs/api/README.md, "Sources").
+    /// `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`; without the database part the main one is meant
+    /// (docs/api/README.md, "Sources").
     fn from_str(text: &str) -> Result<Loid, NotAnIdentifier> {
         let parse = || {
             let (database, rest) = match text.split_once('$') {
@@ -211,7 +215,8 @@ number_id! {
     ShortcutId
 }
 
-/// The identifiers as regular expressions, for schemas. They stand on their own, and are put together in [`Source`]'s.
+/// The identifiers as regular expressions, for schemas. They stand on their own, and are put
+/// together in [`Source`]'s.
 const LOID: &str = r"(?:[0-9]+\$)?[0-9]+\.[0-9]+\.[0-9]+";
 const UUID: &str =
     r"(?:urn:uuid:|\{)?[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\}?";
@@ -289,7 +294,8 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Source, NotAnIdentifier> {
         if text.starts_with('/') {
-            // `path?uuid=<uuid>`: clients append the uuid they know, and it wins (docs/api/README.md, "Sources").
+            // `path?uuid=<uuid>`: clients append the uuid they know, and it wins
+            // (docs/api/README.md, "Sources").
             if let Some((_, uuid)) = text.rsplit_once("?uuid=") {
                 return uuid.parse().map(Source::Uuid);
             }

@@ -1,8 +1,8 @@
 //! Changes of several containers at once: create in a folder, move between drawers, discard.
 //!
-//! A joint command gets the *turn* of each container it changes: its state, while its mailbox is parked. Turns are
-//! taken in loid order, so two joint commands can't wait for each other; all changes go into one change set,
-//! so they can't be torn.
+//! A joint command gets the *turn* of each container it changes: its state, while its mailbox is
+//! parked. Turns are taken in loid order, so two joint commands can't wait for each other; all
+//! changes go into one change set, so they can't be torn.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,30 +24,33 @@ pub trait Joint: Send + Sync + 'static {
     /// Name in events, logs and metrics.
     const NAME: &'static str;
 
-    /// Whether no other command may be between its look at the rows and its submission while this one is: for those that
-    /// remove objects, which must find every container that holds them.
+    /// Whether no other command may be between its look at the rows and its submission while this
+    /// one is: for those that remove objects, which must find every container that holds them.
     const ALONE: bool = false;
 
-    /// Whether it waits until the change of a subtree that one of its objects belongs to is done, where other commands find that the
-    /// object is gone: for those that change what lies in the recycle bin.
+    /// Whether it waits until the change of a subtree that one of its objects belongs to is done,
+    /// where other commands find that the object is gone: for those that change what lies in the
+    /// recycle bin.
     const AWAITS: bool = false;
 
-    /// Whether it is itself a part of the change of a subtree that is under way, and takes objects as their rows have them.
+    /// Whether it is itself a part of the change of a subtree that is under way, and takes objects
+    /// as their rows have them.
     const GOES_ON: bool = false;
 
-    /// The object whose subtree it may have changed only in part when it is on disk: the rest is done step by step, and the answer
-    /// goes out after that.
+    /// The object whose subtree it may have changed only in part when it is on disk: the rest is
+    /// done step by step, and the answer goes out after that.
     fn top(&self) -> Option<Loid> {
         None
     }
 
-    /// The object that its reply is about: the caller gets it as the command leaves it ([`crate::runtime::Jointly::left`]).
+    /// The object that its reply is about: the caller gets it as the command leaves it
+    /// ([`crate::runtime::Jointly::left`]).
     fn about(&self, _reply: &Self::Reply) -> Option<Loid> {
         None
     }
 
-    /// Whether it was carried out, as its reply says. Some change nothing where they find what they were not made for, and are to be made
-    /// again.
+    /// Whether it was carried out, as its reply says. Some change nothing where they find what they
+    /// were not made for, and are to be made again.
     fn was_made(_reply: &Self::Reply) -> bool {
         true
     }
@@ -55,8 +58,9 @@ pub trait Joint: Send + Sync + 'static {
     /// The containers that it surely changes.
     fn wants(&self) -> Vec<Loid>;
 
-    /// Applies the command; see [`crate::command::Command::apply`]. When it turns out to need more containers
-    /// ([`Fault::NeedsTurns`], also by asking [`Turns`] for one that is not there), it is applied afresh with their turns too.
+    /// Applies the command; see [`crate::command::Command::apply`]. When it turns out to need more
+    /// containers ([`Fault::NeedsTurns`], also by asking [`Turns`] for one that is not there), it
+    /// is applied afresh with their turns too.
     ///
     /// # Errors
     /// Whatever rule says no; then nothing is changed.
@@ -68,7 +72,8 @@ pub trait Joint: Send + Sync + 'static {
 pub struct Turns {
     taken: BTreeMap<Loid, Taken>,
     missing: BTreeSet<Loid>,
-    /// Live ones that are on their way to the recycle bin, or out of the world, along with what they lie in.
+    /// Live ones that are on their way to the recycle bin, or out of the world, along with what
+    /// they lie in.
     leaving: BTreeSet<Loid>,
 }
 
@@ -118,8 +123,8 @@ impl Turns {
     /// The state of a live container of the family.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it lies in the recycle bin or is gone;
-    /// `InvalidType` when it belongs to another family.
+    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it lies in the
+    /// recycle bin or is gone; `InvalidType` when it belongs to another family.
     pub fn get<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
         let object = self.any(loid)?;
         if object.record.is_discarded() {
@@ -146,7 +151,8 @@ impl Turns {
     /// The common part of a container of any family, in the recycle bin or not.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone, or goes along with a folder.
+    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone, or
+    /// goes along with a folder.
     pub fn any(&mut self, loid: Loid) -> Result<&mut Object, Fault> {
         if self.leaving.contains(&loid) {
             return Err(Error::not_found(loid).into());
@@ -154,8 +160,8 @@ impl Turns {
         Ok(self.state(loid)?.object_mut())
     }
 
-    /// A container changes though neither its record, nor its parts, nor the names in it do, so its revision goes up: what is linked
-    /// with it.
+    /// A container changes though neither its record, nor its parts, nor the names in it do, so its
+    /// revision goes up: what is linked with it.
     ///
     /// # Errors
     /// As [`Turns::any`].
@@ -211,12 +217,14 @@ impl Turns {
         if more.is_empty() { Ok(()) } else { Err(Fault::NeedsTurns(more)) }
     }
 
-    /// The record of a container whose turn has been taken, as the command has made it; `None` once it has ceased to be.
+    /// The record of a container whose turn has been taken, as the command has made it; `None` once
+    /// it has ceased to be.
     pub(crate) fn record(&self, loid: Loid) -> Option<&Record> {
         self.object(loid).map(|object| &*object.record)
     }
 
-    /// The object of a container whose turn has been taken, as the command has made it; `None` once it has ceased to be.
+    /// The object of a container whose turn has been taken, as the command has made it; `None` once
+    /// it has ceased to be.
     pub(crate) fn object(&self, loid: Loid) -> Option<&Object> {
         self.taken.get(&loid).filter(|taken| !taken.gone).map(|taken| taken.state.object())
     }
@@ -232,7 +240,8 @@ impl Turns {
         self.taken.insert(loid, Taken { state: Box::new(Typed::<F>(state)), gone: false });
     }
 
-    /// The container goes along with a folder above it, so nobody finds it any more; what it holds may still change.
+    /// The container goes along with a folder above it, so nobody finds it any more; what it holds
+    /// may still change.
     pub(crate) fn leave(&mut self, loid: Loid) {
         self.leaving.insert(loid);
     }

@@ -1,9 +1,10 @@
 //! A persistent ordered map in two layers, for what is changed at every command.
 //!
-//! A clone shares everything with its original. Over a tree (`imbl`'s) lies what has changed lately, an array in the order of keys
-//! that a change copies whole: one allocation, and some dozen small entries. When that is full it goes into the tree, all at
-//! once, so that the nodes on the way are copied once for many changes. Changed one by one, a tree of 100,000 entries copies and lets go
-//! of six nodes each time.
+//! A clone shares everything with its original. Over a tree (`imbl`'s) lies what has changed
+//! lately, an array in the order of keys that a change copies whole: one allocation, and some dozen
+//! small entries. When that is full it goes into the tree, all at once, so that the nodes on the
+//! way are copied once for many changes. Changed one by one, a tree of 100,000 entries copies and
+//! lets go of six nodes each time.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, RangeBounds};
@@ -14,7 +15,8 @@ use imbl::OrdMap;
 /// Entries that the upper layer has at most.
 const LATELY: usize = 32;
 
-/// See the module's head. Keys and values are copied at each change: they are small, and copying them counts no references.
+/// See the module's head. Keys and values are copied at each change: they are small, and copying
+/// them counts no references.
 #[derive(Debug, Clone)]
 pub struct Layered<K: Ord, V> {
     tree: OrdMap<K, V>,

@@ -1,10 +1,13 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ← [`readable`], [`rules`] and [`workflow`] ← [`command`], [`family`] and
-//! [`joint`] ← [`folder`], [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
-//! [`topic_plan`], [`bundle`], [`web_container`]) ←
-//! [`correlate`], [`metadata`], [`status`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
-//! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
+//! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ←
+//! [`readable`], [`rules`] and [`workflow`] ← [`command`], [`family`] and [`joint`] ← [`folder`],
+//! [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`],
+//! [`liveblog`], [`topic`], [`topic_plan`], [`bundle`], [`web_container`]) ← [`correlate`],
+//! [`metadata`], [`status`] and [`runtime`] (which has the actors of each [`cache`], too) ←
+//! [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds
+//! a [`repository::Repository`] and its [`repository::Reader`], and persistence implements
+//! [`store::Store`].
 
 pub mod amend;
 pub mod bundle;

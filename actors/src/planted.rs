@@ -1,7 +1,9 @@
-//! Faults on purpose, for the tests that show that the checks of histories find faults (`tests/histories/plants.rs`, `tests/crash/subtrees.rs`).
+//! Faults on purpose, for the tests that show that the checks of histories find faults
+//! (`tests/histories/plants.rs`, `tests/crash/subtrees.rs`).
 //!
-//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. In a
-//! build without the feature not even that name is in the binary, which a test checks.
+//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless
+//! `STET_PLANTED_BUG` names a fault. In a build without the feature not even that name is in the
+//! binary, which a test checks.
 //!
 //! | fault | what is wrong |
 //! |---|---|
@@ -96,7 +98,8 @@ pub fn slow_disk() {
     }
 }
 
-/// Gives readers time between the moment at which rows show a change and that at which the log does, and then until views do.
+/// Gives readers time between the moment at which rows show a change and that at which the log
+/// does, and then until views do.
 pub fn late_views() {
     if is_planted(PlantedFault::LateViews) {
         std::thread::sleep(Duration::from_millis(10));

@@ -7,7 +7,8 @@ use crate::object::{Content, Record, Stored, Version};
 use crate::part::{PartKind, Parts};
 use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// What is wrong with the bytes of a content: with those of its row, if they lie in one that is there.
+/// What is wrong with the bytes of a content: with those of its row, if they lie in one that is
+/// there.
 pub type Damage<'a> = dyn Fn(&Content, Option<&Bytes>) -> Option<String> + 'a;
 
 /// See the module's head. It reads what is on disk.
@@ -18,7 +19,8 @@ pub struct Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    /// Reads rows from `look`, asks `damage` about the bytes of contents, and reports faults, a sentence each, to `report`.
+    /// Reads rows from `look`, asks `damage` about the bytes of contents, and reports faults, a
+    /// sentence each, to `report`.
     pub fn new(look: &'a dyn Look, damage: &'a Damage<'a>, report: &'a mut dyn FnMut(String)) -> Proof<'a> {
         Proof { look, damage, report }
     }
@@ -65,8 +67,8 @@ impl<'a> Proof<'a> {
         Ok(self.row(&place)?.map_or(Head::Unreadable, Head::There))
     }
 
-    /// All parts of a container of a kind, and where they stand. Those that can't be read, or stand elsewhere than they should,
-    /// have been reported, and are left out.
+    /// All parts of a container of a kind, and where they stand. Those that can't be read, or stand
+    /// elsewhere than they should, have been reported, and are left out.
     ///
     /// # Errors
     /// What the store or `each` says.

@@ -1,15 +1,19 @@
-//! Which objects the caller of a command may read, asked inside the command: positions and items that a caller names are those
-//! that they see, and what they see is what it is when the change is made, not when the call came.
+//! Which objects the caller of a command may read, asked inside the command: positions and items
+//! that a caller names are those that they see, and what they see is what it is when the change is
+//! made, not when the call came.
 //!
-//! A command asks [`Context::reads`](crate::command::Context::reads). Who decides is a [`Readable`], which comes with the
-//! [`Request`](crate::runtime::Request); a request without one is by somebody who reads everything. That costs nothing: no row
-//! is looked at, and no item is walked.
+//! A command asks [`Context::reads`](crate::command::Context::reads). Who decides is a
+//! [`Readable`], which comes with the [`Request`](crate::runtime::Request); a request without one
+//! is by somebody who reads everything. That costs nothing: no row is looked at, and no item is
+//! walked.
 //!
-//! What is asked are rows as the next change will find them. Where an object lies changes by discarding, restoring and destroying
-//! only, which step alone, so an answer is still right when the command's change is submitted.
+//! What is asked are rows as the next change will find them. Where an object lies changes by
+//! discarding, restoring and destroying only, which step alone, so an answer is still right when
+//! the command's change is submitted.
 //!
-//! A command that finds out itself which objects it changes, as a move that takes things from wherever they are, is given who decides
-//! which of them the caller may change: a [`Readable`], too, which asks for another right.
+//! A command that finds out itself which objects it changes, as a move that takes things from
+//! wherever they are, is given who decides which of them the caller may change: a [`Readable`],
+//! too, which asks for another right.
 
 use std::fmt::Debug;
 
@@ -19,8 +23,9 @@ use crate::store::Look;
 
 /// Decides which objects one caller may read, or which they may change.
 pub trait Readable: Debug + Send + Sync {
-    /// The decision over these rows; to be asked with [`View::Latest`](crate::store::View::Latest). What it finds out on the way
-    /// it may keep, for it lives no longer than the application of one command. It takes no lock and knows no time.
+    /// The decision over these rows; to be asked with [`View::Latest`](crate::store::View::Latest).
+    /// What it finds out on the way it may keep, for it lives no longer than the application of one
+    /// command. It takes no lock and knows no time.
     ///
     /// # Errors
     /// What the store says.
@@ -47,8 +52,9 @@ impl<'a> Reads<'a> {
         self.0.as_mut().map_or(Ok(true), |decide| decide(object))
     }
 
-    /// The place in a row of `count` that stands for a position among those that the caller may read; what is no object may be read
-    /// by everybody. Behind the last of these it is an `Err`, with how many there are.
+    /// The place in a row of `count` that stands for a position among those that the caller may
+    /// read; what is no object may be read by everybody. Behind the last of these it is an `Err`,
+    /// with how many there are.
     ///
     /// # Errors
     /// What the store says.

@@ -1,19 +1,24 @@
-//! Receipts: how a call that is sent again is carried out once (docs/api/README.md, "Sending a call again").
+//! Receipts: how a call that is sent again is carried out once (docs/api/README.md, "Sending a call
+//! again").
 //!
-//! A caller names a call by a key of its own. The outcome of each command of the call, a *step*, is kept in a row that
-//! goes with the command's own change set: it is on disk exactly if the change is. The reply that the caller got is kept
-//! in one more row, afterwards. When the call is sent again, its reply is repeated if it was kept; else the call runs
-//! again, and each step that has an outcome gives that back and changes nothing.
+//! A caller names a call by a key of its own. The outcome of each command of the call, a *step*, is
+//! kept in a row that goes with the command's own change set: it is on disk exactly if the change
+//! is. The reply that the caller got is kept in one more row, afterwards. When the call is sent
+//! again, its reply is repeated if it was kept; else the call runs again, and each step that has an
+//! outcome gives that back and changes nothing.
 //!
-//! A step that changes nothing leaves no outcome, for it may be repeated: no caller has seen its reply yet.
+//! A step that changes nothing leaves no outcome, for it may be repeated: no caller has seen its
+//! reply yet.
 //!
 //! # Which step a command is
 //!
-//! A call that runs again may come by other commands than the first time: an object may have come or gone, a change may need another
-//! attempt. So a step is not known by how many came before. A call has one command ([`Once::only`]), however often it is tried until
-//! it changes something; or one for each object that its body lists ([`Once::at`]), known by its place there, which is the same each
-//! time. With the outcome of the latter is kept which object it was: the text at that place may be the name of another one by now.
-//! And with each is kept what the paths in the call's own path meant ([`Once::names`]): a call that renames an object must find it again.
+//! A call that runs again may come by other commands than the first time: an object may have come
+//! or gone, a change may need another attempt. So a step is not known by how many came before. A
+//! call has one command ([`Once::only`]), however often it is tried until it changes something; or
+//! one for each object that its body lists ([`Once::at`]), known by its place there, which is the
+//! same each time. With the outcome of the latter is kept which object it was: the text at that
+//! place may be the name of another one by now. And with each is kept what the paths in the call's
+//! own path meant ([`Once::names`]): a call that renames an object must find it again.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +45,8 @@ pub type Fingerprint = [u8; 32];
 /// What a receipt keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kept {
-    /// What a step's command said, as versions before kept it: its number is that of the commands that the call had come by.
+    /// What a step's command said, as versions before kept it: its number is that of the commands
+    /// that the call had come by.
     Outcome {
         /// Name of the command.
         command: String,
@@ -76,7 +82,8 @@ pub struct KeptReply {
     pub headers: Vec<(String, Bytes)>,
     /// The body.
     pub body: Bytes,
-    /// A fingerprint of the caller's rights at the time: a caller who may see other things gets another answer.
+    /// A fingerprint of the caller's rights at the time: a caller who may see other things gets
+    /// another answer.
     #[serde(default)]
     pub rights: u64,
 }
@@ -88,7 +95,8 @@ pub struct Receipt {
     pub user: Text,
     /// The key, as the caller gave it.
     pub key: Text,
-    /// 0 for the reply; 1 for the call's only command; else one more than the place of what was changed, counted from 0.
+    /// 0 for the reply; 1 for the call's only command; else one more than the place of what was
+    /// changed, counted from 0.
     pub step: u16,
     /// The fingerprint of the call.
     pub fingerprint: Bytes,
@@ -99,12 +107,14 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// All receipts of a key of a user. The lengths in front keep one pair from beginning with another.
+    /// All receipts of a key of a user. The lengths in front keep one pair from beginning with
+    /// another.
     pub fn range(user: &str, key: &str) -> Range {
         Range::prefix(&prefix(user, key))
     }
 
-    /// The changes that put the row, which must not be there: that of a reply is put by [`Once::reply`].
+    /// The changes that put the row, which must not be there: that of a reply is put by
+    /// [`Once::reply`].
     pub fn put(&self) -> Vec<Change> {
         let place = self.place();
         let value = Some(encode_value(Receipt::FORMAT, self));
@@ -129,7 +139,8 @@ impl Receipt {
         entries.into_iter()
     }
 
-    /// The user and the key that an entry of [`Table::ReceiptTimes`] belongs to; `None` for what is none.
+    /// The user and the key that an entry of [`Table::ReceiptTimes`] belongs to; `None` for what is
+    /// none.
     pub fn named(entry: &[u8]) -> Option<(Text, Text)> {
         let (user, rest) = part(Receipt::row_of(entry)?)?;
         let (key, step) = part(rest)?;
@@ -208,7 +219,8 @@ impl Earlier {
     }
 }
 
-/// A call that is carried out once; goes with each [`Request`](crate::runtime::Request) of the call.
+/// A call that is carried out once; goes with each [`Request`](crate::runtime::Request) of the
+/// call.
 pub struct Once {
     user: Text,
     key: Text,
@@ -227,8 +239,8 @@ pub struct Once {
 }
 
 impl Once {
-    /// A call, and what an earlier try of it has left. Of `under_way` each command holds a clone until it has been decided, also if
-    /// the caller goes away before.
+    /// A call, and what an earlier try of it has left. Of `under_way` each command holds a clone
+    /// until it has been decided, also if the caller goes away before.
     pub fn new(user: Text, key: Text, fingerprint: Fingerprint, earlier: Earlier, under_way: &UnderWay) -> Once {
         let under_way = Arc::downgrade(under_way);
         Once {
@@ -244,13 +256,14 @@ impl Once {
         }
     }
 
-    /// Bytes of the outcomes that this try keeps: they grow until its last command is decided. One that the disk refuses counts, too.
+    /// Bytes of the outcomes that this try keeps: they grow until its last command is decided. One
+    /// that the disk refuses counts, too.
     pub fn kept_bytes(&self) -> Arc<AtomicU64> {
         self.kept_bytes.clone()
     }
 
-    /// Notes that a step has failed. After a failure that passes the reply is not one to be repeated:
-    /// sent again, the call tries that step again.
+    /// Notes that a step has failed. After a failure that passes the reply is not one to be
+    /// repeated: sent again, the call tries that step again.
     pub fn note_failure(&self, code: Code) {
         if code.is_passing() {
             self.is_unfinished.store(true, Ordering::Relaxed);
@@ -279,7 +292,8 @@ impl Once {
         changes
     }
 
-    /// The step of a call that has one command. Attempts at it are the same step, as long as none has changed anything.
+    /// The step of a call that has one command. Attempts at it are the same step, as long as none
+    /// has changed anything.
     pub fn only(self: &Arc<Once>) -> Step {
         Step { once: self.clone(), number: 1, object: None }
     }
@@ -296,21 +310,22 @@ impl Once {
     /// Whether a call whose body lists so many objects can be carried out under its key.
     ///
     /// # Errors
-    /// `InvalidParameter` for more than there are numbers for; `IdempotencyMismatch` when a version before has done a part of the
-    /// call: which, nobody knows.
+    /// `InvalidParameter` for more than there are numbers for; `IdempotencyMismatch` when a version
+    /// before has done a part of the call: which, nobody knows.
     pub fn check_places(&self, many: usize) -> Result<()> {
         many.checked_sub(1).map(number_of).transpose()?;
         if self.earlier.in_order.is_some() { Err(self.forgotten()) } else { Ok(()) }
     }
 
-    /// Says which objects the sources in the call's own path name, in their order; `None` for what always names the same one. To be said
-    /// before the first command, with which it is kept.
+    /// Says which objects the sources in the call's own path name, in their order; `None` for what
+    /// always names the same one. To be said before the first command, with which it is kept.
     pub fn means(&self, names: Vec<Option<Loid>>) {
         // A call is identified once.
         let _ = self.names.set(names);
     }
 
-    /// What an earlier try that has changed something has said so. By now its paths may lead elsewhere: by its own doing.
+    /// What an earlier try that has changed something has said so. By now its paths may lead
+    /// elsewhere: by its own doing.
     pub fn names(&self) -> Option<&[Option<Loid>]> {
         self.earlier.done.values().next().map(|done| &*done.names)
     }
@@ -357,7 +372,8 @@ fn number_of(place: usize) -> Result<u16> {
     })
 }
 
-/// One command of a call that is carried out once; goes with its [`Request`](crate::runtime::Request).
+/// One command of a call that is carried out once; goes with its
+/// [`Request`](crate::runtime::Request).
 #[derive(Debug, Clone)]
 pub struct Step {
     once: Arc<Once>,
@@ -375,7 +391,8 @@ impl Step {
     /// The outcome that an earlier try has left.
     ///
     /// # Errors
-    /// `IdempotencyMismatch` when it is that of another command, of another object, or can't be understood any more.
+    /// `IdempotencyMismatch` when it is that of another command, of another object, or can't be
+    /// understood any more.
     pub(crate) fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
         if self.once.left.lock().contains(&self.number) {
             tracing::error!(command, step = self.number, "a call under a key has two commands for one step");
@@ -408,8 +425,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The changes that keep it, for a change set that is submitted: from then on the step has had its command. What is kept for a
-    /// user is bounded, and this counts.
+    /// The changes that keep it, for a change set that is submitted: from then on the step has had
+    /// its command. What is kept for a user is bounded, and this counts.
     pub fn put(self) -> Vec<Change> {
         let changes = self.receipt.put();
         // A change set that the store has not taken is made again.

@@ -1,8 +1,9 @@
-//! Carries on what changes of subtrees have left ([`crate::object::Remainder`]): step by step, those of several entries in turns,
-//! and after a start those that a crash has interrupted.
+//! Carries on what changes of subtrees have left ([`crate::object::Remainder`]): step by step,
+//! those of several entries in turns, and after a start those that a crash has interrupted.
 //!
-//! Each step is a joint command of bounded size, and the next one begins when it is on disk. So commands of others come between,
-//! and no more is pending than one step. The containers of the objects that were changed leave memory again.
+//! Each step is a joint command of bounded size, and the next one begins when it is on disk. So
+//! commands of others come between, and no more is pending than one step. The containers of the
+//! objects that were changed leave memory again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -29,8 +30,8 @@ pub(crate) struct Carrier {
     last: Option<Loid>,
     /// Entry → where the search for its next step begins.
     places: BTreeMap<Loid, Key>,
-    /// Entries that can't go on for now → until when, epoch milliseconds, and after how many failures; without a time: until
-    /// another one has gone on.
+    /// Entries that can't go on for now → until when, epoch milliseconds, and after how many
+    /// failures; without a time: until another one has gone on.
     stuck: BTreeMap<Loid, Stuck>,
     /// Objects whose containers are leaving memory.
     leaving: Vec<Loid>,
@@ -134,7 +135,8 @@ impl Carrier {
         Ok(behind.or_else(|| self.entries.iter().find(may)).copied())
     }
 
-    /// Reads which entries there are. Not done at each step: what has been done leaves traces in memory, which the search passes.
+    /// Reads which entries there are. Not done at each step: what has been done leaves traces in
+    /// memory, which the search passes.
     fn find_entries(&mut self, registry: &Registry) -> Result<(), StoreError> {
         let mut last = None;
         while let Some(entry) = Remainder::next_entry(&*registry.shared().store, View::Latest, last)? {
@@ -210,7 +212,8 @@ impl Carrier {
         }
     }
 
-    /// What is to be done next for an entry. What lies in folders goes to the bin before anything else is done.
+    /// What is to be done next for an entry. What lies in folders goes to the bin before anything
+    /// else is done.
     fn rows(&self, registry: &Registry, entry: Loid) -> Result<Vec<Remainder>, StoreError> {
         let shared = registry.shared();
         // Few folders have less in them than that, and a step should be done with most of its rows.

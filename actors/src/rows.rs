@@ -54,8 +54,9 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
     Ok(entries)
 }
 
-/// The attribute texts of at least `least` bytes in a stored row, as ranges of its bytes: what rows of
-/// several objects may have in common. None in a row of another table, or one that can't be read.
+/// The attribute texts of at least `least` bytes in a stored row, as ranges of its bytes: what rows
+/// of several objects may have in common. None in a row of another table, or one that can't be
+/// read.
 pub fn texts_of_row(table: Table, value: &[u8], least: usize) -> Vec<Range<usize>> {
     if table != Table::Attributes || value.len() < least {
         return Vec::new();

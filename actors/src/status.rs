@@ -1,4 +1,5 @@
-//! Changing the workflow status of an object, or of an item of a topic (docs/api/objects.md, "Changing the status").
+//! Changing the workflow status of an object, or of an item of a topic (docs/api/objects.md,
+//! "Changing the status").
 
 use std::sync::Arc;
 
@@ -13,9 +14,10 @@ use crate::workflow::STATUS_EVENT;
 
 /// Sets a workflow status. The present status again changes nothing.
 ///
-/// The runtime holds the change to the workflow and to the caller's rights, as that of any other command.
-/// A lock of another user or session on an object refuses the change, as with other metadata; items of a
-/// topic are changed whoever has locked the topic, as by all commands on items.
+/// The runtime holds the change to the workflow and to the caller's rights, as that of any other
+/// command. A lock of another user or session on an object refuses the change, as with other
+/// metadata; items of a topic are changed whoever has locked the topic, as by all commands on
+/// items.
 #[derive(Debug, Clone)]
 pub struct ChangeStatus {
     /// The object, or the topic that the item is in.

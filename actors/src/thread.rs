@@ -3,8 +3,9 @@
 
 use std::ffi::CStr;
 
-/// Nice value of threads whose work is large: they have a tenth of the weight of others.
-const NICE: i32 = 10;
+/// Nice value of threads whose work is large: they have a third of the weight of others, so that
+/// their work goes on also where other programs take all processors.
+const NICE: i32 = 5;
 
 /// Lowers the priority of the calling thread, for good. Where processors are few, its work takes
 /// the time that other threads leave, and they need not wait for it.

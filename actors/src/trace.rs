@@ -1,7 +1,9 @@
-//! Which request a line of the log is about, whoever writes it: the web layer, a container on its thread, the store's writer.
+//! Which request a line of the log is about, whoever writes it: the web layer, a container on its
+//! thread, the store's writer.
 //!
-//! A span for each request would cost about a tenth of a change, so there is one only when the log asks for it (`debug`). The id of the
-//! request and its client's address go along without one, in a variable of the thread while it works for that request.
+//! A span for each request would cost about a tenth of a change, so there is one only when the log
+//! asks for it (`debug`). The id of the request and its client's address go along without one, in a
+//! variable of the thread while it works for that request.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,7 +18,8 @@ thread_local! {
     static REQUEST: Cell<Option<Asked>> = const { Cell::new(None) };
 }
 
-/// What a request is called in its reply and in the log: unique in this process, and unlikely to be that of another's.
+/// What a request is called in its reply and in the log: unique in this process, and unlikely to be
+/// that of another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
     /// Of the process, random.
@@ -76,7 +79,8 @@ impl Trace {
         Trace { span: Span::current(), asked: asked() }
     }
 
-    /// Works for them until what it returns is dropped. What is entered later is to be dropped first.
+    /// Works for them until what it returns is dropped. What is entered later is to be dropped
+    /// first.
     pub fn enter(&self) -> Within<'_> {
         Within { before: REQUEST.replace(self.asked), _span: self.span.enter() }
     }

@@ -20,8 +20,8 @@ pub struct Use<'a> {
     pub at: u64,
 }
 
-/// Gives the usage tickets of an object with one for a use; `None` where they stay as they are. What they are written in is none of
-/// this crate's business.
+/// Gives the usage tickets of an object with one for a use; `None` where they stay as they are.
+/// What they are written in is none of this crate's business.
 pub type Ticket = fn(Option<&str>, &Use<'_>) -> Option<String>;
 
 /// Notes a use of an object that is being changed.

@@ -1,9 +1,9 @@
 //! Workflow statuses as the runtime enforces them (docs/api/configuration.md, "Workflows").
 //!
 //! Which statuses exist, which may follow another and which are closed is configuration: the server
-//! provides it as [`Workflows`]. Whether one caller may make a change is decided by [`StatusRights`],
-//! which comes with the [`Request`](crate::runtime::Request). The runtime asks both for every command,
-//! after it was applied and before its changes are submitted
+//! provides it as [`Workflows`]. Whether one caller may make a change is decided by
+//! [`StatusRights`], which comes with the [`Request`](crate::runtime::Request). The runtime asks
+//! both for every command, after it was applied and before its changes are submitted
 //! ([`Context::check_statuses`](crate::command::Context)), so no command can go around them.
 
 use std::fmt::Debug;
@@ -19,7 +19,8 @@ pub const STATUS_EVENT: &str = "object.status";
 /// A change of the workflow status of an object, or of a part of a container such as a topic item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusChange {
-    /// The container whose event reports the change, and whose rights count: the object itself, or the topic.
+    /// The container whose event reports the change, and whose rights count: the object itself, or
+    /// the topic.
     pub container: Loid,
     /// The object or part that has the status.
     pub object: Loid,
@@ -36,12 +37,12 @@ pub trait Workflows: Debug + Send + Sync + 'static {
     /// Refuses a change that the workflow of the object's type does not allow.
     ///
     /// # Errors
-    /// `StatusNotFound` for an unknown status; `InvalidStatus` for one of another workflow, or one that
-    /// can't be reached; `InvalidType` for a type without a workflow.
+    /// `StatusNotFound` for an unknown status; `InvalidStatus` for one of another workflow, or one
+    /// that can't be reached; `InvalidType` for a type without a workflow.
     fn check(&self, change: &StatusChange) -> Result<()>;
 
-    /// Refuses a change of an object's type that the workflows do not allow: within one workflow, as a
-    /// change of status; into another one, as a new object.
+    /// Refuses a change of an object's type that the workflows do not allow: within one workflow,
+    /// as a change of status; into another one, as a new object.
     ///
     /// # Errors
     /// `StatusNotFound`, `InvalidStatus`; `InvalidType` for a status of a type without a workflow.
@@ -59,15 +60,15 @@ pub trait Workflows: Debug + Send + Sync + 'static {
 
 /// Decides which statuses one caller may set.
 pub trait StatusRights: Debug + Send + Sync {
-    /// Refuses a change that the caller has no privilege for. `look` has the rows as the command finds
-    /// them; read them with [`View::Latest`](crate::store::View::Latest).
+    /// Refuses a change that the caller has no privilege for. `look` has the rows as the command
+    /// finds them; read them with [`View::Latest`](crate::store::View::Latest).
     ///
     /// # Errors
     /// `PermissionDenied`; what the store says.
     fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
 
-    /// Refuses a status for a new object, or a new part of a container, that the caller has no privilege
-    /// for. The change's `container` is the folder or container that it is made in.
+    /// Refuses a status for a new object, or a new part of a container, that the caller has no
+    /// privilege for. The change's `container` is the folder or container that it is made in.
     ///
     /// # Errors
     /// As [`StatusRights::check`].

@@ -1,4 +1,5 @@
-//! Locks, check-out and check-in, drafts and versions (docs/api/content.md), for objects of any family.
+//! Locks, check-out and check-in, drafts and versions (docs/api/content.md), for objects of any
+//! family.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -369,7 +370,8 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
         world.write("ada/1", "four", out).await.unwrap();
         world.write("ada/1", "five", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("five"));
-        // Nobody's but that of a user who has not checked out: it was not theirs to drop, and they may not even know of it.
+        // Nobody's but that of a user who has not checked out: it was not theirs to drop, and they
+        // may not even know of it.
         world.unlock("ada/1", false, false).await.unwrap();
         world.write("bob/2", "six", IN).await.unwrap();
         assert_eq!((world.versions(), world.draft().as_deref()), (vec!["six".to_owned()], Some("five")));
@@ -430,7 +432,8 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
                 world.unlock("bob/2", false, false).await.unwrap();
                 world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
             }
-            // Whoever holds the lock has it before their eyes, and who checks out clean says that it may go.
+            // Whoever holds the lock has it before their eyes, and who checks out clean says that
+            // it may go.
             let before = world.versions();
             world.lock("bob/2").await.unwrap();
             world.write("bob/2", "five", SAVE).await.unwrap();
@@ -500,7 +503,8 @@ fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
         world.write("bob/2", "eight", IN).await.unwrap();
         world.write("bob/2", "", both).await.unwrap();
         assert_eq!(world.versions()[7..], ["eight", "seven"]);
-        // One that begins anew without a look comes from nothing that is known, and one after a check-in from what was checked in.
+        // One that begins anew without a look comes from nothing that is known, and one after a
+        // check-in from what was checked in.
         world.write("ada/1", "nine", Switches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "ten", IN).await.unwrap();
         world.write("ada/1", "eleven", Switches { check_out_clean: true, ..SAVE }).await.unwrap();

@@ -1,4 +1,5 @@
-//! How deep objects may lie, whatever makes or moves them; and what can be done with those that lie deeper.
+//! How deep objects may lie, whatever makes or moves them; and what can be done with those that lie
+//! deeper.
 
 use std::sync::Arc;
 

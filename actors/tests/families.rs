@@ -1,4 +1,5 @@
-//! A family that nobody but the tests has lives as the others do: what holds for all families is told by none of them.
+//! A family that nobody but the tests has lives as the others do: what holds for all families is
+//! told by none of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

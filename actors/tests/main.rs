@@ -1,4 +1,5 @@
-//! Tests of the actors from outside: one binary, for linking each alone takes longer than running it.
+//! Tests of the actors from outside: one binary, for linking each alone takes longer than running
+//! it.
 
 mod beside;
 mod bundles;

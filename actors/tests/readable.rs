@@ -1,5 +1,5 @@
-//! A caller who may not read everything: the positions that they name are among the items that they see, at the moment of the
-//! change.
+//! A caller who may not read everything: the positions that they name are among the items that they
+//! see, at the moment of the change.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -94,7 +94,8 @@ impl Bare {
         }
     }
 
-    /// Carries a command out, for the caller or for one who reads everything; one that is refused changes nothing.
+    /// Carries a command out, for the caller or for one who reads everything; one that is refused
+    /// changes nothing.
     fn apply<C: Command<Family = Drawer>>(&mut self, command: &C, restricted: bool) -> Result<C::Reply, Error> {
         let who = Who::system();
         let readable: Option<&dyn Readable> = if restricted { Some(&self.caller) } else { None };

@@ -1,8 +1,9 @@
-//! Random life of a few drawers against whiteboard lists: commands, joint commands, panics, failed commits, idle sweeps,
-//! restarts.
+//! Random life of a few drawers against whiteboard lists: commands, joint commands, panics, failed
+//! commits, idle sweeps, restarts.
 //!
-//! What it proves: nothing acknowledged is lost, nothing refused is half there, no two instances of a container live at once, and
-//! what is on disk is what the containers show, with every index as the rows say.
+//! What it proves: nothing acknowledged is lost, nothing refused is half there, no two instances of
+//! a container live at once, and what is on disk is what the containers show, with every index as
+//! the rows say.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ const DOCUMENTS: usize = 8;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Sent together, in this order, while commits are held back; then they go through, or the first commit fails.
+    /// Sent together, in this order, while commits are held back; then they go through, or the
+    /// first commit fails.
     Batch {
         ops: Vec<(usize, BatchOp)>,
         fails: bool,

@@ -197,7 +197,8 @@ fn the_next_command_does_not_wait_for_the_disk_but_its_answer_does() {
     run(RuntimeOptions::default(), |world| async move {
         let (drawer, story) = (world.drawer("d").await, world.story("s").await);
         world.store.hold();
-        // The second add changes nothing, because it sees the first; if that fails, so must its answer.
+        // The second add changes nothing, because it sees the first; if that fails, so must its
+        // answer.
         let both = futures_util::future::join(world.add(drawer, story), world.add(drawer, story));
         tokio::pin!(both);
         let pending = world.until("both submissions", || world.store.pending() == 2);
@@ -236,8 +237,9 @@ impl Joint for Sees {
     }
 }
 
-/// Somebody is told that an object is gone, or locked, because of a change that is not on disk yet. If that fails, they were told what
-/// never was: so they hear of it only once it has come about, although nothing of the container that they asked is pending.
+/// Somebody is told that an object is gone, or locked, because of a change that is not on disk yet.
+/// If that fails, they were told what never was: so they hear of it only once it has come about,
+/// although nothing of the container that they asked is pending.
 #[test]
 fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
     async fn waits<T: std::fmt::Debug>(
@@ -295,7 +297,8 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
     });
 }
 
-/// Locks were looked for once, and a lock that had been given back by then was broken although that came to nothing.
+/// Locks were looked for once, and a lock that had been given back by then was broken although that
+/// came to nothing.
 #[test]
 fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
     let options = RuntimeOptions { objects_per_step: 2, ..RuntimeOptions::default() };
@@ -329,8 +332,8 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
     });
 }
 
-/// While the disk was full, a third of all mails, logins and keys were told of an internal error: a commit of others had failed while
-/// theirs was made ready, with which they had nothing in common.
+/// While the disk was full, a third of all mails, logins and keys were told of an internal error: a
+/// commit of others had failed while theirs was made ready, with which they had nothing in common.
 #[test]
 fn what_is_in_no_container_is_committed_though_a_commit_of_others_has_failed_meanwhile() {
     run(RuntimeOptions::default(), |world| async move {
@@ -368,11 +371,12 @@ fn who_meets_failing_commits_again_and_again_is_told_whether_the_disk_is_full() 
     });
 }
 
-/// What carries on changes of subtrees had read of one that was pending, whose commit then failed: it destroyed all the same what nobody
-/// was told had been destroyed.
+/// What carries on changes of subtrees had read of one that was pending, whose commit then failed:
+/// it destroyed all the same what nobody was told had been destroyed.
 #[test]
 fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
-    /// Lets the commit that is pending fail as soon as whoever comes after it has read what lies in the bin along with an entry.
+    /// Lets the commit that is pending fail as soon as whoever comes after it has read what lies in
+    /// the bin along with an entry.
     fn fail_once_it_was_read(store: &Arc<MemoryStore>) {
         let again = store.clone();
         store.after_next_read_of(Table::BinMembers, move || {
@@ -665,7 +669,8 @@ fn beyond_so_many_bytes_containers_leave_although_they_are_few() {
         };
         let loaded = || drawers.iter().filter(|drawer| world.repository.is_in_memory::<Drawer>(**drawer)).count();
         look_at(&drawers).await;
-        // Some sixty have room; seven in eight of them when it was last looked, and those that have come since.
+        // Some sixty have room; seven in eight of them when it was last looked, and those that have
+        // come since.
         assert!((50..=85).contains(&loaded()), "{}", loaded());
         assert!(drawers[160..].iter().all(|drawer| world.repository.is_in_memory::<Drawer>(*drawer)), "the last stay");
         // Small ones are as many as they like once the large ones have gone.
@@ -807,7 +812,8 @@ fn a_command_that_changes_nothing_leaves_no_trace() {
 fn numbers_are_never_given_twice_not_even_after_a_crash() {
     run(RuntimeOptions::default(), |world| async move {
         let first = world.story("a").await;
-        // Another repository over the same rows is what a crash leaves: nothing was saved at its end.
+        // Another repository over the same rows is what a crash leaves: nothing was saved at its
+        // end.
         let again = Repository::start(world.store.clone(), Arc::new(world.clock.clone()), RuntimeOptions::default())
             .await
             .unwrap();

@@ -1,4 +1,5 @@
-//! Workflow statuses: random workflows and random changes of a topic, its items and a document, against a simple model.
+//! Workflow statuses: random workflows and random changes of a topic, its items and a document,
+//! against a simple model.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -298,7 +299,8 @@ impl World {
         self.repository.record(self.topic).expect("the store is well").expect("it is there").revision
     }
 
-    /// The statuses are those of the model; each revision has one event, and each change of a status one of its own.
+    /// The statuses are those of the model; each revision has one event, and each change of a
+    /// status one of its own.
     async fn check(&self) {
         let view = self.repository.view::<Topic>(self.topic).await.expect("it can be loaded");
         assert_eq!(number(view.state.object().record.status.as_deref()), self.status);

@@ -1,4 +1,5 @@
-//! The rules of topics and plans (docs/api/topics.md, docs/api/topic-plans.md): a random life against plain lists, and one by one.
+//! The rules of topics and plans (docs/api/topics.md, docs/api/topic-plans.md): a random life
+//! against plain lists, and one by one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -338,7 +339,8 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
     });
 }
 
-/// Everything may be read, and it is counted how often that is asked anew, knowing nothing of what was found before.
+/// Everything may be read, and it is counted how often that is asked anew, knowing nothing of what
+/// was found before.
 #[derive(Debug, Default)]
 struct Afresh(AtomicUsize);
 
@@ -390,7 +392,8 @@ fn a_move_of_topics_has_bounds_for_all_wait_for_it() {
         assert_eq!(world.planned(from).await, [format!("topic-{MAX_MOVED_TOPICS}")]);
         assert_eq!(world.planned(to).await.len(), MAX_MOVED_TOPICS);
 
-        // All that holds a topic is looked through for plans: it stands in one, and hangs on items of other topics.
+        // All that holds a topic is looked through for plans: it stands in one, and hangs on items
+        // of other topics.
         let held = topics[0];
         let fields = ItemFields { name: Some("a".into()), ..ItemFields::default() };
         let add = AddItem { under: None, fields, attachment: Some(held), position: None };
@@ -730,7 +733,8 @@ fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_sa
         let topic = world.joint(make(CreateMode::Exception, &new)).await.expect("it can be made").loid;
         let all = ["a", "  [d]", "  x", "[e]"];
         assert_eq!(world.tree(topic).await, all);
-        // What is kept of an item is told apart by its revision: the first change must have another one.
+        // What is kept of an item is told apart by its revision: the first change must have another
+        // one.
         let first =
             world.repository.view::<Topic>(topic).await.unwrap().state.lineup().members().next().cloned().unwrap();
         let comment = ItemFields { comment: Some("c".into()), ..ItemFields::default() };
@@ -813,7 +817,8 @@ fn a_topic_has_so_many_lines_and_no_more() {
     });
 }
 
-/// Opposite moves of the same items at once: none is lost, none is there twice, and all come to an end.
+/// Opposite moves of the same items at once: none is lost, none is there twice, and all come to an
+/// end.
 #[test]
 fn opposite_moves_at_once_lose_nothing() {
     run(|world| async move {

@@ -1,4 +1,5 @@
-//! A client that costs little: prepared requests over kept connections, answers read as far as their length says.
+//! A client that costs little: prepared requests over kept connections, answers read as far as
+//! their length says.
 
 use std::time::{Duration, Instant};
 
@@ -84,7 +85,8 @@ pub fn ask(address: &str, request: &[u8]) -> Vec<u8> {
 
 async fn one(mut stream: TcpStream, speaks: Speaks, requests: Vec<Vec<u8>>, until: Instant) -> (Vec<Duration>, usize) {
     let (mut took, mut errors, mut buffer) = (Vec::new(), 0, Vec::with_capacity(1 << 16));
-    // A whole turn each time: an add is followed by its delete, so that the next measurement finds things as this one did.
+    // A whole turn each time: an add is followed by its delete, so that the next measurement finds
+    // things as this one did.
     loop {
         for request in &requests {
             let sent = Instant::now();
@@ -115,7 +117,8 @@ pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u16 {
             break end + 4;
         }
     };
-    // Looked at as bytes, and no more of them than needed: what the client costs is taken from the server's share of the machine.
+    // Looked at as bytes, and no more of them than needed: what the client costs is taken from the
+    // server's share of the machine.
     let status = buffer[9..12].iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
     let is_chunked = buffer[..head].windows(CHUNKED.len()).any(|window| window == CHUNKED);
     while is_chunked && !buffer.ends_with(b"\r\n0\r\n\r\n") {

@@ -4,7 +4,8 @@ use super::Plan;
 use super::client::{Target, drive};
 use super::stet::{End, Stet};
 
-/// Bytes by which the tables have grown for each change, once all is in them: items come and go, so only events stay.
+/// Bytes by which the tables have grown for each change, once all is in them: items come and go, so
+/// only events stay.
 pub fn growth(plan: &Plan) {
     for (what, drawers) in [("one hot drawer", 1), ("1,000 drawers", 1_000)] {
         let mut server = Stet::start("journal");

@@ -25,8 +25,8 @@ pub struct Deliveries {
     pub event: Vec<u8>,
 }
 
-/// Opens so many connections with `request`, then sends `cause` again and again, `gap` apart, and waits until each follower has
-/// heard of all.
+/// Opens so many connections with `request`, then sends `cause` again and again, `gap` apart, and
+/// waits until each follower has heard of all.
 pub fn follow(
     address: &str,
     pid: u32,

@@ -51,8 +51,8 @@ pub fn sizes(plan: &Plan) {
     }
 }
 
-/// Followers of one liveblog into which posts arrive, beside a bare handler that passes the bytes of each event on to as many
-/// connections. Both count from the moment that the post is sent.
+/// Followers of one liveblog into which posts arrive, beside a bare handler that passes the bytes
+/// of each event on to as many connections. Both count from the moment that the post is sent.
 pub fn followers(plan: &Plan) {
     let mut rows: Vec<[Deliveries; 2]> = Vec::new();
     let gap = Duration::from_secs(1) / POSTS_A_SECOND;

@@ -1,10 +1,12 @@
-//! The server over HTTP, each time beside something that shows what the machine can do: a bare actix-web handler, the same server
-//! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
+//! The server over HTTP, each time beside something that shows what the machine can do: a bare
+//! actix-web handler, the same server without persistence, a bare append with fdatasync. Ratios,
+//! not rates, are what to quote.
 //!
-//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, caches, rights, start, redis, trailbase, liveblog, followers, topic, folder, disk, threads.
-//! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
-//! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
+//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios:
+//! hot, many, size, single, read, caches, rights, start, redis, trailbase, liveblog, followers,
+//! topic, folder, disk, threads. `ROUNDS` (default 5) and `SECONDS` per measurement (default 2)
+//! come from the environment; `STET_BINARY` names another server to measure in place of the one
+//! built with this, such as the version before.
 
 mod bare;
 mod client;
@@ -99,7 +101,8 @@ fn main() {
     }
 }
 
-/// Adds and deletes in turn, each a durable change: with persistence, without, and a bare handler given the same requests.
+/// Adds and deletes in turn, each a durable change: with persistence, without, and a bare handler
+/// given the same requests.
 fn changes(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     let durable = Stet::start("journal");
     let volatile = Stet::start("none");
@@ -120,8 +123,9 @@ fn changes(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     ratio("durable / bare handler", &rows, |row| row[0].rate / row[2].rate);
 }
 
-/// Adds and deletes in drawers beside pushes to lists of a Redis with `appendfsync always`, from as many clients, none of
-/// which sends ahead; and beside a bare handler that answers the same requests without doing anything.
+/// Adds and deletes in drawers beside pushes to lists of a Redis with `appendfsync always`, from as
+/// many clients, none of which sends ahead; and beside a bare handler that answers the same
+/// requests without doing anything.
 fn beside_redis(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     let Some(redis) = Redis::start() else {
         return println!("\nno redis-server here: scripts/bench-redis installs one");
@@ -193,7 +197,8 @@ fn append_median(directory: &std::path::Path, length: Duration) -> Duration {
     took[took.len() / 2]
 }
 
-/// A drawer of 50 items read whole, and asked for with its ETag, beside a bare handler that answers the same bytes.
+/// A drawer of 50 items read whole, and asked for with its ETag, beside a bare handler that answers
+/// the same bytes.
 fn reads(plan: &Plan) {
     let server = Stet::start("journal");
     let (path, etag) = server.drawer_of(50);
@@ -212,7 +217,8 @@ fn caches(plan: &Plan) {
     }
 }
 
-/// Reads of what has not changed, with all of it and without a body, beside a bare handler that answers the same bytes.
+/// Reads of what has not changed, with all of it and without a body, beside a bare handler that
+/// answers the same bytes.
 fn beside_bare(plan: &Plan, server: &Stet, what: &str, path: &str, etag: &str) {
     let whole = server.request("GET", path, &[]);
     let fresh = server.request("GET", path, &[("if-none-match", etag)]);
@@ -235,7 +241,8 @@ fn beside_bare(plan: &Plan, server: &Stet, what: &str, path: &str, etag: &str) {
     }
 }
 
-/// An object's record, cached, read with a privilege that holds everywhere, and with one below the object's folder.
+/// An object's record, cached, read with a privilege that holds everywhere, and with one below the
+/// object's folder.
 fn rights(plan: &Plan) {
     let server = Stet::start("journal");
     let [everywhere, below] = server.reads_by_rights();
@@ -253,7 +260,8 @@ fn rights(plan: &Plan) {
     }
 }
 
-/// From the start of the process to the first 200: on a new directory, sample newsroom included, and on one with 100,000 objects.
+/// From the start of the process to the first 200: on a new directory, sample newsroom included,
+/// and on one with 100,000 objects.
 fn starts(plan: &Plan) {
     let mut new: Vec<f64> = (0..plan.rounds).map(|_| Stet::start("journal").started.as_secs_f64()).collect();
     println!("\nstart to first 200, new data directory with the sample: {:.3} s", median(&mut new));

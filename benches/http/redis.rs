@@ -12,7 +12,8 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts `redis-server` on a new directory on the disk of the build; `None` where there is no such program.
+    /// Starts `redis-server` on a new directory on the disk of the build; `None` where there is no
+    /// such program.
     pub fn start() -> Option<Redis> {
         let data = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         // Taken from the system and given back: Redis can't choose one itself.

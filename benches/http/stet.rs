@@ -23,7 +23,8 @@ pub struct Stet {
     pub started: Duration,
 }
 
-/// The server that is measured: the one built with this, or the one at `STET_BINARY`, e.g. of the version before.
+/// The server that is measured: the one built with this, or the one at `STET_BINARY`, e.g. of the
+/// version before.
 fn binary() -> OsString {
     std::env::var_os("STET_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_stet").into())
 }
@@ -188,7 +189,8 @@ impl Stet {
             .collect()
     }
 
-    /// For each client: its own story put near the middle of a drawer of so many items, moved, and taken out again.
+    /// For each client: its own story put near the middle of a drawer of so many items, moved, and
+    /// taken out again.
     pub fn positions_in(&self, clients: usize, items: usize) -> Vec<Vec<Vec<u8>>> {
         let folder = format!("/Positions/{clients}-{items}");
         let fill: Vec<Vec<Vec<u8>>> = (0..items.div_ceil(1000))
@@ -214,7 +216,8 @@ impl Stet {
             .collect()
     }
 
-    /// The same read by a caller who may read everything, and by one who may read nothing but what lies in the object's folder.
+    /// The same read by a caller who may read everything, and by one who may read nothing but what
+    /// lies in the object's folder.
     pub fn reads_by_rights(&self) -> [Vec<u8>; 2] {
         let path = format!("/v3/object/{}", self.story("rights.xml"));
         let key =
@@ -230,7 +233,8 @@ impl Stet {
         (0..clients).map(|client| vec![self.request("GET", &format!("/v3/object/{}", story(client)), &[])]).collect()
     }
 
-    /// For each client: an item of its own, of a drawer of so many, put near the middle and away from it, with these headers.
+    /// For each client: an item of its own, of a drawer of so many, put near the middle and away
+    /// from it, with these headers.
     pub fn moves_in(&self, clients: usize, items: usize, headers: &[(&str, &str)]) -> Vec<Vec<Vec<u8>>> {
         let stories: Vec<String> = (0..items).map(|n| self.story(&format!("move-{n}.xml"))).collect();
         let drawer = self.drawer("moves", &stories);

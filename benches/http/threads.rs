@@ -24,7 +24,8 @@ const WORK: [Work; 4] = [
     }),
 ];
 
-/// Microseconds a change, by thread: in the program, and in the kernel for it. They need no free processor to be true, as rates do.
+/// Microseconds a change, by thread: in the program, and in the kernel for it. They need no free
+/// processor to be true, as rates do.
 pub fn costs(plan: &Plan) {
     for (what, work) in WORK {
         let server = Stet::start("journal");
@@ -44,7 +45,8 @@ pub fn costs(plan: &Plan) {
     }
 }
 
-/// What the threads of a process have used for each answer, by name and round: microseconds in the program and in the kernel.
+/// What the threads of a process have used for each answer, by name and round: microseconds in the
+/// program and in the kernel.
 #[derive(Default)]
 pub struct Costs(BTreeMap<String, Vec<[f64; 2]>>);
 
@@ -99,7 +101,8 @@ pub fn settle(pid: u32) {
     }
 }
 
-/// What each thread has used since its start, in the program and in the kernel, by its number; and its name without one.
+/// What each thread has used since its start, in the program and in the kernel, by its number; and
+/// its name without one.
 fn ticks(pid: u32) -> BTreeMap<OsString, (String, [u64; 2])> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the server runs");
     let used = |task: DirEntry| {

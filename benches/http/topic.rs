@@ -6,7 +6,8 @@ use super::client::{Load, Target, drive};
 use super::stet::Stet;
 use super::{Plan, Requests, bare, ratio, report};
 
-/// Items moved to places near the middle, within a topic and from it to itself by `move`, among 10 and among 10,000.
+/// Items moved to places near the middle, within a topic and from it to itself by `move`, among 10
+/// and among 10,000.
 pub fn sizes(plan: &Plan) {
     let server = Stet::start("journal");
     for clients in [1, 8] {

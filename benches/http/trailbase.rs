@@ -1,7 +1,9 @@
-//! A TrailBase, whose records are rows of SQLite, beside ours: the calls of each that do the same for an editor.
+//! A TrailBase, whose records are rows of SQLite, beside ours: the calls of each that do the same
+//! for an editor.
 //!
-//! They are not the same. TrailBase syncs no change before it answers (SQLite with `synchronous = NORMAL`), stet each. A row knows nothing
-//! of others: neither order nor duplicates are kept, and nobody is asked for a token.
+//! They are not the same. TrailBase syncs no change before it answers (SQLite with `synchronous =
+//! NORMAL`), stet each. A row knows nothing of others: neither order nor duplicates are kept, and
+//! nobody is asked for a token.
 
 use std::ffi::OsString;
 use std::fs;
@@ -75,7 +77,8 @@ const WORK: [Work; 7] = [
     ),
 ];
 
-/// All of it, each with new servers: rates in turns, and what they cost the processor, which is true on a busy machine as well.
+/// All of it, each with new servers: rates in turns, and what they cost the processor, which is
+/// true on a busy machine as well.
 pub fn beside(plan: &Plan) {
     let Some(binary) = std::env::var_os(BINARY) else {
         return println!("\nno TrailBase here (`{BINARY}`): scripts/bench-trailbase builds one");
@@ -107,7 +110,8 @@ pub fn beside(plan: &Plan) {
     }
 }
 
-/// One side's turn. What it has put off, such as TrailBase its log of requests, is done and counted before the other side's begins.
+/// One side's turn. What it has put off, such as TrailBase its log of requests, is done and counted
+/// before the other side's begins.
 fn in_turn(costs: &mut Costs, pid: u32, address: &str, asked: &Requests, length: Duration) -> Load {
     costs.during(pid, || {
         let load = drive(&Target::new(address), asked, length);
@@ -123,7 +127,8 @@ struct TrailBase {
 }
 
 impl TrailBase {
-    /// Starts it on a new directory on the disk of the build, with two tables that anybody may read and change.
+    /// Starts it on a new directory on the disk of the build, with two tables that anybody may read
+    /// and change.
     fn start(binary: &OsString) -> TrailBase {
         let data = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         let migrations = data.path().join("migrations");

@@ -1,24 +1,30 @@
 //! Who may do what with which object (docs/api/rights.md).
 //!
-//! A grant holds everywhere, or for a folder and all below it. Rights are always checked on the object itself: the folders that
-//! it lies in now, or lay in before it came to the recycle bin. Three rules come on top:
+//! A grant holds everywhere, or for a folder and all below it. Rights are always checked on the
+//! object itself: the folders that it lies in now, or lay in before it came to the recycle bin.
+//! Three rules come on top:
 //!
-//! - **An object that the caller may not read does not exist for them**: the answer is that for a missing object, whatever
-//!   the call, and no other privilege counts for it. Folders on the way to a readable one are seen, but nothing else in
-//!   them.
-//! - **The home**: a user who has a privilege below any folder has it in their own home, too, and may have the home made.
-//! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. This does not apply to
-//!   folders, in which others may have put things; and what acts on a bundle with all that lies in it needs all of that to be theirs:
-//!   see [`Access::reach_in`].
+//! - **An object that the caller may not read does not exist for them**: the answer is that for a
+//!   missing object, whatever the call, and no other privilege counts for it. Folders on the way to
+//!   a readable one are seen, but nothing else in them.
+//! - **The home**: a user who has a privilege below any folder has it in their own home, too, and
+//!   may have the home made.
+//! - **Ownership**: whoever may create where an object lies may change and discard it if they
+//!   created it. This does not apply to folders, in which others may have put things; and what acts
+//!   on a bundle with all that lies in it needs all of that to be theirs: see [`Access::reach_in`].
 //!
-//! Posts are parts of their liveblog; rights on them also depend on who made them: see [`Access::sight`] and [`Access::reach`].
+//! Posts are parts of their liveblog; rights on them also depend on who made them: see
+//! [`Access::sight`] and [`Access::reach`].
 //!
-//! A key for a machine has no home, and no rights by ownership: it may do exactly what it was granted.
+//! A key for a machine has no home, and no rights by ownership: it may do exactly what it was
+//! granted.
 //!
-//! Commands ask the same of the rows as they find them ([`Access::readable`], [`Access::changeable`]): which items are there for the caller, and at which
-//! position, is decided where nobody can come between.
+//! Commands ask the same of the rows as they find them ([`Access::readable`],
+//! [`Access::changeable`]): which items are there for the caller, and at which position, is decided
+//! where nobody can come between.
 //!
-//! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
+//! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`]
+//! (docs/api/README.md, "Tokens").
 
 mod rows;
 mod statuses;
@@ -84,7 +90,8 @@ impl<'a> Access<'a> {
         Access { rows: Rows::Committed(newsroom), caller: None, home: None }
     }
 
-    /// The same for a loop over many objects: the home is where it is now, and not looked for with each of them.
+    /// The same for a loop over many objects: the home is where it is now, and not looked for with
+    /// each of them.
     ///
     /// # Errors
     /// What the store says.
@@ -98,8 +105,8 @@ impl<'a> Access<'a> {
         self.has_everywhere(Privilege::Read)
     }
 
-    /// The decision on what the caller may read, for commands; `None` for everything. The grants are those of now, and where things
-    /// lie is looked at when the command is carried out.
+    /// The decision on what the caller may read, for commands; `None` for everything. The grants
+    /// are those of now, and where things lie is looked at when the command is carried out.
     ///
     /// # Errors
     /// What the store says.
@@ -107,8 +114,8 @@ impl<'a> Access<'a> {
         self.decides(Privilege::Read)
     }
 
-    /// The decision on what the caller may change, for commands that find out themselves which objects they change; as
-    /// [`Access::readable`].
+    /// The decision on what the caller may change, for commands that find out themselves which
+    /// objects they change; as [`Access::readable`].
     ///
     /// # Errors
     /// What the store says.
@@ -148,8 +155,9 @@ impl<'a> Access<'a> {
         Ok(self.reach_in(privilege, record)? != Reach::Nothing)
     }
 
-    /// How far the privilege reaches in the object, for what acts on all that lies in it as well: everything by a grant, what the caller
-    /// created by ownership, nothing where it does not hold for the object itself. The command decides by it on what it finds there.
+    /// How far the privilege reaches in the object, for what acts on all that lies in it as well:
+    /// everything by a grant, what the caller created by ownership, nothing where it does not hold
+    /// for the object itself. The command decides by it on what it finds there.
     ///
     /// # Errors
     /// What the store says.
@@ -178,10 +186,12 @@ impl<'a> Access<'a> {
         Ok(if owns { Reach::Own } else { Reach::Nothing })
     }
 
-    /// Refuses an object for which the privilege does not hold: a folder that is only on the way to something may not be read.
+    /// Refuses an object for which the privilege does not hold: a folder that is only on the way to
+    /// something may not be read.
     ///
     /// # Errors
-    /// `ObjectNotFound` for an object that the caller does not see, as for a missing one; `PermissionDenied`.
+    /// `ObjectNotFound` for an object that the caller does not see, as for a missing one;
+    /// `PermissionDenied`.
     pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         match self.may(privilege, record)? {
             true => Ok(()),
@@ -190,8 +200,9 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses calls about an object, before it is known what they do there. Other than [`Access::check`] it lets those that read come
-    /// to a folder that is only on the way: some tell its outline.
+    /// Refuses calls about an object, before it is known what they do there. Other than
+    /// [`Access::check`] it lets those that read come to a folder that is only on the way: some
+    /// tell its outline.
     ///
     /// # Errors
     /// As [`Access::check`].
@@ -202,10 +213,11 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects they may change.
+    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects
+    /// they may change.
     ///
-    /// `source` is the place that the caller named. The refusal has that alone, whichever folder on the way it is about, so that
-    /// the answer for a path does not reveal how much of it exists.
+    /// `source` is the place that the caller named. The refusal has that alone, whichever folder on
+    /// the way it is about, so that the answer for a path does not reveal how much of it exists.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.
@@ -225,8 +237,8 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Refuses a move that would let the caller do more with the object than where it lies, unless they
-    /// may take it away from there: that needs `delete`.
+    /// Refuses a move that would let the caller do more with the object than where it lies, unless
+    /// they may take it away from there: that needs `delete`.
     ///
     /// # Errors
     /// `PermissionDenied`; what the store says.
@@ -239,7 +251,8 @@ impl<'a> Access<'a> {
         Ok(())
     }
 
-    /// Which posts of a liveblog the caller sees: all, if they may write it or moderate it; else the approved ones and their own.
+    /// Which posts of a liveblog the caller sees: all, if they may write it or moderate it; else
+    /// the approved ones and their own.
     ///
     /// # Errors
     /// What the store says.
@@ -253,7 +266,8 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Which posts of a liveblog the caller may change: all, if they may moderate it; else their own.
+    /// Which posts of a liveblog the caller may change: all, if they may moderate it; else their
+    /// own.
     ///
     /// # Errors
     /// What the store says.
@@ -266,7 +280,8 @@ impl<'a> Access<'a> {
         if self.caller.is_some_and(|caller| caller.person) { Reach::Own } else { Reach::Nothing }
     }
 
-    /// Refuses a caller who holds the privilege nowhere: then no object is looked up, and nothing can be learnt of any.
+    /// Refuses a caller who holds the privilege nowhere: then no object is looked up, and nothing
+    /// can be learnt of any.
     ///
     /// `source` is the object that the call is about, as the caller named it.
     ///
@@ -293,8 +308,8 @@ impl<'a> Access<'a> {
         if self.has_everywhere(privilege) { Ok(()) } else { Err(self.denied(privilege, "the server")) }
     }
 
-    /// Refuses a key that does not hold the privilege for all objects names, addresses and messages of
-    /// people: it may stand in an address that gets around.
+    /// Refuses a key that does not hold the privilege for all objects names, addresses and messages
+    /// of people: it may stand in an address that gets around.
     ///
     /// # Errors
     /// `PermissionDenied`.
@@ -315,8 +330,9 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Whether what is missing below that folder, by these names, is the caller's home or leads into it, and they may create there.
-    /// It goes by where the names are missing and not by a path, which leads elsewhere in another database.
+    /// Whether what is missing below that folder, by these names, is the caller's home or leads
+    /// into it, and they may create there. It goes by where the names are missing and not by a
+    /// path, which leads elsewhere in another database.
     ///
     /// # Errors
     /// What the store says.
@@ -327,7 +343,8 @@ impl<'a> Access<'a> {
         Ok(last == folder && !of_home.is_empty() && missing.starts_with(&of_home))
     }
 
-    /// Whether the object is the caller's home, and they may create there: to make it again changes nothing.
+    /// Whether the object is the caller's home, and they may create there: to make it again changes
+    /// nothing.
     ///
     /// # Errors
     /// What the store says.
@@ -459,8 +476,8 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// The object and the folders around it, innermost first. No more than any configuration allows: what was made deeper once is
-    /// beyond the reach of grants on the folders further up.
+    /// The object and the folders around it, innermost first. No more than any configuration
+    /// allows: what was made deeper once is beyond the reach of grants on the folders further up.
     fn around(&self, record: &Record) -> Result<Vec<Loid>> {
         let mut around = vec![record.loid];
         self.climb(record, |folder, _| {

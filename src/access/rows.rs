@@ -1,4 +1,5 @@
-//! What a decision is made over: where things lie, as readers have it on disk or as the next change will find it.
+//! What a decision is made over: where things lie, as readers have it on disk or as the next change
+//! will find it.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -24,7 +25,8 @@ pub(super) enum Rows<'a> {
     Latest(&'a Latest<'a>),
 }
 
-/// Rows as a command finds them. It lives no longer than the application of that, and keeps what it has found.
+/// Rows as a command finds them. It lives no longer than the application of that, and keeps what it
+/// has found.
 pub(super) struct Latest<'a> {
     look: &'a dyn Look,
     /// Path of the caller's home, where they have one.
@@ -105,7 +107,8 @@ impl Rows<'_> {
         }
     }
 
-    /// How far a path of the main database leads: the last object on it that there is, and the names that are missing below that.
+    /// How far a path of the main database leads: the last object on it that there is, and the
+    /// names that are missing below that.
     ///
     /// # Errors
     /// `InvalidPath`, what the store says.
@@ -154,8 +157,8 @@ impl Rows<'_> {
     }
 }
 
-/// For which objects one caller has a privilege, for commands: who they are and what they were granted when the call came, and where
-/// things lie when they are asked about.
+/// For which objects one caller has a privilege, for commands: who they are and what they were
+/// granted when the call came, and where things lie when they are asked about.
 #[derive(Debug)]
 pub(super) struct Deciding {
     privilege: Privilege,

@@ -71,10 +71,12 @@ impl CallerStatuses {
 }
 
 impl Access<'_> {
-    /// Refuses an object for which none of these privileges holds; `source` is what the caller named it by.
+    /// Refuses an object for which none of these privileges holds; `source` is what the caller
+    /// named it by.
     ///
     /// # Errors
-    /// `PermissionDenied`; `ObjectNotFound` for an object that the caller does not see; what the store says.
+    /// `PermissionDenied`; `ObjectNotFound` for an object that the caller does not see; what the
+    /// store says.
     pub fn check_any(&self, privileges: &BTreeSet<Privilege>, record: &Record, source: &impl Display) -> Result<()> {
         for privilege in privileges {
             if self.may(*privilege, record)? {
@@ -85,8 +87,8 @@ impl Access<'_> {
         Err(if self.sees(record)? { denied() } else { Error::not_found(source) })
     }
 
-    /// Refuses a caller who holds none of these privileges for any object. `source` is the object that the call is about, as the
-    /// caller named it.
+    /// Refuses a caller who holds none of these privileges for any object. `source` is the object
+    /// that the call is about, as the caller named it.
     ///
     /// # Errors
     /// `PermissionDenied`.
@@ -98,7 +100,8 @@ impl Access<'_> {
     }
 }
 
-/// Returns the privilege that a refusal names where any of several would do: `write` if it is among them, which most callers have.
+/// Returns the privilege that a refusal names where any of several would do: `write` if it is among
+/// them, which most callers have.
 fn first_of(privileges: &BTreeSet<Privilege>) -> Privilege {
     let first = privileges.first().copied().unwrap_or(Privilege::Write);
     if privileges.contains(&Privilege::Write) { Privilege::Write } else { first }

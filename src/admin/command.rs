@@ -72,7 +72,8 @@ enum UserCommand {
         #[arg(long)]
         no_password: bool,
     },
-    /// Set a password and end the user's sessions; the password is asked for, or read from standard input
+    /// Set a password and end the user's sessions; the password is asked for, or read from standard
+    /// input
     Passwd {
         /// The user
         name: String,
@@ -89,7 +90,8 @@ enum UserCommand {
         /// The user
         name: String,
     },
-    /// Forget a user's failed logins, where too many keep them out; the counts are a running server's
+    /// Forget a user's failed logins, where too many keep them out; the counts are a running
+    /// server's
     Unlock {
         /// The user
         name: String,
@@ -188,7 +190,8 @@ struct GroupFields {
     /// What it is for
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// What its members may do, everywhere or below a folder; may be given several times, and replaces all that they might
+    /// What its members may do, everywhere or below a folder; may be given several times, and
+    /// replaces all that they might
     #[arg(long = "privilege", value_name = "NAME[:PATH]", value_parser = grant)]
     privileges: Vec<Grant>,
 }
@@ -367,8 +370,8 @@ impl SessionArgs {
     }
 }
 
-/// A new password: typed twice, unseen, where there is a terminal; else the first line of standard input. Never an argument,
-/// which every process of the machine could see.
+/// A new password: typed twice, unseen, where there is a terminal; else the first line of standard
+/// input. Never an argument, which every process of the machine could see.
 fn password(user: &str) -> Result<Secret, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let mut line = String::new();
@@ -397,7 +400,8 @@ fn password(user: &str) -> Result<Secret, Failure> {
 /// Asks the server that has the data directory open; `None` if none has.
 ///
 /// # Errors
-/// [`Exit::Data`] for what is no data directory or may not be looked at; [`Exit::Failed`] for a server that does not answer.
+/// [`Exit::Data`] for what is no data directory or may not be looked at; [`Exit::Failed`] for a
+/// server that does not answer.
 pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Option<Outcome>, Failure> {
     let data = existing(config)?;
     socket::ask(data, request).map_err(|error| {
@@ -406,7 +410,8 @@ pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Opti
     })
 }
 
-/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it was refused.
+/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it
+/// was refused.
 pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
     let (key, deed) = (job.request.made_key(), Deed::of(&job.request));
     let asked = ask_server(config, &job.request)?;

@@ -11,7 +11,8 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::server::{existing, open_store, people};
 
-/// Carries out a request on a data directory that no server has open. To be called in an actix system.
+/// Carries out a request on a data directory that no server has open. To be called in an actix
+/// system.
 ///
 /// # Errors
 /// [`Exit::Data`] when the directory is not there or can't be opened.

@@ -93,7 +93,8 @@ impl AdminRequest {
         }
     }
 
-    /// The name of the key that it makes, if it makes one: its token is told once, and to whoever asked alone.
+    /// The name of the key that it makes, if it makes one: its token is told once, and to whoever
+    /// asked alone.
     pub fn made_key(&self) -> Option<String> {
         match self {
             AdminRequest::KeyAdd(key) => Some(key.name.clone()),
@@ -158,7 +159,8 @@ pub struct Admin {
     pub who: Who,
     /// Under which the outcome of a change of a group is kept, for a call that may be sent again.
     step: Option<Step>,
-    /// Whether the last administrator may go: [`Admin::carry_out`] alone sets it, and what comes over HTTP does not get there.
+    /// Whether the last administrator may go: [`Admin::carry_out`] alone sets it, and what comes
+    /// over HTTP does not get there.
     forced: bool,
 }
 
@@ -176,7 +178,8 @@ impl Admin {
         Admin { directory, sessions, attempts: None, repository: None, who, step: None, forced: false }
     }
 
-    /// The same for a call that may be sent again: the group that it makes or changes is made or changed once.
+    /// The same for a call that may be sent again: the group that it makes or changes is made or
+    /// changed once.
     #[must_use]
     pub fn under(self, step: Option<Step>) -> Admin {
         Admin { step, ..self }
@@ -194,7 +197,8 @@ impl Admin {
         Ok(Done { reply, sessions_ended, keys_ended, no_administrator })
     }
 
-    /// How many sessions and keys a request ends along with what it changes of a user; `None` where it ends none.
+    /// How many sessions and keys a request ends along with what it changes of a user; `None` where
+    /// it ends none.
     async fn will_end(&self, request: &AdminRequest) -> Result<(Option<usize>, Option<usize>)> {
         let (user, keys_too) = match request {
             AdminRequest::UserPassword { name, .. } => (self.user(name)?.name, false),
@@ -297,8 +301,8 @@ impl Admin {
     /// Makes a user.
     ///
     /// # Errors
-    /// `InvalidBody` without a name; `InvalidName`; `DuplicatedName`; `ObjectNotFound` for a group; `InvalidPath` for a folder;
-    /// `InvalidParameter` for the password; what the store says.
+    /// `InvalidBody` without a name; `InvalidName`; `DuplicatedName`; `ObjectNotFound` for a group;
+    /// `InvalidPath` for a folder; `InvalidParameter` for the password; what the store says.
     pub async fn add_user(&self, change: UserChange) -> Result<UserView> {
         let name = change.name.clone().ok_or_else(|| {
             Error::new(Code::InvalidBody, "The body is not as it must be at `$.name`: a user needs a name.")
@@ -315,8 +319,8 @@ impl Admin {
     /// Changes what is named of a user.
     ///
     /// # Errors
-    /// `ObjectNotFound` for the user or a group; `InvalidParameter` for another name or the password; `InvalidPath` for a
-    /// folder; what the store says.
+    /// `ObjectNotFound` for the user or a group; `InvalidParameter` for another name or the
+    /// password; `InvalidPath` for a folder; what the store says.
     pub async fn change_user(&self, name: &str, change: UserChange) -> Result<UserView> {
         let name = &self.user(name)?.name;
         let is_another = |other: &&str| *other != name && Name::of(other) != Name::of(name);

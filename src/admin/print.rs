@@ -60,7 +60,8 @@ impl Deed {
     }
 }
 
-/// What was done, in sentences, and the table of what it was done to where there is more to see. `served`: a running server did it.
+/// What was done, in sentences, and the table of what it was done to where there is more to see.
+/// `served`: a running server did it.
 pub(super) fn told(deed: Deed, done: &Done, served: bool) -> String {
     let mut told = match &done.reply {
         AdminReply::Users(users) => users.first().and_then(|user| told_of_user(deed, user, done, served)),
@@ -208,7 +209,8 @@ fn time(epoch_s: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(epoch_s)).to_string()
 }
 
-/// Columns as wide as their widest entry. What could move the cursor is not printed: names of programs come from whoever logs in.
+/// Columns as wide as their widest entry. What could move the cursor is not printed: names of
+/// programs come from whoever logs in.
 fn rows(heads: &[&str], entries: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
     lines.extend(entries);

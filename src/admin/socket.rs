@@ -2,9 +2,10 @@
 //!
 //! # Who may speak
 //!
-//! Whoever may open it: it has mode 0600, and is made in a directory of mode 0700 before it is moved to its place, so that there
-//! is no moment at which somebody else could have connected. The move also replaces what a killed server has left behind: the
-//! data directory is locked by then, so nobody can be listening there.
+//! Whoever may open it: it has mode 0600, and is made in a directory of mode 0700 before it is
+//! moved to its place, so that there is no moment at which somebody else could have connected. The
+//! move also replaces what a killed server has left behind: the data directory is locked by then,
+//! so nobody can be listening there.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -66,7 +67,8 @@ pub struct AdminSocket {
 }
 
 impl AdminSocket {
-    /// Opens the socket in a data directory that is locked, and answers there from now on. To be called inside the runtime.
+    /// Opens the socket in a data directory that is locked, and answers there from now on. To be
+    /// called inside the runtime.
     ///
     /// # Errors
     /// What the file system says.
@@ -159,7 +161,8 @@ async fn answer(stream: UnixStream, admin: Admin) {
     }
 }
 
-/// A connection to the server that has a data directory open; one that ends without a line asks for nothing.
+/// A connection to the server that has a data directory open; one that ends without a line asks for
+/// nothing.
 ///
 /// # Errors
 /// Nobody listens, or the socket may not be opened.

@@ -78,7 +78,8 @@ impl UserView {
     }
 }
 
-/// What a user is to be: what is named is set, the rest stays. An empty text takes away what may be missing.
+/// What a user is to be: what is named is set, the rest stays. An empty text takes away what may be
+/// missing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UserChange {
@@ -148,7 +149,8 @@ pub struct KeyView {
     pub created: u64,
     /// When it was last used, or made, epoch seconds.
     pub last_used: u64,
-    /// Whether it was ever used. A use of the last `auth.flush_seconds` before a crash is not known.
+    /// Whether it was ever used. A use of the last `auth.flush_seconds` before a crash is not
+    /// known.
     pub used: bool,
     /// When it ends, epoch seconds; null for only when it is revoked.
     pub expires: Option<u64>,

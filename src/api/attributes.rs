@@ -14,8 +14,8 @@ use crate::http::app::App;
 use crate::http::wording;
 use crate::limits::offload;
 
-/// An attribute text in a request, XML or JSON, as it came. Read, it may be many times as large, so that is done when its turn has
-/// come, and all that comes of it is the text that is stored.
+/// An attribute text in a request, XML or JSON, as it came. Read, it may be many times as large, so
+/// that is done when its turn has come, and all that comes of it is the text that is stored.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Given(Box<RawValue>);
@@ -58,7 +58,8 @@ impl JsonSchema for Given {
 }
 
 impl App {
-    /// An attribute text given as XML or as JSON; stored is XML (docs/api/objects.md, "Attributes"). Nothing for null or absence.
+    /// An attribute text given as XML or as JSON; stored is XML (docs/api/objects.md,
+    /// "Attributes"). Nothing for null or absence.
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.
@@ -107,15 +108,17 @@ fn text_of(field: &str, given: &Given, limits: &Limits) -> Result<Option<(Text, 
     }
 }
 
-/// The JSON with the text of each number in an object or a list in quotes. Stored is text, so `1.10` and an id of thirty digits
-/// come out as they went in; read as numbers they would become what a float can hold.
+/// The JSON with the text of each number in an object or a list in quotes. Stored is text, so
+/// `1.10` and an id of thirty digits come out as they went in; read as numbers they would become
+/// what a float can hold.
 fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
     if !json.starts_with(['{', '[']) {
         return json.into();
     }
     let (mut out, mut rest) = (String::new(), json);
     let mut in_text = false;
-    // It is JSON: a backslash stands in texts alone, and outside of them a digit or a minus begins a number.
+    // It is JSON: a backslash stands in texts alone, and outside of them a digit or a minus begins
+    // a number.
     while let Some(place) = rest.find(|c: char| match in_text {
         true => matches!(c, '"' | '\\'),
         false => c == '"' || c == '-' || c.is_ascii_digit(),

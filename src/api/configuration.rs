@@ -1,4 +1,5 @@
-//! What a login's `loadConfig` shows: the configuration of one user (docs/api/configuration.md, "What a login shows").
+//! What a login's `loadConfig` shows: the configuration of one user (docs/api/configuration.md,
+//! "What a login shows").
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +30,8 @@ pub struct UserConfiguration {
     automatic_drawer: String,
     /// The databases that there are.
     databases: Vec<DatabaseInfo>,
-    /// The home folder; null while there is none in the database asked for, or when the user may not read it.
+    /// The home folder; null while there is none in the database asked for, or when the user may
+    /// not read it.
     home_record: Option<ObjectRecord>,
     /// The work folder, likewise.
     work_folder_record: Option<ObjectRecord>,

@@ -87,8 +87,8 @@ impl Destination {
     }
 }
 
-/// Reports a status that was named for an object that was there already and is left as it is: a folder,
-/// or a user's own drawer.
+/// Reports a status that was named for an object that was there already and is left as it is: a
+/// folder, or a user's own drawer.
 fn warn_of_status(call: &Call, wanted: Option<&Text>, made: &Jointly<Created>) {
     let Some((wanted, left)) = wanted.zip(made.left.as_ref()) else { return };
     let record = &left.object().record;
@@ -99,8 +99,9 @@ fn warn_of_status(call: &Call, wanted: Option<&Text>, made: &Jointly<Created>) {
 }
 
 impl App {
-    /// Where something new goes: a folder that exists and that the caller may create in, and the names below it that may not be
-    /// there yet. Without a source the user's home. Paths are looked up in the given database.
+    /// Where something new goes: a folder that exists and that the caller may create in, and the
+    /// names below it that may not be there yet. Without a source the user's home. Paths are looked
+    /// up in the given database.
     ///
     /// # Errors
     /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.
@@ -117,7 +118,8 @@ impl App {
         self.destination_of_path(call, path, database)
     }
 
-    /// Where a new folder of that name goes, with those above it: as [`App::destination`], but that it may be the caller's home itself.
+    /// Where a new folder of that name goes, with those above it: as [`App::destination`], but that
+    /// it may be the caller's home itself.
     ///
     /// # Errors
     /// As [`App::destination`].
@@ -142,7 +144,8 @@ impl App {
         if is_home { Ok(Destination { folder: at, below, reach: Reach::Own, is_home }) } else { place }
     }
 
-    /// The database in which something new will be: that of the folder that it goes to, or the given one.
+    /// The database in which something new will be: that of the folder that it goes to, or the
+    /// given one.
     ///
     /// # Errors
     /// What the store says.
@@ -152,8 +155,8 @@ impl App {
         Ok(self.repository.loid_of(named, database)?.map_or(database, |folder| folder.database))
     }
 
-    /// Where a new object goes: [`App::destination`], but that without a source its type and work folder lead to a folder through the site
-    /// configuration, if that has one for them.
+    /// Where a new object goes: [`App::destination`], but that without a source its type and work
+    /// folder lead to a folder through the site configuration, if that has one for them.
     ///
     /// # Errors
     /// As [`App::destination`].

@@ -1,6 +1,7 @@
-//! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the caller may read it there: nothing
-//! is ever fetched from elsewhere. A DTD that does not exist, that can't stand in a document, or that is longer than an attribute
-//! text may be leaves the document as it is stored.
+//! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the
+//! caller may read it there: nothing is ever fetched from elsewhere. A DTD that does not exist,
+//! that can't stand in a document, or that is longer than an attribute text may be leaves the
+//! document as it is stored.
 
 use std::ops::Range;
 
@@ -47,8 +48,8 @@ fn text_of(head: &[u8]) -> &str {
     }
 }
 
-/// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is named by a path is looked for
-/// in the given database.
+/// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is
+/// named by a path is looked for in the given database.
 ///
 /// # Errors
 /// What disk and store say.

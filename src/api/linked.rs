@@ -21,9 +21,10 @@ pub const MOST_LINKED: usize = 1000;
 /// Attributes of a content that may name objects: each is tried.
 const MOST_NAMES: usize = 10_000;
 
-/// The objects that an object is correlated with, and behind them those that its content names, each once: those that the caller may
-/// read. They are given by loid: a thousand records may have gigabytes of attributes. A content that is no XML, or larger than
-/// `limits.xml_bytes`, names none.
+/// The objects that an object is correlated with, and behind them those that its content names,
+/// each once: those that the caller may read. They are given by loid: a thousand records may have
+/// gigabytes of attributes. A content that is no XML, or larger than `limits.xml_bytes`, names
+/// none.
 ///
 /// # Errors
 /// `TooLarge` if there are more than [`MOST_LINKED`]; what disk and store say.

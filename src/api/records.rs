@@ -96,7 +96,8 @@ pub struct BulkParts<T> {
     pub errors: Vec<BulkError>,
 }
 
-/// A bulk reply in the making. However its sources are dealt with, both lists have the order of the request.
+/// A bulk reply in the making. However its sources are dealt with, both lists have the order of the
+/// request.
 pub struct Bulk<'c, T> {
     failures: Failures,
     sources: &'c [String],
@@ -151,8 +152,8 @@ impl<'c, T> Bulk<'c, T> {
     }
 }
 
-/// The record of an object, live or in the recycle bin, path included if asked for; `None` for one that is gone for good, or that the
-/// caller may not read.
+/// The record of an object, live or in the recycle bin, path included if asked for; `None` for one
+/// that is gone for good, or that the caller may not read.
 ///
 /// # Errors
 /// What the store says.
@@ -160,8 +161,9 @@ pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result
     Ok(record_after(call, loid, None, display).await?.map(|(_, record)| record))
 }
 
-/// The record of an object as a change has left it, path included if asked for, and its state; as it is where that is not known.
-/// `None` for an object that is gone for good, or that the caller may not read any more.
+/// The record of an object as a change has left it, path included if asked for, and its state; as
+/// it is where that is not known. `None` for an object that is gone for good, or that the caller
+/// may not read any more.
 ///
 /// # Errors
 /// What the store says.
@@ -185,8 +187,8 @@ pub enum LeftRecord {
     AsItWas(Object),
 }
 
-/// The object as a change has left it; as it is where that is not known. `None` for one that is gone for good, or that the caller may
-/// not read any more.
+/// The object as a change has left it; as it is where that is not known. `None` for one that is
+/// gone for good, or that the caller may not read any more.
 ///
 /// # Errors
 /// What the store says.
@@ -294,7 +296,8 @@ async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&s
 pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
     let object = state.object();
     let (record, attributes) = (&object.record, &object.attributes);
-    // What is large is not made anew for each reply. Of a container that changes all the time little else is looked up.
+    // What is large is not made anew for each reply. Of a container that changes all the time
+    // little else is looked up.
     let cached = if is_large(attributes) { app.records.get(&app.repository, record.loid)? } else { None };
     let groups = match cached.filter(|cached| cached.attributes == **attributes) {
         Some(cached) => app.records.groups(&cached, display).await?,

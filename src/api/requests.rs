@@ -19,7 +19,8 @@ use crate::http::call::Call;
 
 /// SourceList as a client lists them, each once, in the order of the first.
 ///
-/// No more of them are held than configuration allows ([`entries_allowed`]), however many a body has.
+/// No more of them are held than configuration allows ([`entries_allowed`]), however many a body
+/// has.
 #[derive(Debug, Default)]
 pub struct SourceList {
     texts: Vec<String>,
@@ -125,7 +126,8 @@ impl JsonSchema for SourceList {
     }
 }
 
-/// An object list: `{"sources": […], "options": {…}}`, or a bare array (docs/api/README.md, "Object lists").
+/// An object list: `{"sources": […], "options": {…}}`, or a bare array (docs/api/README.md, "Object
+/// lists").
 #[derive(Debug, JsonSchema)]
 #[schemars(with = "ObjectListSchema")]
 pub struct ObjectListRequest {
@@ -162,7 +164,8 @@ enum ObjectListSchema {
 }
 
 // It is read as an `ObjectListRequest`, which takes numbers for texts.
-/// An object list that may name items of a drawer as well, by the ids of their shortcuts: texts, or numbers.
+/// An object list that may name items of a drawer as well, by the ids of their shortcuts: texts, or
+/// numbers.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
@@ -221,7 +224,8 @@ impl<'de> Deserialize<'de> for ObjectListRequest {
 }
 
 impl ObjectListRequest {
-    /// The sources that the body lists, each once, in the order of the first; how many is bounded by configuration.
+    /// The sources that the body lists, each once, in the order of the first; how many is bounded
+    /// by configuration.
     ///
     /// # Errors
     /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
@@ -257,7 +261,8 @@ impl From<WireCreateMode> for CreateMode {
     }
 }
 
-/// Where creations take a `createMode`: at the top or under `options` (docs/api/README.md, "When a name is taken").
+/// Where creations take a `createMode`: at the top or under `options` (docs/api/README.md, "When a
+/// name is taken").
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateOptions {
@@ -272,8 +277,8 @@ impl CreateOptions {
     }
 }
 
-/// Whether the caller has what they make checked out at the end. It is checked in, unless they say otherwise; what is not checked in
-/// is released if they say so.
+/// Whether the caller has what they make checked out at the end. It is checked in, unless they say
+/// otherwise; what is not checked in is released if they say so.
 pub fn stays_checked_out(check_in: Option<bool>, keep_checked_out: Option<bool>, unlock: Option<bool>) -> bool {
     if check_in.unwrap_or(true) { keep_checked_out.unwrap_or(false) } else { !unlock.unwrap_or(false) }
 }

@@ -1,8 +1,9 @@
 //! What is shown of a part of a container is one state of it.
 //!
-//! A part comes from a published view. Its attributes and its bytes are rows of their own, which a change may write in place, and
-//! which readers see a moment before the view that goes with them. So who has read such rows looks whether the part's own row is
-//! still that of the view; if it is not, the reply is made again from a newer view. Otherwise a text that nobody has approved yet
+//! A part comes from a published view. Its attributes and its bytes are rows of their own, which a
+//! change may write in place, and which readers see a moment before the view that goes with them.
+//! So who has read such rows looks whether the part's own row is still that of the view; if it is
+//! not, the reply is made again from a newer view. Otherwise a text that nobody has approved yet
 //! could be shown as the part that was.
 
 use std::time::Duration;
@@ -18,7 +19,8 @@ use crate::http::change::SeenView;
 /// How often a reply is made at most.
 const TRIES: usize = 500;
 
-/// How often in a row a part that is found is missing when it is to be changed, until it counts as gone.
+/// How often in a row a part that is found is missing when it is to be changed, until it counts as
+/// gone.
 const MISSING: usize = 5;
 
 /// How long a view is waited for whose rows are there already.
@@ -57,8 +59,8 @@ pub(crate) trait Opened: Sized {
     fn view(&self) -> &SeenView<Self::Family>;
 }
 
-/// What `read` finds in the rows beside a part, as they were when the part's row was `part`. Every change of the part must raise
-/// its `revision`.
+/// What `read` finds in the rows beside a part, as they were when the part's row was `part`. Every
+/// change of the part must raise its `revision`.
 ///
 /// # Errors
 /// [`Unsettled::Changed`] when the row is that no longer; what `read` and the store say.
@@ -78,10 +80,12 @@ pub(crate) fn beside<R: Row, T>(
     Ok(read?)
 }
 
-/// A reply that `make` makes of a container, and of a newer view of it as often as a part has changed meanwhile.
+/// A reply that `make` makes of a container, and of a newer view of it as often as a part has
+/// changed meanwhile.
 ///
 /// # Errors
-/// What `make` says; `Overloaded` if the container never stands still; that it is not there any more.
+/// What `make` says; `Overloaded` if the container never stands still; that it is not there any
+/// more.
 pub(crate) async fn settled<O: Opened, T>(
     call: &Call,
     mut open: O,
@@ -106,8 +110,8 @@ pub(crate) async fn settled<O: Opened, T>(
     Err(Error::new(Code::Overloaded, message).with_source(loid))
 }
 
-/// A change of parts that stand in the places that `find` says. Others may move them elsewhere before the change gets its turns;
-/// then it finds them where they are now.
+/// A change of parts that stand in the places that `find` says. Others may move them elsewhere
+/// before the change gets its turns; then it finds them where they are now.
 ///
 /// # Errors
 /// What `find` and `change` say.

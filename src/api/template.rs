@@ -24,7 +24,8 @@ impl Template {
     /// The template that a source names.
     ///
     /// # Errors
-    /// `TemplateNotFound`, also for one that may not be read; `InvalidType` for one without content; what disk and store say.
+    /// `TemplateNotFound`, also for one that may not be read; `InvalidType` for one without
+    /// content; what disk and store say.
     pub async fn find(call: &Call, source: &Source, database: DatabaseId) -> Result<Template> {
         let not_found = || {
             let message = format!("There is no template `{source}`.");
@@ -44,8 +45,9 @@ impl Template {
     }
 }
 
-/// The content of a version, with its bytes where they are small; `None` if it is not there any more. Both as they are in the
-/// tables: the template's record, which was read before, may be that of a content that has been replaced since.
+/// The content of a version, with its bytes where they are small; `None` if it is not there any
+/// more. Both as they are in the tables: the template's record, which was read before, may be that
+/// of a content that has been replaced since.
 async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Option<NewContent>> {
     let (app, repository) = (&call.app, &call.app.repository);
     let found = || -> Result<Found> {

@@ -1,4 +1,5 @@
-//! The titles of liveblogs, topics and plans (docs/api/metadata.md, "Titles"): what feeds, calendars and exports call them.
+//! The titles of liveblogs, topics and plans (docs/api/metadata.md, "Titles"): what feeds,
+//! calendars and exports call them.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::LazyLock;
@@ -30,8 +31,8 @@ impl App {
         Ok(title.map_or_else(none, |title| cut(&title).into()))
     }
 
-    /// The title that readers are shown: the object's own one, else the text of the element of its attributes that its metadata
-    /// definition marks as the headline, else its name.
+    /// The title that readers are shown: the object's own one, else the text of the element of its
+    /// attributes that its metadata definition marks as the headline, else its name.
     ///
     /// # Errors
     /// `Overloaded`.

@@ -1,4 +1,5 @@
-//! Bytes on their way to a client, whatever they are made of: all of them or a part, and the headers that say which.
+//! Bytes on their way to a client, whatever they are made of: all of them or a part, and the
+//! headers that say which.
 
 use std::mem;
 use std::ops::Range;
@@ -45,7 +46,8 @@ impl Part {
     }
 }
 
-/// A stored content with other parts in the place of some of its bytes: places in their order, none within another.
+/// A stored content with other parts in the place of some of its bytes: places in their order, none
+/// within another.
 pub fn with_replaced(reader: &ContentReader, replaced: Vec<(Range<u64>, Vec<Part>)>) -> Vec<Part> {
     let (mut parts, mut at) = (Vec::new(), 0);
     for (place, new) in replaced {
@@ -87,11 +89,12 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// The answer to a call for all or a part of them (RFC 9110, 14); `source` is what the caller calls them, `name` what a
-    /// browser is to call the file.
+    /// The answer to a call for all or a part of them (RFC 9110, 14); `source` is what the caller
+    /// calls them, `name` what a browser is to call the file.
     ///
     /// # Errors
-    /// `PreconditionFailed` by `If-Unmodified-Since`; `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`.
+    /// `PreconditionFailed` by `If-Unmodified-Since`; `RangeNotSatisfiable`; `InvalidParameter` for
+    /// `maxSize`.
     pub fn reply(self, call: &Call, source: &str, name: &str) -> Result<Reply> {
         let Whole { of, media_type, parts, tag, modified } = self;
         let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
@@ -132,8 +135,9 @@ impl Whole {
     }
 }
 
-/// Bytes for as long as the caller may read the object: a client may take hours for them, and its session may end or lose its rights
-/// meanwhile. Then the connection is broken off. The first of them go out at once, and those that are few.
+/// Bytes for as long as the caller may read the object: a client may take hours for them, and its
+/// session may end or lose its rights meanwhile. Then the connection is broken off. The first of
+/// them go out at once, and those that are few.
 fn while_readable(call: &Call, of: Loid, bytes: BodyStream, size: u64) -> BodyStream {
     if size <= CHUNK {
         return bytes;
@@ -147,14 +151,15 @@ fn while_readable(call: &Call, of: Loid, bytes: BodyStream, size: u64) -> BodySt
     }))
 }
 
-/// When bytes were written, as far as it is known, in epoch seconds: they may change again within the second; the time says
-/// which they were only once that is over.
+/// When bytes were written, as far as it is known, in epoch seconds: they may change again within
+/// the second; the time says which they were only once that is over.
 pub fn known_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (docs/api/content.md, "Reading content"). All,
-/// where a call has no such parameter, as for the files of a post.
+/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes
+/// (docs/api/content.md, "Reading content"). All, where a call has no such parameter, as for the
+/// files of a post.
 fn most(call: &Call) -> Result<u64> {
     if !parameters(call.route).any(|parameter| parameter.name == "maxSize") {
         return Ok(u64::MAX);
@@ -167,7 +172,8 @@ fn most(call: &Call) -> Result<u64> {
     }
 }
 
-/// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that none can act as the user.
+/// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that
+/// none can act as the user.
 pub(super) fn disposition(name: &str) -> Option<HeaderValue> {
     let ascii: String = name
         .chars()
@@ -177,8 +183,8 @@ pub(super) fn disposition(name: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
 }
 
-/// A reader as the body of a response. A failure midway breaks the connection off, which shows the client that it has not got
-/// all.
+/// A reader as the body of a response. A failure midway breaks the connection off, which shows the
+/// client that it has not got all.
 pub fn streamed(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
         let chunk = reader.next_chunk().await.map_err(ErrorInternalServerError)?;

@@ -1,20 +1,23 @@
 //! How often a login may fail (docs/api/auth.md, "Failed logins").
 //!
-//! Each attempt takes one from three budgets before the password is checked, so that many at once get no further than many in a
-//! row: that of its address, that of its user name at this address, and that of its user name anywhere. A failure leaves them
-//! taken. A success makes the second whole and returns the one attempt to the others, no more: a caller with a password of their
-//! own can't use it to go on guessing.
+//! Each attempt takes one from three budgets before the password is checked, so that many at once
+//! get no further than many in a row: that of its address, that of its user name at this address,
+//! and that of its user name anywhere. A failure leaves them taken. A success makes the second
+//! whole and returns the one attempt to the others, no more: a caller with a password of their own
+//! can't use it to go on guessing.
 //!
-//! The third bounds guessing from many addresses, and lets anybody use it up. So it does not count where the user is *known*: at
-//! an address from which they have logged in since the server began, or have a session that is older. Whoever is locked out all
-//! the same, at an address of their own that is new, is let in by an operator ([`Attempts::forgive`]).
+//! The third bounds guessing from many addresses, and lets anybody use it up. So it does not count
+//! where the user is *known*: at an address from which they have logged in since the server began,
+//! or have a session that is older. Whoever is locked out all the same, at an address of their own
+//! that is new, is let in by an operator ([`Attempts::forgive`]).
 //!
-//! So a budget may be empty although nothing has failed, for attempts that are still under way have taken all of it. The next
-//! caller waits until one of them ends, and looks again. A caller is refused only if a budget is empty and no attempt under way
-//! may refill it.
+//! So a budget may be empty although nothing has failed, for attempts that are still under way have
+//! taken all of it. The next caller waits until one of them ends, and looks again. A caller is
+//! refused only if a budget is empty and no attempt under way may refill it.
 //!
-//! Names are counted as they come, known or not, so that a refusal does not reveal whether there is such a user. Only
-//! a hash of a name is kept, under a random key: eight bytes, however long the name is.
+//! Names are counted as they come, known or not, so that a refusal does not reveal whether there is
+//! such a user. Only a hash of a name is kept, under a random key: eight bytes, however long the
+//! name is.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::mem;
@@ -35,7 +38,8 @@ use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
 pub struct AttemptOptions {
     /// Failures of one user name from one address in the window; 0 is no limit.
     pub per_user: u32,
-    /// Failures of one user name, from all addresses where the user is not known, in the window; 0 is no limit.
+    /// Failures of one user name, from all addresses where the user is not known, in the window; 0
+    /// is no limit.
     pub per_user_anywhere: u32,
     /// Failures from one address in the window; 0 is no limit.
     pub per_address: u32,
@@ -140,7 +144,8 @@ struct UnderWay {
     ended: Arc<Notify>,
 }
 
-/// What an attempt has taken from a budget. Dropped, the attempt is under way no longer, and what it took stays taken.
+/// What an attempt has taken from a budget. Dropped, the attempt is under way no longer, and what
+/// it took stays taken.
 struct Hold<'a, K: Hash + Eq + Copy> {
     of: &'a Limited<K>,
     key: K,
@@ -151,7 +156,8 @@ impl<K: Hash + Eq + Copy> Limited<K> {
         Limited { budgets: Quotas::new(quota, MOST_QUOTAS), under_way: Mutex::default() }
     }
 
-    /// Takes one, as soon as it is known whether there is one; or returns the state of the budget that has none.
+    /// Takes one, as soon as it is known whether there is one; or returns the state of the budget
+    /// that has none.
     async fn take(&self, key: K, clock: &dyn Clock) -> std::result::Result<Hold<'_, K>, Standing> {
         loop {
             let ended = {
@@ -162,7 +168,8 @@ impl<K: Hash + Eq + Copy> Limited<K> {
                     return Ok(Hold { of: self, key });
                 }
                 let Some(others) = under_way.get(&key) else { return Err(standing) };
-                // Made before the lock is released: it is notified of every end that this look has not seen.
+                // Made before the lock is released: it is notified of every end that this look has
+                // not seen.
                 others.ended.clone().notified_owned()
             };
             ended.await;
@@ -198,16 +205,16 @@ impl Attempts {
     /// Lets a login through, or not; waits while that hangs on others.
     ///
     /// # Errors
-    /// `TooManyRequests`, also with the right password: an answer that distinguishes it from a wrong one would go on with the
-    /// guessing.
+    /// `TooManyRequests`, also with the right password: an answer that distinguishes it from a
+    /// wrong one would go on with the guessing.
     pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         self.of_user(user, address, clock).await.inspect_err(|_| Outcome::Refused.count(By::Password))
     }
 
     async fn of_user(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
-        // The address first: who may not try at all must not use up others' names. Nobody who waits for a name is waited for by
-        // one who has it, so the two can't block each other.
+        // The address first: who may not try at all must not use up others' names. Nobody who waits
+        // for a name is waited for by one who has it, so the two can't block each other.
         let address = self.take_of_address(counted, clock).await?;
         let user = match &self.users {
             Some(users) => {
@@ -221,7 +228,8 @@ impl Attempts {
             Some(anywhere) if !self.known.lock().has(&at) => {
                 let taken = anywhere.take(name, clock).await;
                 Some(taken.map_err(|standing| {
-                    // It was not looked at, and is no failure at this address, neither of the user nor of others who come from there.
+                    // It was not looked at, and is no failure at this address, neither of the user
+                    // nor of others who come from there.
                     if let Some(user) = &user {
                         user.of.budgets.give_back(&user.key);
                     }
@@ -456,7 +464,8 @@ mod tests {
                 own.succeeded();
             }
         }
-        // Three of `ann`, and two that met her name blocked: they came from the address all the same.
+        // Three of `ann`, and two that met her name blocked: they came from the address all the
+        // same.
         assert_eq!(failing(&attempts, "bob", HERE, &clock), 0);
         drop(begin(&attempts, "cleo", THERE, &clock));
         begin(&attempts, "cleo", THERE, &clock).unwrap().succeeded();
@@ -478,7 +487,8 @@ mod tests {
         assert_eq!(failing(&attempts(2, 0), "ann", HERE, &clock()), 2);
     }
 
-    /// Begins forty attempts at once, and ends each with `end`, a while after it was let through; gives how many were.
+    /// Begins forty attempts at once, and ends each with `end`, a while after it was let through;
+    /// gives how many were.
     async fn at_once(attempts: &Attempts, clock: &ManualClock, end: impl Fn(Attempt<'_>)) -> usize {
         let each = (0..40).map(|_| async {
             match attempts.begin("ann", HERE, clock).await {

@@ -1,6 +1,7 @@
-//! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit trail tells of it, once if the call may
-//! be sent again, and never without somebody left who may manage users and groups, unless an operator forces it
-//! (docs/api/groups-and-users.md, "Administrators").
+//! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit
+//! trail tells of it, once if the call may be sent again, and never without somebody left who may
+//! manage users and groups, unless an operator forces it (docs/api/groups-and-users.md,
+//! "Administrators").
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -39,7 +40,8 @@ impl Directory {
 }
 
 impl Changing<'_> {
-    /// The same for changes that may leave no administrator. For operators, who can make one again on the machine itself.
+    /// The same for changes that may leave no administrator. For operators, who can make one again
+    /// on the machine itself.
     #[must_use]
     pub fn forced(self) -> Self {
         Changing { forced: true, ..self }
@@ -69,8 +71,8 @@ impl Changing<'_> {
     /// Replaces the user at a place by what is made of it and the time.
     ///
     /// # Errors
-    /// What `make` says; `ObjectNotFound` for a group that the user would come into and that is not there, or not any more; as
-    /// [`Changing::change`].
+    /// What `make` says; `ObjectNotFound` for a group that the user would come into and that is not
+    /// there, or not any more; as [`Changing::change`].
     pub(super) async fn write(&self, place: Key, make: impl FnOnce(Option<User>, u64) -> Result<User>) -> Result<()> {
         self.change("user.write", async || {
             let repository = &self.directory.repository;
@@ -86,11 +88,13 @@ impl Changing<'_> {
         .await
     }
 
-    /// Commits what `make` makes of the rows as they are, when nobody else is changing them, and gives what it says. Under that name
-    /// the outcome is kept, if the call may be sent again: then nothing is made the second time.
+    /// Commits what `make` makes of the rows as they are, when nobody else is changing them, and
+    /// gives what it says. Under that name the outcome is kept, if the call may be sent again: then
+    /// nothing is made the second time.
     ///
     /// # Errors
-    /// What `make` says; `PermissionDenied` for a change that would leave nobody who may manage users and groups; what the store says.
+    /// What `make` says; `PermissionDenied` for a change that would leave nobody who may manage
+    /// users and groups; what the store says.
     pub(super) async fn change<R: Serialize + DeserializeOwned>(
         &self,
         name: &str,

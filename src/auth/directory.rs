@@ -2,14 +2,16 @@
 //!
 //! # Why nothing stale stays in memory
 //!
-//! Every change is a commit that, before it is answered, empties the cache and raises its generation. A reader that misses notes
-//! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before
-//! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than tracking what depends on what.
+//! Every change is a commit that, before it is answered, empties the cache and raises its
+//! generation. A reader that misses notes the generation before it reads the row, and keeps what it
+//! read only if the generation is still the same: what was read before a commit can't be kept after
+//! it. Changes are rare, so emptying all of it is cheaper than tracking what depends on what.
 //!
 //! # Names
 //!
-//! Whatever text names a user or group, it means the one whose [`Name`] it is: rows are made under that. A row from before
-//! names had one form keeps its own. It is found by the text that it has, and by any that reads the same if no other row does.
+//! Whatever text names a user or group, it means the one whose [`Name`] it is: rows are made under
+//! that. A row from before names had one form keeps its own. It is found by the text that it has,
+//! and by any that reads the same if no other row does.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -39,7 +41,8 @@ pub struct Directory {
     cache: Arc<Cache>,
     /// One change at a time, from reading the row to its being on disk.
     turn: Arc<Mutex<()>>,
-    /// Names of users that are not as they would be made now. There will be no more of them, so they are looked for once.
+    /// Names of users that are not as they would be made now. There will be no more of them, so
+    /// they are looked for once.
     older_users: OnceLock<Older>,
     /// The same of groups.
     older_groups: OnceLock<Older>,
@@ -80,7 +83,8 @@ impl Cache {
 }
 
 impl Directory {
-    /// The users and groups in a repository; `by_sign_on`: whether users may be let in by single sign-on, too.
+    /// The users and groups in a repository; `by_sign_on`: whether users may be let in by single
+    /// sign-on, too.
     pub fn new(repository: Repository, passwords: Passwords, by_sign_on: bool) -> Directory {
         let (older_users, older_groups) = (OnceLock::new(), OnceLock::new());
         Directory {
@@ -94,7 +98,8 @@ impl Directory {
         }
     }
 
-    /// Stands still as long as no user and no group changes: names that were read since it last did are still right.
+    /// Stands still as long as no user and no group changes: names that were read since it last did
+    /// are still right.
     pub fn changes(&self) -> u64 {
         self.cache.generation()
     }
@@ -168,8 +173,8 @@ impl Directory {
     /// The user of that name, if that is the password.
     ///
     /// # Errors
-    /// `InvalidLogin`: the same, after the same work, whether user or password is wrong, the user is disabled or has no password.
-    /// `Overloaded`; what the store says.
+    /// `InvalidLogin`: the same, after the same work, whether user or password is wrong, the user
+    /// is disabled or has no password. `Overloaded`; what the store says.
     pub async fn check_password(&self, name: &str, password: &str) -> Result<Arc<User>> {
         let user = self.user(name)?;
         let hash = user.as_ref().filter(|user| !user.disabled).and_then(|user| user.password.as_ref());
@@ -178,7 +183,8 @@ impl Directory {
             (Some(user), Verdict::Right) => Ok(user),
             (Some(user), Verdict::RightAsTyped) => Ok(self.by(Who::system()).renew_hash(user, password).await),
             (known, _) => {
-                // A name that nobody has is not logged: it may be a password in the wrong field. The line has the client all the same.
+                // A name that nobody has is not logged: it may be a password in the wrong field.
+                // The line has the client all the same.
                 tracing::warn!(user = known.as_ref().map(|user| &*user.name), "login refused");
                 Err(Error::new(Code::InvalidLogin, "The user name or the password is wrong, or the user is disabled."))
             }
@@ -198,7 +204,8 @@ impl Directory {
     /// A new user, of whom there is nothing but the name.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName` where folders of that name are an older user's; what the store says.
+    /// `InvalidName`; `DuplicatedName` where folders of that name are an older user's; what the
+    /// store says.
     pub(super) fn new_user(&self, name: &str) -> Result<User> {
         let name = Name::for_user(name)?;
         if let Some(older) = self.older(Table::Users)?.of_same_folder(&name) {

@@ -44,7 +44,8 @@ pub struct GroupView {
     pub privileges: Vec<Grant>,
 }
 
-/// Grants that a group or key may have: whoever has them is held against all of them at each object.
+/// Grants that a group or key may have: whoever has them is held against all of them at each
+/// object.
 const MAX_GRANTS: usize = 1000;
 
 impl Directory {
@@ -99,7 +100,8 @@ impl Changing<'_> {
     /// Makes or replaces a group; its members stay.
     ///
     /// # Errors
-    /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; what the store says.
+    /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; what the store
+    /// says.
     pub async fn put_group(&self, group: Group) -> Result<()> {
         let Group { description, privileges, .. } = group;
         let change =
@@ -122,8 +124,9 @@ impl Changing<'_> {
     /// Changes what is named of a group.
     ///
     /// # Errors
-    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for an object that is not a folder;
-    /// `PermissionDenied` where it would leave no administrator; what the store says.
+    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for an
+    /// object that is not a folder; `PermissionDenied` where it would leave no administrator; what
+    /// the store says.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }
@@ -131,7 +134,8 @@ impl Changing<'_> {
     /// Removes a group; nobody is in it any more. Gives its name.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `PermissionDenied` where it would leave no administrator; what the store says.
+    /// `ObjectNotFound`; `PermissionDenied` where it would leave no administrator; what the store
+    /// says.
     pub async fn remove_group(&self, name: &str) -> Result<Name> {
         self.change("group.delete", async || {
             let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
@@ -145,7 +149,8 @@ impl Changing<'_> {
         self.change("group.write", async || Ok(((), self.edits(name, change, check).await?))).await
     }
 
-    /// What a change of a group makes of the rows as they are; `check` is given whether the group is there.
+    /// What a change of a group makes of the rows as they are; `check` is given whether the group
+    /// is there.
     async fn edits(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<Edits> {
         let old = self.directory.group(name)?;
         check(old.is_some())?;
@@ -180,7 +185,8 @@ impl Changing<'_> {
 }
 
 impl Directory {
-    /// The users whose membership of a group changes if those for whom `shall` says so are its members.
+    /// The users whose membership of a group changes if those for whom `shall` says so are its
+    /// members.
     async fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<Edit<User>>> {
         let mut edits = Vec::new();
         let see = |old: User| {
@@ -197,8 +203,9 @@ impl Directory {
         Ok(edits)
     }
 
-    /// Grants as people read them: with the folders' paths, where those lead to them. What is shown can be given again and means the
-    /// same ([`Directory::anchored`]), so a folder of another database than the main one keeps its loid.
+    /// Grants as people read them: with the folders' paths, where those lead to them. What is shown
+    /// can be given again and means the same ([`Directory::anchored`]), so a folder of another
+    /// database than the main one keeps its loid.
     ///
     /// # Errors
     /// What the store says.
@@ -213,11 +220,12 @@ impl Directory {
         grants.iter().map(with_path).collect()
     }
 
-    /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
+    /// Grants whose folders are named by loid, so that they go along when a folder is renamed or
+    /// moved.
     ///
     /// # Errors
-    /// `TooLarge` for more than [`MAX_GRANTS`]; `InvalidParameter` for a malformed source; `ObjectNotFound`; `InvalidType` for an object
-    /// that is not a folder; what the store says.
+    /// `TooLarge` for more than [`MAX_GRANTS`]; `InvalidParameter` for a malformed source;
+    /// `ObjectNotFound`; `InvalidType` for an object that is not a folder; what the store says.
     pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
         // Those of a group from before there was a bound may become fewer.
         if grants.len() > MAX_GRANTS.max(old.len()) {

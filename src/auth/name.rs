@@ -1,8 +1,9 @@
 //! The names of users, groups and keys, in the one form in which they are kept and compared.
 //!
-//! Texts that people take for the same name are the same name: NFC, without white space around it. Case tells names apart.
-//! Whatever comes from outside (logins, bodies, paths, the CAS server, the configuration, the command line) becomes a [`Name`]
-//! by normalising, and there is no other way to make one. Only rows from before are read as they are: see
+//! Texts that people take for the same name are the same name: NFC, without white space around it.
+//! Case tells names apart. Whatever comes from outside (logins, bodies, paths, the CAS server, the
+//! configuration, the command line) becomes a [`Name`] by normalising, and there is no other way to
+//! make one. Only rows from before are read as they are: see
 //! [`Directory::user`](super::Directory::user).
 
 use std::fmt;
@@ -34,8 +35,8 @@ impl Name {
         Ok(name)
     }
 
-    /// A name for a new user: folders are named after users, so it must be one that a folder gets unchanged. Otherwise two users
-    /// would have one home.
+    /// A name for a new user: folders are named after users, so it must be one that a folder gets
+    /// unchanged. Otherwise two users would have one home.
     ///
     /// # Errors
     /// `InvalidName`.

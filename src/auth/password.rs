@@ -1,4 +1,5 @@
-//! Passwords: Argon2id, away from the threads that serve requests (docs/api/groups-and-users.md, "Passwords").
+//! Passwords: Argon2id, away from the threads that serve requests (docs/api/groups-and-users.md,
+//! "Passwords").
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,15 +19,17 @@ use crate::limits::FairQueue;
 /// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// Characters that `auth.password_min_length` may ask for at most: so many fit into [`MAX_PASSWORD_BYTES`] in any script.
+/// Characters that `auth.password_min_length` may ask for at most: so many fit into
+/// [`MAX_PASSWORD_BYTES`] in any script.
 pub const MAX_MIN_LENGTH: usize = 128;
 
-/// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the last of them waits for seconds,
-/// so more get the error to try again; others have their turns between.
+/// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the
+/// last of them waits for seconds, so more get the error to try again; others have their turns
+/// between.
 const MAX_WAITING: usize = 256;
 
-/// What hashing one password costs. Hashes keep the numbers that they were made with, so new numbers hold for a user from the
-/// next change of the password on.
+/// What hashing one password costs. Hashes keep the numbers that they were made with, so new
+/// numbers hold for a user from the next change of the password on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordOptions {
     /// KiB of memory.
@@ -44,11 +47,12 @@ impl Default for PasswordOptions {
     }
 }
 
-/// What a password must be to be set. Logins do not go by it: who has a password from before it was so is let in.
+/// What a password must be to be set. Logins do not go by it: who has a password from before it was
+/// so is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordRules {
-    /// Characters that it has at least, as people see them: a letter with its accents is one, and so is an emoji of several parts
-    /// (grapheme clusters, Unicode Annex 29).
+    /// Characters that it has at least, as people see them: a letter with its accents is one, and
+    /// so is an emoji of several parts (grapheme clusters, Unicode Annex 29).
     pub min_length: usize,
 }
 
@@ -56,8 +60,9 @@ impl PasswordRules {
     /// The password as one that the user of that name may have from now on.
     ///
     /// # Errors
-    /// `InvalidParameter` for one that is too short, too long, or the user's name in whatever case; `details` has the `reason`.
-    /// Nothing of the password is in it. It is taken in the form that [`normalised`] gives.
+    /// `InvalidParameter` for one that is too short, too long, or the user's name in whatever case;
+    /// `details` has the `reason`. Nothing of the password is in it. It is taken in the form that
+    /// [`normalised`] gives.
     pub fn accept(self, user: &str, password: &str) -> Result<NewPassword> {
         let refused =
             |reason: &str, message: String| Error::new(Code::InvalidParameter, message).with_detail("reason", reason);
@@ -87,8 +92,8 @@ impl PasswordRules {
     }
 }
 
-/// A password in the one form in which it is hashed, for keyboards and systems write the same password in several: NFC, with
-/// every space as U+0020 (RFC 8265, 4.2.2, `OpaqueString`).
+/// A password in the one form in which it is hashed, for keyboards and systems write the same
+/// password in several: NFC, with every space as U+0020 (RFC 8265, 4.2.2, `OpaqueString`).
 fn normalised(password: &str) -> Cow<'_, str> {
     let is_other_space =
         |c: char| matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');
@@ -109,17 +114,20 @@ pub enum Verdict {
     Wrong,
     /// The password, in the form in which passwords are hashed.
     Right,
-    /// The password as it was typed. The hash is from before passwords were normalised, and should be made anew.
+    /// The password as it was typed. The hash is from before passwords were normalised, and should
+    /// be made anew.
     RightAsTyped,
 }
 
 /// A text in the form of names, the same for all that differ in case alone.
 fn whatever_case(text: &str) -> Name {
-    // There and back: `ß` and `SS` are one. What case mapping takes out of the normal form is brought back.
+    // There and back: `ß` and `SS` are one. What case mapping takes out of the normal form is
+    // brought back.
     Name::of(&Name::of(text).to_uppercase().to_lowercase())
 }
 
-/// A password that may be set: [`PasswordRules::accept`] alone makes one, and nothing else can be hashed. It prints as `…`.
+/// A password that may be set: [`PasswordRules::accept`] alone makes one, and nothing else can be
+/// hashed. It prints as `…`.
 pub struct NewPassword(String);
 
 impl fmt::Debug for NewPassword {
@@ -143,9 +151,11 @@ pub struct Passwords {
     params: Params,
     /// What a new password must be.
     pub(super) rules: PasswordRules,
-    /// A hash that no password is known for, checked where there is none to check: salt and hash are both random.
+    /// A hash that no password is known for, checked where there is none to check: salt and hash
+    /// are both random.
     nobody: PasswordHash,
-    /// One at a time for every two cores: however many log in, the other cores go on serving requests.
+    /// One at a time for every two cores: however many log in, the other cores go on serving
+    /// requests.
     turns: FairQueue,
     /// The cost of every check so far, for the test that no wrong login is cheaper than another.
     #[cfg(test)]
@@ -156,8 +166,8 @@ impl Passwords {
     /// Hashing at that cost what those rules let pass. Quick: hashes nothing yet.
     ///
     /// # Errors
-    /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the operating system has no random
-    /// numbers.
+    /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the
+    /// operating system has no random numbers.
     pub fn new(options: PasswordOptions, rules: PasswordRules) -> Result<Passwords> {
         let params = Params::new(options.memory_kib, options.iterations, options.lanes, None).map_err(|error| {
             Error::new(Code::InvalidParameter, format!("Passwords can't be hashed with {options:?}: {error}."))
@@ -198,9 +208,9 @@ impl Passwords {
         made.await?.map(PasswordHash).map_err(|error| failed(&error))
     }
 
-    /// Whether it is the password of that hash. Without a hash it never is, and finding that out takes as long: what is done
-    /// depends on the given password alone. One that is not in its normal form is tried as it is, too: hashes from before know no
-    /// other.
+    /// Whether it is the password of that hash. Without a hash it never is, and finding that out
+    /// takes as long: what is done depends on the given password alone. One that is not in its
+    /// normal form is tried as it is, too: hashes from before know no other.
     ///
     /// # Errors
     /// `Overloaded`; `RepositoryError` when the hash can't be understood.
@@ -218,8 +228,8 @@ impl Passwords {
         Ok(if self.matches(hash, password).await? { Verdict::Right } else { Verdict::Wrong })
     }
 
-    /// Whether it is, byte for byte, the password of that hash. The cost is the same without a hash, and for a password that is too
-    /// long.
+    /// Whether it is, byte for byte, the password of that hash. The cost is the same without a
+    /// hash, and for a password that is too long.
     async fn matches(&self, hash: Option<&PasswordHash>, password: &str) -> Result<bool> {
         let known = hash.filter(|_| password.len() <= MAX_PASSWORD_BYTES);
         let possible = known.is_some();

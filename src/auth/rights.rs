@@ -69,7 +69,8 @@ impl Hash for Rights {
 }
 
 impl Rights {
-    /// The sum of grants. `folder` finds the folder that a grant names; one that is not there grants nothing.
+    /// The sum of grants. `folder` finds the folder that a grant names; one that is not there
+    /// grants nothing.
     ///
     /// # Errors
     /// What `folder` says.

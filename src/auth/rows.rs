@@ -1,5 +1,5 @@
-//! The rows: users, groups, sessions. Stored as arrays in field order, so a field is added at the end, with
-//! `#[serde(default)]`, or the format goes up.
+//! The rows: users, groups, sessions. Stored as arrays in field order, so a field is added at the
+//! end, with `#[serde(default)]`, or the format goes up.
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -39,11 +39,13 @@ pub struct User {
     pub business_email: Option<String>,
     /// When the password was last set, epoch milliseconds; 0 for never.
     pub(super) password_changed_ms: u64,
-    /// The generation of the user's sessions: those begun under another are dead. It goes up when the password is changed and
-    /// when the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the
-    /// time, so that nobody gets to use the sessions of a former user of the same name.
+    /// The generation of the user's sessions: those begun under another are dead. It goes up when
+    /// the password is changed and when the user is disabled, which ends all sessions in one row,
+    /// whether they are in memory or not. It begins with the time, so that nobody gets to use the
+    /// sessions of a former user of the same name.
     pub(super) generation: u64,
-    /// The same for the user's keys, which survive a change of the password: it goes up when the user is disabled.
+    /// The same for the user's keys, which survive a change of the password: it goes up when the
+    /// user is disabled.
     #[serde(default)]
     pub(super) key_generation: u64,
 }
@@ -114,8 +116,9 @@ impl Row for User {
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,
-    /// The folder below which the privilege holds, itself included; `None` for everywhere. Requests take any source and replies
-    /// have the folder's path. The loid is stored, so the grant stays with the folder when its path changes.
+    /// The folder below which the privilege holds, itself included; `None` for everywhere. Requests
+    /// take any source and replies have the folder's path. The loid is stored, so the grant stays
+    /// with the folder when its path changes.
     pub folder: Option<String>,
 }
 
@@ -151,7 +154,8 @@ pub struct Session {
     pub application_id: Text,
     /// When it began, epoch milliseconds.
     pub created_ms: u64,
-    /// When it ends, used or not; epoch milliseconds. [`NO_END`] for a key that only its revocation ends.
+    /// When it ends, used or not; epoch milliseconds. [`NO_END`] for a key that only its revocation
+    /// ends.
     pub expires_ms: u64,
     /// When it was last used, as far as that has been recorded; epoch milliseconds.
     pub last_seen_ms: u64,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
 
-/// 64 characters that need no escaping in a URL, a header or a cookie. With 64 of them, any byte picks one evenly.
+/// 64 characters that need no escaping in a URL, a header or a cookie. With 64 of them, any byte
+/// picks one evenly.
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// 32 characters that can't be taken for one another when they are read out.
@@ -19,13 +20,15 @@ const READABLE: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 pub struct Token(String);
 
 impl Token {
-    /// Characters of a session's token: 6 random bits each, so 192 bits (docs/api/auth.md, "Sessions").
+    /// Characters of a session's token: 6 random bits each, so 192 bits (docs/api/auth.md,
+    /// "Sessions").
     pub const LEN: usize = 32;
 
     /// What a key's token begins with, so that scanners for secrets recognise one.
     pub const KEY_PREFIX: &str = "stk_";
 
-    /// A key's token that nobody can guess: [`Token::KEY_PREFIX`], then what a session's is made of.
+    /// A key's token that nobody can guess: [`Token::KEY_PREFIX`], then what a session's is made
+    /// of.
     ///
     /// # Errors
     /// As [`Token::generate`].
@@ -61,9 +64,10 @@ impl fmt::Debug for Token {
 
 /// SHA-256 of a token: what is stored, and what sessions are found by.
 ///
-/// A slow hash would protect nothing, because a token is as random as a key. Nor need hashes be compared in constant time: how
-/// long a comparison takes reveals something of the first bytes of a stored hash, but a caller chooses tokens, not hashes, and
-/// can't find a token whose hash begins as wanted any sooner for knowing them.
+/// A slow hash would protect nothing, because a token is as random as a key. Nor need hashes be
+/// compared in constant time: how long a comparison takes reveals something of the first bytes of a
+/// stored hash, but a caller chooses tokens, not hashes, and can't find a token whose hash begins
+/// as wanted any sooner for knowing them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TokenHash([u8; 32]);
 
@@ -90,7 +94,8 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A session's public reference, for locks and logs. Random on its own: nothing leads from it to the token.
+/// A session's public reference, for locks and logs. Random on its own: nothing leads from it to
+/// the token.
 pub(super) fn reference() -> Result<String> {
     random_text::<12>(READABLE)
 }

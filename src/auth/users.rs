@@ -26,8 +26,8 @@ impl Directory {
         self.repository.rows(Table::Users)
     }
 
-    /// Shows all users, one after the other, until `see` has seen enough; there may be any number of them, so others have their turn
-    /// now and then.
+    /// Shows all users, one after the other, until `see` has seen enough; there may be any number
+    /// of them, so others have their turn now and then.
     ///
     /// # Errors
     /// What the store says.
@@ -52,7 +52,8 @@ impl Directory {
 }
 
 impl Changing<'_> {
-    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions and keys for good.
+    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions
+    /// and keys for good.
     ///
     /// # Errors
     /// As [`Changing::change_or_make_user`].
@@ -70,11 +71,12 @@ impl Changing<'_> {
         .await
     }
 
-    /// Changes what is named of a user, or makes one; `change` is given whether the user is new. See [`Changing::put_user`].
+    /// Changes what is named of a user, or makes one; `change` is given whether the user is new.
+    /// See [`Changing::put_user`].
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's; what `change` says; `PermissionDenied` for the last
-    /// administrator; what the store says.
+    /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's;
+    /// what `change` says; `PermissionDenied` for the last administrator; what the store says.
     pub async fn change_or_make_user(
         &self,
         name: &str,
@@ -97,18 +99,20 @@ impl Changing<'_> {
     /// Sets a user's password, and ends the user's sessions.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidParameter` for a password that the user must not have, see [`PasswordRules`](super::PasswordRules);
-    /// `Overloaded`; what the store says.
+    /// `ObjectNotFound`; `InvalidParameter` for a password that the user must not have, see
+    /// [`PasswordRules`](super::PasswordRules); `Overloaded`; what the store says.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
         let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
         self.replace_password(&user, password, |_| Ok(())).await
     }
 
-    /// The same at the wish of the user, who has said the present password: `known` is whose it was. That takes as long as to compute a
-    /// hash, and what has been done to the user meanwhile stands.
+    /// The same at the wish of the user, who has said the present password: `known` is whose it
+    /// was. That takes as long as to compute a hash, and what has been done to the user meanwhile
+    /// stands.
     ///
     /// # Errors
-    /// As [`Changing::set_password`]; `PermissionDenied` if the user has another password by now, or is disabled.
+    /// As [`Changing::set_password`]; `PermissionDenied` if the user has another password by now,
+    /// or is disabled.
     pub async fn change_password(&self, known: &User, password: &str) -> Result<()> {
         let is_good = |user: &User| {
             if user.password == known.password && !user.disabled {
@@ -120,8 +124,9 @@ impl Changing<'_> {
         self.replace_password(known, password, is_good).await
     }
 
-    /// Replaces the hash of a password that has just been found to be right, by one of the same password in its normal form. Nothing
-    /// else of the user changes, and no session ends. A failure leaves the hash as it is, which is good as well.
+    /// Replaces the hash of a password that has just been found to be right, by one of the same
+    /// password in its normal form. Nothing else of the user changes, and no session ends. A
+    /// failure leaves the hash as it is, which is good as well.
     pub(super) async fn renew_hash(&self, user: Arc<User>, password: &str) -> Arc<User> {
         let renew = async || {
             // What the rules ask for by now is no matter: the password is not a new one.
@@ -169,8 +174,8 @@ impl Changing<'_> {
     /// Makes a user; without a password nobody can log in under the name.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`, also where folders of that name are another user's; as [`Changing::set_password`] for a
-    /// password; what the store says.
+    /// `InvalidName`; `DuplicatedName`, also where folders of that name are another user's; as
+    /// [`Changing::set_password`] for a password; what the store says.
     pub async fn make_user(&self, user: User, password: Option<&str>) -> Result<()> {
         let name = Name::for_user(&user.name)?;
         let taken = || Error::duplicated(format!("There is a user `{name}` already."), Some(name.as_ref()));
@@ -193,11 +198,12 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Changes what is named of a user, and the password if one is given: both or neither. A new password ends the user's
-    /// sessions, disabling the sessions and keys.
+    /// Changes what is named of a user, and the password if one is given: both or neither. A new
+    /// password ends the user's sessions, disabling the sessions and keys.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what `change` says; as [`Changing::set_password`] for a password; what the store says.
+    /// `ObjectNotFound`; what `change` says; as [`Changing::set_password`] for a password; what the
+    /// store says.
     pub async fn edit_user(
         &self,
         name: &str,

@@ -1,7 +1,8 @@
 //! Messages, who has them, and how many that are, held against each other.
 //!
-//! An entry of a box lies under the name of its user, so who has a message is found by looking at all entries. There may be more messages
-//! than fit in memory: they are taken so many at a time, and for each lot the entries are looked through once.
+//! An entry of a box lies under the name of its user, so who has a message is found by looking at
+//! all entries. There may be more messages than fit in memory: they are taken so many at a time,
+//! and for each lot the entries are looked through once.
 
 use std::ops::ControlFlow;
 

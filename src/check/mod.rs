@@ -1,7 +1,9 @@
-//! `stet check`: proves a data directory from its rows. Every index entry must follow from a row, every row's entries must be
-//! there, every part must have its object, every content its bytes, with the SHA-256 that it says, and all bytes in the tables a content that they are of; no
-//! version may lie above the latest; every message must be in as many boxes as are counted, and every entry of a box have one; and of each
-//! container must hold what its family says ([`Family::prove`]). Changes nothing.
+//! `stet check`: proves a data directory from its rows. Every index entry must follow from a row,
+//! every row's entries must be there, every part must have its object, every content its bytes,
+//! with the SHA-256 that it says, and all bytes in the tables a content that they are of; no
+//! version may lie above the latest; every message must be in as many boxes as are counted, and
+//! every entry of a box have one; and of each container must hold what its family says
+//! ([`Family::prove`]). Changes nothing.
 //!
 //! [`Family::prove`]: stet_actors::family::Family::prove
 

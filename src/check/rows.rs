@@ -110,7 +110,8 @@ impl Check<'_> {
         })
     }
 
-    /// Whether a folder has gone to the recycle bin, or not come back from there, in a change of a subtree that is under way.
+    /// Whether a folder has gone to the recycle bin, or not come back from there, in a change of a
+    /// subtree that is under way.
     fn is_under_way(&self, folder: Loid) -> Result<bool, StoreError> {
         let key = Key { table: Table::Recycled, key: Bytes::copy_from_slice(&folder.to_key()) };
         let record = self.get(&key)?.and_then(|record| decode_value::<Record>(Record::FORMAT, &record).ok());

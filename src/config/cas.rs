@@ -2,16 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[auth.cas]`: which CAS server vouches for users, and what becomes of those it names (docs/api/auth.md, "CAS").
+/// `[auth.cas]`: which CAS server vouches for users, and what becomes of those it names
+/// (docs/api/auth.md, "CAS").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CasConfig {
     /// Address of the CAS server, above its `/p3/serviceValidate`; empty: no single sign-on.
     pub server_url: String,
-    /// The service that tickets must have been issued for, unless the request came to one of [`CasConfig::services`].
+    /// The service that tickets must have been issued for, unless the request came to one of
+    /// [`CasConfig::services`].
     pub service_url: String,
-    /// Addresses of the login, without a query, whose own requests are the service: a ticket that comes to one of them must have
-    /// been issued for just that address with the query of the request, without `ticket`.
+    /// Addresses of the login, without a query, whose own requests are the service: a ticket that
+    /// comes to one of them must have been issued for just that address with the query of the
+    /// request, without `ticket`.
     pub services: Vec<String>,
     /// Seconds that connecting to the CAS server may take.
     pub connect_seconds: u64,
@@ -27,7 +30,8 @@ pub struct CasConfig {
     pub groups: Vec<String>,
     /// The attribute whose values decide on groups; empty: the CAS server does not.
     pub group_attribute: String,
-    /// `value=group`: who has the value of [`CasConfig::group_attribute`] is in the group. See [`CasConfig::mapping`].
+    /// `value=group`: who has the value of [`CasConfig::group_attribute`] is in the group. See
+    /// [`CasConfig::mapping`].
     pub group_mapping: Vec<String>,
     /// The attribute with the full name; empty: it is not taken over.
     pub full_name_attribute: String,
@@ -36,7 +40,8 @@ pub struct CasConfig {
 }
 
 impl CasConfig {
-    /// The mapping as pairs of a value and a group. The last `=` parts them, because values may be distinguished names.
+    /// The mapping as pairs of a value and a group. The last `=` parts them, because values may be
+    /// distinguished names.
     pub fn mapping(&self) -> impl Iterator<Item = (&str, &str)> {
         self.group_mapping.iter().filter_map(|entry| {
             let (value, group) = entry.rsplit_once('=')?;

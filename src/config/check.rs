@@ -13,7 +13,8 @@ use super::repository::USER;
 use super::{Config, LimitsConfig, MemoryConfig, ServerConfig, SmtpSecurity};
 use crate::auth::MAX_MIN_LENGTH;
 
-/// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
+/// The longest time that a key may name: ten years. Beyond it a sum with the present could
+/// overflow.
 const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// Bytes that a limit on what is held in memory may name at most.
@@ -84,7 +85,8 @@ impl Config {
     fn check_service(&self, faults: &mut Faults) {
         let server = &self.server;
         let address = server.listen.rsplit_once(':');
-        // An IPv6 address stands in brackets; without them its last part would be taken for the port.
+        // An IPv6 address stands in brackets; without them its last part would be taken for the
+        // port.
         let well = address.is_some_and(|(host, port)| {
             let bracketed = host.starts_with('[') && host.ends_with(']');
             !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
@@ -265,7 +267,8 @@ impl Config {
             let parts = entry.rsplit_once('=').map(|(value, group)| (value.trim(), group.trim()));
             let well = parts.is_some_and(|(value, group)| !value.is_empty() && is_name(group));
             faults.unless(well, "auth.cas.group_mapping", "a list of `value=group`", entry);
-            // Given at the first login and taken away at the next, if the CAS server does not say so.
+            // Given at the first login and taken away at the next, if the CAS server does not say
+            // so.
             let own = parts.is_none_or(|(_, group)| !cas.groups.iter().any(|given| given == group));
             faults.unless(own, "auth.cas.group_mapping", "without groups of `auth.cas.groups`", entry);
         }
@@ -432,7 +435,8 @@ fn is_segment(segment: &str) -> bool {
     !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
-/// Whether the filter is one, and no misspelt level in it is taken for the name of a part of the program.
+/// Whether the filter is one, and no misspelt level in it is taken for the name of a part of the
+/// program.
 fn is_filter(filter: &str) -> bool {
     let level = |text: &str| text.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
     let well = |part: &str| part.contains('=') || part.contains("::") || part.contains('[') || level(part);

@@ -22,7 +22,8 @@ pub struct ContentConfig {
     pub picture_bytes: u64,
     /// Pictures that are scaled at a time.
     pub scaled_at_once: usize,
-    /// Seconds that a call waits for its turn, or for the picture that another one is having scaled.
+    /// Seconds that a call waits for its turn, or for the picture that another one is having
+    /// scaled.
     pub scaling_wait_seconds: u64,
 }
 
@@ -41,8 +42,9 @@ impl Default for ContentConfig {
 }
 
 impl Config {
-    /// After how long content files that nothing refers to are removed; `None`: never. Without durability a crash may bring back
-    /// rows that were surely gone, and what they refer to must be there.
+    /// After how long content files that nothing refers to are removed; `None`: never. Without
+    /// durability a crash may bring back rows that were surely gone, and what they refer to must be
+    /// there.
     pub fn collect_after(&self) -> Option<Duration> {
         let after = Duration::from_secs(self.content.collect_after_seconds);
         (self.store.durability == Durability::Journal && !after.is_zero()).then_some(after)

@@ -53,7 +53,8 @@ impl TlsConfig {
     }
 }
 
-/// Whether a text is an origin of HTTP exactly as browsers send it; no request would ever have any other.
+/// Whether a text is an origin of HTTP exactly as browsers send it; no request would ever have any
+/// other.
 pub(super) fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (scheme, host) = (uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default());
@@ -75,7 +76,8 @@ pub(super) fn is_origin(text: &str) -> bool {
     well && port != Some(own_port) && text == format!("{scheme}://{host}{suffix}")
 }
 
-/// One network, or one address as the network that has nothing else; `None` for anything that is neither.
+/// One network, or one address as the network that has nothing else; `None` for anything that is
+/// neither.
 pub fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }

@@ -1,6 +1,7 @@
 //! Values from environment variables.
 //!
-//! A value is read as what its default is, so that a folder named `2024` stays text and needs no quotes.
+//! A value is read as what its default is, so that a folder named `2024` stays text and needs no
+//! quotes.
 
 use std::ffi::OsString;
 
@@ -17,8 +18,8 @@ const SEPARATOR: &str = "__";
 const OTHERS: [&str; 5] =
     ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_LOAD_PASSWORD", "STET_PASSWORD", "STET_PLANTED_BUG"];
 
-/// The names of variables that are meant for this program and that nothing reads, in their order. Those of keys that there are not
-/// are faults of the configuration.
+/// The names of variables that are meant for this program and that nothing reads, in their order.
+/// Those of keys that there are not are faults of the configuration.
 pub(super) fn unread(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
     let ours = environment.filter_map(|(name, _)| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
     let mut unread: Vec<_> =
@@ -35,8 +36,9 @@ pub(super) struct Variable {
     value: String,
 }
 
-/// The variables that are meant for the configuration, in the order of what they set: the entries of a list by their numbers, for only
-/// the next one can be added. Those without two underscores (`STET_ADMIN_PASSWORD`) are not.
+/// The variables that are meant for the configuration, in the order of what they set: the entries
+/// of a list by their numbers, for only the next one can be added. Those without two underscores
+/// (`STET_ADMIN_PASSWORD`) are not.
 pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<Variable>, ConfigError> {
     let mut found = Vec::new();
     for (name, value) in environment {
@@ -86,7 +88,8 @@ impl Variable {
         }
     }
 
-    /// A list with one key of one entry set. A list is laid as a whole, so it is the list below with the change.
+    /// A list with one key of one entry set. A list is laid as a whole, so it is the list below
+    /// with the change.
     fn entry(&self, list: &str, number: usize, key: &str, value: Value, below: &Table) -> Result<Table, ConfigError> {
         let mut entries = match below.get(list) {
             Some(Value::Array(entries)) => entries.clone(),

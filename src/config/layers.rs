@@ -18,7 +18,8 @@ impl Layers {
         Layers { values: defaults, sources: BTreeMap::new() }
     }
 
-    /// Lays values over those that there are: sections are merged, and all else is replaced, lists as a whole.
+    /// Lays values over those that there are: sections are merged, and all else is replaced, lists
+    /// as a whole.
     pub(super) fn lay(&mut self, above: Table, source: &str) {
         merge(&mut self.values, above, "", &mut |key| {
             self.sources.insert(key, source.to_owned());

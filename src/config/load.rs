@@ -27,13 +27,14 @@ pub struct Overrides {
 pub struct Origin {
     /// The file that was read, if one was.
     pub file: Option<PathBuf>,
-    /// What set the data directory: an option, a variable, the file. `None`: nothing did, it is the default.
+    /// What set the data directory: an option, a variable, the file. `None`: nothing did, it is the
+    /// default.
     pub directory: Option<String>,
 }
 
 impl Config {
-    /// The configuration from the file `named` (or `./config.toml`, if it is there), this process's environment and
-    /// the command line.
+    /// The configuration from the file `named` (or `./config.toml`, if it is there), this process's
+    /// environment and the command line.
     ///
     /// # Errors
     /// The named file is not there, or a value is not as it must be.
@@ -41,7 +42,8 @@ impl Config {
         Config::layered(Config::file(named)?, std::env::vars_os(), overrides)
     }
 
-    /// The file that is read: the one that is `named`, or else the one of this folder, if there is one.
+    /// The file that is read: the one that is `named`, or else the one of this folder, if there is
+    /// one.
     ///
     /// # Errors
     /// The named file is not there.
@@ -55,8 +57,8 @@ impl Config {
         }
     }
 
-    /// The variables of this process's environment that begin as this program's do, and that it does not read: keys with one
-    /// underscore for two, and what is no longer known.
+    /// The variables of this process's environment that begin as this program's do, and that it
+    /// does not read: keys with one underscore for two, and what is no longer known.
     pub fn unread_variables() -> Vec<String> {
         environment::unread(std::env::vars_os())
     }

@@ -56,7 +56,8 @@ pub struct SmtpConfig {
     pub from: String,
     /// Seconds that each step of the protocol may take.
     pub timeout_seconds: u64,
-    /// Seconds until a mail that the relay has not taken is tried again for the first time; later twice as long each time, up to an hour.
+    /// Seconds until a mail that the relay has not taken is tried again for the first time; later
+    /// twice as long each time, up to an hour.
     pub retry_seconds: u64,
     /// Hours after which a mail that the relay has not taken is given up.
     pub give_up_hours: u64,

@@ -1,15 +1,18 @@
-//! The configuration: defaults in the code, over them the file, the environment and the command line.
+//! The configuration: defaults in the code, over them the file, the environment and the command
+//! line.
 //!
-//! Each key has one home, the struct of its section; `config.toml` at the top of this repository documents every one
-//! with its default, and a test holds the two together. What is later in this list wins:
+//! Each key has one home, the struct of its section; `config.toml` at the top of this repository
+//! documents every one with its default, and a test holds the two together. What is later in this
+//! list wins:
 //!
 //! 1. the defaults,
 //! 2. the file: `./config.toml` if it is there, or the one named by `--config`, which must be,
 //! 3. the environment: `STET_SECTION__KEY` (two underscores), e.g. `STET_SERVER__LISTEN`,
 //! 4. the command line.
 //!
-//! Nothing is guessed: an unknown key, a value of the wrong type and a value out of bounds are errors that name the
-//! key and where it was set. The structs hold plain numbers; their users make durations and options of them.
+//! Nothing is guessed: an unknown key, a value of the wrong type and a value out of bounds are
+//! errors that name the key and where it was set. The structs hold plain numbers; their users make
+//! durations and options of them.
 
 mod cas;
 mod check;
@@ -176,7 +179,8 @@ impl Config {
     }
 }
 
-/// Why the configuration can't be used: one sentence or more, a line each, that name the key and where it was set.
+/// Why the configuration can't be used: one sentence or more, a line each, that name the key and
+/// where it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     faults: Vec<String>,

@@ -163,8 +163,8 @@ impl Default for SampleConfig {
 /// The placeholder for the user's name in a folder or name of the configuration.
 pub(super) const USER: &str = "{user}";
 
-/// A folder or name of the configuration with the user's name in place of `{user}`, as a folder of that name is called: a user
-/// from before may have a name that no folder can have.
+/// A folder or name of the configuration with the user's name in place of `{user}`, as a folder of
+/// that name is called: a user from before may have a name that no folder can have.
 pub fn for_user(pattern: &str, user: &str) -> String {
     match file_name(user) {
         Ok(folder) => pattern.replace(USER, &folder),

@@ -15,7 +15,8 @@ pub struct ServerConfig {
     pub listen: String,
     /// Path in front of every route of the interface: empty, or like `/swing/api/rest`.
     pub base_path: String,
-    /// Threads that read requests and write replies; [`ServerConfig::MAX_WORKERS`] at most. 0 is one for every two cores and one more.
+    /// Threads that read requests and write replies; [`ServerConfig::MAX_WORKERS`] at most. 0 is
+    /// one for every two cores and one more.
     pub workers: usize,
     /// Seconds for which it still serves all when it was asked to end, while `/readyz` is 503.
     pub drain_seconds: u64,
@@ -143,7 +144,8 @@ impl Default for TracesConfig {
     }
 }
 
-/// `[limits]`: what it accepts from a client. Requests beyond it are refused before they cost memory.
+/// `[limits]`: what it accepts from a client. Requests beyond it are refused before they cost
+/// memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
@@ -173,9 +175,11 @@ pub struct LimitsConfig {
     pub path_bytes: usize,
     /// Names in a path, and so the depth at which objects may lie.
     pub path_depth: usize,
-    /// Bytes of an attribute text, of a liveblog's own content, of a post's where it stands in that, and of a DTD that is shown.
+    /// Bytes of an attribute text, of a liveblog's own content, of a post's where it stands in
+    /// that, and of a DTD that is shown.
     pub xml_bytes: usize,
-    /// Levels of elements in an attribute text, and in a liveblog's own content and what stands in it.
+    /// Levels of elements in an attribute text, and in a liveblog's own content and what stands in
+    /// it.
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
@@ -192,7 +196,8 @@ pub struct LimitsConfig {
 }
 
 impl LimitsConfig {
-    /// What one value of a JSON body takes once it is read, beside its text: about what an empty text in a list does.
+    /// What one value of a JSON body takes once it is read, beside its text: about what an empty
+    /// text in a list does.
     pub const VALUE_BYTES: u64 = 64;
 }
 
@@ -272,7 +277,8 @@ pub struct AuthConfig {
     pub cas: CasConfig,
     /// Logins of one user name from one address that may fail in the window; 0 is no limit.
     pub failures_per_user: u32,
-    /// Logins of one user name, from all addresses where the user is not known, that may fail in the window; 0 is no limit.
+    /// Logins of one user name, from all addresses where the user is not known, that may fail in
+    /// the window; 0 is no limit.
     pub failures_per_user_anywhere: u32,
     /// Logins from one address that may fail in the window; 0 is no limit.
     pub failures_per_address: u32,

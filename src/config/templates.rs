@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LiveblogConfig {
-    /// Path of the object, in the main database, that a liveblog is made from when the call names no template.
+    /// Path of the object, in the main database, that a liveblog is made from when the call names
+    /// no template.
     pub template: String,
 }
 
@@ -20,7 +21,8 @@ impl Default for LiveblogConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoryConfig {
-    /// Path of the object, in the main database, that a story is made from when the call brings no content.
+    /// Path of the object, in the main database, that a story is made from when the call brings no
+    /// content.
     pub template: String,
 }
 
@@ -34,7 +36,8 @@ impl Default for StoryConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TopicConfig {
-    /// Path of the topic, in the main database, that a topic is made from when the call names no template.
+    /// Path of the topic, in the main database, that a topic is made from when the call names no
+    /// template.
     pub template: String,
 }
 
@@ -48,7 +51,8 @@ impl Default for TopicConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TopicPlanConfig {
-    /// Path of the plan, in the main database, that a plan is made from when the call names no template.
+    /// Path of the plan, in the main database, that a plan is made from when the call names no
+    /// template.
     pub template: String,
 }
 

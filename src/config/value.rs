@@ -1,5 +1,5 @@
-//! Values read as the configuration's structs, with what is wrong in parts that sentences can be made of: serde's own readers
-//! give their errors as texts.
+//! Values read as the configuration's structs, with what is wrong in parts that sentences can be
+//! made of: serde's own readers give their errors as texts.
 
 use std::fmt;
 

@@ -29,11 +29,13 @@ impl From<Version> for Found {
     }
 }
 
-/// What `found` finds, with its bytes. Small ones may be replaced in place between the look at what they are and the look at
-/// them: then both once more, so that what is given always belongs together. `named` is what the caller calls it.
+/// What `found` finds, with its bytes. Small ones may be replaced in place between the look at what
+/// they are and the look at them: then both once more, so that what is given always belongs
+/// together. `named` is what the caller calls it.
 ///
 /// # Errors
-/// What `found` says; `Overloaded` when the content is replaced again and again; `ObjectNotFound`; what disk and store say.
+/// What `found` says; `Overloaded` when the content is replaced again and again; `ObjectNotFound`;
+/// what disk and store say.
 pub async fn opened<E: From<Error>>(
     repository: &Reader,
     files: &ContentStore,
@@ -130,7 +132,8 @@ mod tests {
             Ok(version.ok_or_else(|| Error::not_found(VERSION))?.into())
         }
 
-        /// What a reader gets if `meanwhile` happens between their looks, and how often they looked.
+        /// What a reader gets if `meanwhile` happens between their looks, and how often they
+        /// looked.
         async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(Found, Bytes)>, usize) {
             let looks = Cell::new(0);
             let found = || {

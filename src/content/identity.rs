@@ -1,11 +1,13 @@
 //! Whose contents lie in `content/`.
 //!
-//! That folder may be on a disk of its own. Where it is not mounted, or the directory was put back without it, an empty folder looks as
-//! well as the right one: new contents would go to the wrong disk, and be lost to everybody once the right one is there again. So a
-//! file in it has the identity of the contents, and a mark in the tables the same. The file is made first, and synced with its name:
-//! once the mark is there, so is the file, and where it is not the contents aren't.
+//! That folder may be on a disk of its own. Where it is not mounted, or the directory was put back
+//! without it, an empty folder looks as well as the right one: new contents would go to the wrong
+//! disk, and be lost to everybody once the right one is there again. So a file in it has the
+//! identity of the contents, and a mark in the tables the same. The file is made first, and synced
+//! with its name: once the mark is there, so is the file, and where it is not the contents aren't.
 //!
-//! A directory of before has neither. It gets both, unless the rows speak of files and none of them is there.
+//! A directory of before has neither. It gets both, unless the rows speak of files and none of them
+//! is there.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -42,7 +44,8 @@ impl Identity {
         well.then(|| Identity(text.to_owned()))
     }
 
-    /// That of the contents in the data directory `data`; `None` where the file is not there. What is no identity is another's.
+    /// That of the contents in the data directory `data`; `None` where the file is not there. What
+    /// is no identity is another's.
     fn in_folder(data: &Path) -> io::Result<Option<Identity>> {
         // So much longer than one that what is longer is none.
         let mut text = Vec::new();
@@ -58,7 +61,8 @@ impl Identity {
 /// Why contents are not the ones that the rows speak of: a sentence that says what to do.
 pub(crate) type Foreign = String;
 
-/// Holds the contents in the data directory `data` against `mark`, the value of the mark in its tables.
+/// Holds the contents in the data directory `data` against `mark`, the value of the mark in its
+/// tables.
 ///
 /// # Errors
 /// They are missing, or another directory's.
@@ -129,8 +133,9 @@ pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, 
     ))
 }
 
-/// Gives contents that were [looked](look) at an identity, and the tables their mark, where they have none. What fails is logged, and
-/// made up for by the next start: a server on a disk that is full serves reads all the same.
+/// Gives contents that were [looked](look) at an identity, and the tables their mark, where they
+/// have none. What fails is logged, and made up for by the next start: a server on a disk that is
+/// full serves reads all the same.
 pub(crate) async fn settle(found: Found, contents: &ContentStore, repository: &Repository) {
     let Found::Unknown = found else { return };
     let places = contents.places.clone();

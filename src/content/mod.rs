@@ -1,10 +1,11 @@
 //! The bytes of objects.
 //!
-//! A small content travels in the change set and lies in the tables. A larger one is a file below `<data>/content`,
-//! named by its SHA-256 (`ab/cdef…`), never changed once it is there, and shared by all versions with the same bytes.
-//! Such a file is written and synced, its name too, before the change that refers to it is submitted: a version whose
-//! content is not there can't come about, whatever fails. The other way round it can: a file that nothing refers to
-//! is left behind when the change is refused, and is collected later ([`collect`]).
+//! A small content travels in the change set and lies in the tables. A larger one is a file below
+//! `<data>/content`, named by its SHA-256 (`ab/cdef…`), never changed once it is there, and shared
+//! by all versions with the same bytes. Such a file is written and synced, its name too, before the
+//! change that refers to it is submitted: a version whose content is not there can't come about,
+//! whatever fails. The other way round it can: a file that nothing refers to is left behind when
+//! the change is refused, and is collected later ([`collect`]).
 //!
 //! Disk work is done on the blocking pool of the runtime that a call is made in.
 
@@ -64,15 +65,16 @@ pub(crate) fn folder_in(data: &Path) -> PathBuf {
     data.join(FOLDER)
 }
 
-/// What a server must be able to write in for contents to come about, relative to the data directory: the folder they lie in, the one
-/// where they are written, and those they get to. Not all need be there.
+/// What a server must be able to write in for contents to come about, relative to the data
+/// directory: the folder they lie in, the one where they are written, and those they get to. Not
+/// all need be there.
 pub(crate) fn folders() -> impl Iterator<Item = PathBuf> {
     let below = [UNFINISHED.to_owned()].into_iter().chain((0..FOLDERS).map(folder_name));
     [PathBuf::from(FOLDER)].into_iter().chain(below.map(|name| Path::new(FOLDER).join(name)))
 }
 
-/// Whether files of contents lie in the data directory `data`, or did. A folder made for them beforehand, as where another disk is
-/// mounted, has none.
+/// Whether files of contents lie in the data directory `data`, or did. A folder made for them
+/// beforehand, as where another disk is mounted, has none.
 ///
 /// # Errors
 /// It can't be looked into.
@@ -86,7 +88,8 @@ pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
     folder_in(data).join(identity::FILE).try_exists()
 }
 
-/// Removes all contents from the data directory `data`; the folder they lie in stays, and so does what is no content.
+/// Removes all contents from the data directory `data`; the folder they lie in stays, and so does
+/// what is no content.
 ///
 /// # Errors
 /// One can't be removed.
@@ -117,7 +120,8 @@ struct Places {
     opened: File,
     /// Where finished files lie.
     root: PathBuf,
-    /// Where files are while they are written; on the same file system, so that renaming is all that finishing takes.
+    /// Where files are while they are written; on the same file system, so that renaming is all
+    /// that finishing takes.
     unfinished: PathBuf,
     /// Bytes up to which a content lies in the tables.
     small_body_bytes: usize,
@@ -146,8 +150,9 @@ impl UploadBounds {
 }
 
 impl ContentStore {
-    /// Opens the contents in the data directory `data`, and removes what was being written when the last process ended.
-    /// The caller must be alone in the directory: have the store open, which sees to that.
+    /// Opens the contents in the data directory `data`, and removes what was being written when the
+    /// last process ended. The caller must be alone in the directory: have the store open, which
+    /// sees to that.
     ///
     /// # Errors
     /// The folders can't be made or read.
@@ -173,13 +178,14 @@ impl ContentStore {
         Ok(ContentStore { places: Arc::new(places) })
     }
 
-    /// A new content, to be fed. What of it is in memory takes of `room`, and what is on disk counts for its holder.
+    /// A new content, to be fed. What of it is in memory takes of `room`, and what is on disk
+    /// counts for its holder.
     pub fn upload(&self, room: &Arc<Reservation>) -> Upload {
         Upload::new(self.places.clone(), room)
     }
 
-    /// Whether the file of a content is there, as long as it must be. Whether its bytes are the right ones takes reading them all:
-    /// see [`ContentStore::damage_of`].
+    /// Whether the file of a content is there, as long as it must be. Whether its bytes are the
+    /// right ones takes reading them all: see [`ContentStore::damage_of`].
     pub fn is_there(&self, content: &Content) -> bool {
         let found = fs::symlink_metadata(self.places.file(&content.sha256));
         found.is_ok_and(|found| found.is_file() && found.len() == content.size)
@@ -190,8 +196,8 @@ impl ContentStore {
         self.places.file(sha256)
     }
 
-    /// What is wrong with the file of the content with that hash; `None` if its bytes are the right ones. Reads them all, with little
-    /// memory.
+    /// What is wrong with the file of the content with that hash; `None` if its bytes are the right
+    /// ones. Reads them all, with little memory.
     pub fn damage_of(&self, sha256: &[u8; 32]) -> Option<String> {
         match hash_of(&self.places.file(sha256)) {
             Err(error) => Some(format!("it can't be read: {error}")),
@@ -200,8 +206,9 @@ impl ContentStore {
         }
     }
 
-    /// Keeps the file of a content that is to be referred to again; `None` if there is no such file. For contents that were read
-    /// from rows of another container, which may end meanwhile. Takes as long as looking up a row.
+    /// Keeps the file of a content that is to be referred to again; `None` if there is no such
+    /// file. For contents that were read from rows of another container, which may end meanwhile.
+    /// Takes as long as looking up a row.
     pub fn pin(&self, content: &Content) -> Option<Pin> {
         let held = self.places.pins.pin(content.sha256);
         self.is_there(content).then(|| Arc::new(held) as Pin)
@@ -240,8 +247,8 @@ impl ContentStore {
         Ok(())
     }
 
-    /// A content that lies in a file, which must be there: some row refers to it. One that lies in the tables is read there: see
-    /// [`ContentReader::of`].
+    /// A content that lies in a file, which must be there: some row refers to it. One that lies in
+    /// the tables is read there: see [`ContentReader::of`].
     ///
     /// # Errors
     /// `RepositoryError`: the file is missing, is not as long as it was, or can't be read.
@@ -250,8 +257,8 @@ impl ContentStore {
         self.open_if_there(content).await?.ok_or_else(missing)
     }
 
-    /// As [`ContentStore::open_content`]; `None` if there is no such file. For readers of a row that may have changed meanwhile:
-    /// then the file may have been collected, which is no failure.
+    /// As [`ContentStore::open_content`]; `None` if there is no such file. For readers of a row
+    /// that may have changed meanwhile: then the file may have been collected, which is no failure.
     ///
     /// # Errors
     /// `RepositoryError`: the file is not as long as it was, or can't be read.
@@ -278,9 +285,10 @@ impl ContentStore {
 }
 
 impl Places {
-    /// Makes sure that the folder at the path of the contents is still the one that was opened. To be asked before a file gets its name
-    /// there or loses it: where the data directory was moved away and another put in its place, such as a backup, the rows that are
-    /// asked about contents are not those of what lies there.
+    /// Makes sure that the folder at the path of the contents is still the one that was opened. To
+    /// be asked before a file gets its name there or loses it: where the data directory was moved
+    /// away and another put in its place, such as a backup, the rows that are asked about contents
+    /// are not those of what lies there.
     ///
     /// # Errors
     /// It is another, or none.
@@ -311,8 +319,8 @@ fn file_in(root: &Path, sha256: &[u8; 32]) -> PathBuf {
     root.join(&name[..2]).join(&name[2..])
 }
 
-/// Opens a content's file to be read, and gives its length. What is no regular file is none of ours, and may be without end, or never
-/// answer: it is not followed, nor waited for.
+/// Opens a content's file to be read, and gives its length. What is no regular file is none of
+/// ours, and may be without end, or never answer: it is not followed, nor waited for.
 fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
@@ -377,7 +385,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
 
 fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    // Too large is a file beyond what this process may write (`ulimit -f`), or the file system keep.
+    // Too large is a file beyond what this process may write (`ulimit -f`), or the file system
+    // keep.
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 

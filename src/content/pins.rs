@@ -1,8 +1,10 @@
-//! Which content files must stay although no row refers to them yet, and which one is just being taken away.
+//! Which content files must stay although no row refers to them yet, and which one is just being
+//! taken away.
 //!
-//! An upload pins its hash before it looks whether the file is there, and the pin goes with the command until its change set
-//! has been submitted; from then on the rows speak for the file. Who collects files names each one it *considers* first. A pin
-//! ends that, so a file that is still considered later was pinned at no time between. While a file *leaves*, pins of it wait.
+//! An upload pins its hash before it looks whether the file is there, and the pin goes with the
+//! command until its change set has been submitted; from then on the rows speak for the file. Who
+//! collects files names each one it *considers* first. A pin ends that, so a file that is still
+//! considered later was pinned at no time between. While a file *leaves*, pins of it wait.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,8 +31,8 @@ struct Inner {
 }
 
 impl Pins {
-    /// Keeps a file, there or not yet, until what is returned is dropped. Waits while it leaves, which takes a look at two rows
-    /// and a renaming.
+    /// Keeps a file, there or not yet, until what is returned is dropped. Waits while it leaves,
+    /// which takes a look at two rows and a renaming.
     pub fn pin(self: &Arc<Pins>, hash: Hash) -> Held {
         let mut inner = self.inner.lock();
         while inner.leaving.contains(&hash) {
@@ -52,7 +54,8 @@ impl Pins {
         self.inner.lock().considered.remove(hash);
     }
 
-    /// Ends considering a file, by `take` if it was not pinned since; no pin is given while that runs.
+    /// Ends considering a file, by `take` if it was not pinned since; no pin is given while that
+    /// runs.
     pub fn leave<T>(&self, hash: Hash, take: impl FnOnce() -> T) -> Option<T> {
         {
             let mut inner = self.inner.lock();

@@ -46,7 +46,8 @@ impl ContentReader {
         ContentReader { source: Source::File(Arc::new(OpenFile { file, path })), at: 0, end: size }
     }
 
-    /// The part of what is left that begins `offset` bytes on and has `len` bytes, or as many as there are.
+    /// The part of what is left that begins `offset` bytes on and has `len` bytes, or as many as
+    /// there are.
     #[must_use]
     pub fn range(self, offset: u64, len: u64) -> ContentReader {
         let at = self.at.saturating_add(offset).min(self.end);

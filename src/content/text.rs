@@ -6,10 +6,12 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use super::words::{essence, is_markup};
 
-/// The text of a content's bytes: by its byte order mark, by what its type says, by what its declaration says, else as UTF-8.
+/// The text of a content's bytes: by its byte order mark, by what its type says, by what its
+/// declaration says, else as UTF-8.
 ///
-/// Bytes that can only be UTF-8 are read as such, whatever encoding is declared: agencies do send UTF-8 that is declared to be
-/// Latin-1, and hardly any text in another encoding happens to be valid UTF-8.
+/// Bytes that can only be UTF-8 are read as such, whatever encoding is declared: agencies do send
+/// UTF-8 that is declared to be Latin-1, and hardly any text in another encoding happens to be
+/// valid UTF-8.
 pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
     let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
         None
@@ -21,7 +23,8 @@ pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
     said.unwrap_or(UTF_8).decode(bytes).0
 }
 
-/// The encoding that the parameter `charset` of a content type names; UTF-8 if it names none that is known.
+/// The encoding that the parameter `charset` of a content type names; UTF-8 if it names none that
+/// is known.
 fn charset(content_type: &str) -> Option<&'static Encoding> {
     let label = content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -38,8 +41,8 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let declaration = std::str::from_utf8(&head[..end]).ok()?.strip_prefix("<?xml ")?;
     let (_, value) = declaration.split_once("encoding")?;
     let encoding = Encoding::for_label(value.split(['"', '\'']).nth(1)?.as_bytes())?;
-    // A declaration that can be read byte by byte is not in it: libraries declare the strings of their memory so, and send
-    // others.
+    // A declaration that can be read byte by byte is not in it: libraries declare the strings of
+    // their memory so, and send others.
     (encoding != UTF_16LE && encoding != UTF_16BE).then_some(encoding)
 }
 

@@ -1,5 +1,6 @@
-//! How many uploads are on their way to the disk: each has a file open and takes room there until it is done, however long its
-//! client takes. So there are only so many at a time, and no single user has most of them.
+//! How many uploads are on their way to the disk: each has a file open and takes room there until
+//! it is done, however long its client takes. So there are only so many at a time, and no single
+//! user has most of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ impl UnderWay {
         Arc::new(UnderWay { most, places: Mutex::default() })
     }
 
-    /// Takes a place, until what is returned is dropped. The server's own uploads, which are nobody's, need none.
+    /// Takes a place, until what is returned is dropped. The server's own uploads, which are
+    /// nobody's, need none.
     ///
     /// # Errors
     /// `Overloaded`: all places are taken, or as many as one may have.

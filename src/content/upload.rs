@@ -18,8 +18,8 @@ use super::{Places, blocking, failure, is_full, open_regular, sync_folder};
 use crate::disk;
 use crate::limits::{GrowingBuffer, Holder, Reservation};
 
-/// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
-/// thread costs more than copying them.
+/// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each
+/// hand-over to another thread costs more than copying them.
 const GATHER: usize = 256 << 10;
 
 /// A content that is being received. Dropped before [`Upload::finish`] it leaves nothing behind.
@@ -71,16 +71,19 @@ impl Upload {
         self.size
     }
 
-    /// The bytes received so far, while all of them are in memory: some first ones may be in a file.
+    /// The bytes received so far, while all of them are in memory: some first ones may be in a
+    /// file.
     pub fn in_memory(&self) -> Option<&[u8]> {
         matches!(self.state, State::Memory).then_some(&*self.gathered)
     }
 
-    /// Takes the next bytes. How many there may be is for the caller to watch: see [`Upload::size`].
+    /// Takes the next bytes. How many there may be is for the caller to watch: see
+    /// [`Upload::size`].
     ///
     /// # Errors
-    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off; `Overloaded` if there is no room in
-    /// memory, or too many uploads are under way. The upload is lost then.
+    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off;
+    /// `Overloaded` if there is no room in memory, or too many uploads are under way. The upload is
+    /// lost then.
     pub async fn write(&mut self, chunk: &[u8]) -> Result<()> {
         self.gathered.extend(chunk, GATHER + chunk.len())?;
         self.size += chunk.len() as u64;
@@ -113,8 +116,9 @@ impl Upload {
         matches!(self.state, State::Memory) && self.size <= self.places.small_body_bytes as u64
     }
 
-    /// Moves what was gathered into the file, and goes on with `then`. Meanwhile the state is broken, so that a future
-    /// dropped half-way leaves an upload that knows that bytes are missing.
+    /// Moves what was gathered into the file, and goes on with `then`. Meanwhile the state is
+    /// broken, so that a future dropped half-way leaves an upload that knows that bytes are
+    /// missing.
     async fn spill<T: Send + 'static>(
         &mut self,
         then: impl FnOnce(Spill, &Places) -> io::Result<T> + Send + 'static,
@@ -157,7 +161,8 @@ enum Begun {
 
 impl Spill {
     fn new(folder: &Path, place: Place) -> io::Result<Spill> {
-        // Opened here, so that errors are the system's own: those of `tempfile_in` have no number any more.
+        // Opened here, so that errors are the system's own: those of `tempfile_in` have no number
+        // any more.
         let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = tempfile::Builder::new().prefix("upload-").make_in(folder, open)?;
         Ok(Spill { file, hasher: Sha256::new(), place })
@@ -175,8 +180,8 @@ impl Spill {
         self.file.as_file_mut().write_all(bytes)
     }
 
-    /// Puts the file where contents lie, unless the very same bytes lie there already, and gives its hash with a pin. What else has
-    /// that name is replaced.
+    /// Puts the file where contents lie, unless the very same bytes lie there already, and gives
+    /// its hash with a pin. What else has that name is replaced.
     fn keep(self, places: &Places, size: u64) -> io::Result<(Hash, Held)> {
         places.are_still_there()?;
         let sha256 = self.hasher.finalize().into();
@@ -204,8 +209,9 @@ impl Spill {
     }
 }
 
-/// The file at `path`, if the very bytes of the `new` one are in it. One of the same name and length may have been damaged: who is
-/// told that their bytes are kept must get them back, so the name proves nothing.
+/// The file at `path`, if the very bytes of the `new` one are in it. One of the same name and
+/// length may have been damaged: who is told that their bytes are kept must get them back, so the
+/// name proves nothing.
 fn find_same(path: &Path, new: &File, size: u64) -> Option<File> {
     let compared = open_regular(path).and_then(|(there, len)| {
         let same = len == size && are_same(&there, new, size)?;
@@ -245,7 +251,8 @@ fn are_same(one: &File, other: &File, size: u64) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Makes way for a file where a folder stands, which no file can replace. What may be in it is kept under another name.
+/// Makes way for a file where a folder stands, which no file can replace. What may be in it is kept
+/// under another name.
 fn set_folder_aside(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
         fs::rename(path, path.with_extension("aside"))?;

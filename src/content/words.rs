@@ -36,8 +36,9 @@ pub fn is_unread(name: &str) -> bool {
 /// Elements whose text is nothing that is read.
 const UNREAD: &[&str] = &["script", "style"];
 
-/// A text as searches compare it: without regard to case, to the form in which its characters are written, to the kind and number of
-/// its spaces, and to characters that nobody sees. Both the text and what is looked for in it are folded.
+/// A text as searches compare it: without regard to case, to the form in which its characters are
+/// written, to the kind and number of its spaces, and to characters that nobody sees. Both the text
+/// and what is looked for in it are folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded<'t>(Cow<'t, str>);
 
@@ -57,14 +58,15 @@ impl Folded<'_> {
 }
 
 impl<'t> Folded<'t> {
-    /// A text that [`text_of`] has made: costs next to nothing, but for those from when it folded less.
+    /// A text that [`text_of`] has made: costs next to nothing, but for those from when it folded
+    /// less.
     pub fn of_words(words: &'t str) -> Folded<'t> {
         if words.chars().all(is_folded) { Folded(normal_form(words)) } else { Folded::of(words) }
     }
 }
 
-/// A text as filters by whole names compare it: in NFC, with every kind of space as one and without what nobody sees, but with its
-/// capitals.
+/// A text as filters by whole names compare it: in NFC, with every kind of space as one and without
+/// what nobody sees, but with its capitals.
 pub fn visible_form(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return text.into();
@@ -86,8 +88,8 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || c == '\0'
 }
 
-/// Whether a character is not seen and no part of a word: hyphens for the end of a line, characters without width, marks of
-/// direction, and variants of pictures.
+/// Whether a character is not seen and no part of a word: hyphens for the end of a line, characters
+/// without width, marks of direction, and variants of pictures.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -96,8 +98,9 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// The one way of folding case: `ß`, `SS` and `ẞ` are one, and so are the forms of sigma, and `I` with or without a dot. There and back,
-/// because some letters have no lower or upper case of one character.
+/// The one way of folding case: `ß`, `SS` and `ẞ` are one, and so are the forms of sigma, and `I`
+/// with or without a dot. There and back, because some letters have no lower or upper case of one
+/// character.
 fn folded(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }
@@ -153,9 +156,10 @@ pub fn is_text(content_type: &str) -> bool {
     kind.starts_with("text/") || is_markup(&kind) || is_json(&kind)
 }
 
-/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; folded as [`Folded`] is, white
-/// space as one space, cut off where it is long. Bytes that are not text have none. The text may be longer than [`LOOKED_AT`]
-/// bytes, of which alone it is taken.
+/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as
+/// it is; folded as [`Folded`] is, white space as one space, cut off where it is long. Bytes that
+/// are not text have none. The text may be longer than [`LOOKED_AT`] bytes, of which alone it is
+/// taken.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();
@@ -253,7 +257,8 @@ impl Words {
     }
 }
 
-/// As far as the mark-up can be separated from the text: posts come from editors in browsers, too, and needn't be well-formed.
+/// As far as the mark-up can be separated from the text: posts come from editors in browsers, too,
+/// and needn't be well-formed.
 fn without_markup(markup: &str, words: &mut Words) {
     let markup = &*with_strays_escaped(markup);
     let mut reader = Reader::from_str(markup);
@@ -297,7 +302,8 @@ fn without_markup(markup: &str, words: &mut Words) {
     }
 }
 
-/// The same with each `<` that begins no mark-up as an entity, for it would take what follows for mark-up.
+/// The same with each `<` that begins no mark-up as an entity, for it would take what follows for
+/// mark-up.
 fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
     let mut escaped = String::new();
     let (mut taken, mut place) = (0, 0);

@@ -28,7 +28,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// How many files the server may open; the limit that it has now, which it has raised itself as far as it may.
+    /// How many files the server may open; the limit that it has now, which it has raised itself as
+    /// far as it may.
     pub(super) fn open_files(&self) -> Option<u64> {
         let limits = std::fs::read_to_string(format!("/proc/{}/limits", self.pid?)).ok()?;
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
@@ -209,7 +210,8 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
     findings
 }
 
-/// Entries of the directory, and the folders of contents, that another user owns. No files of contents: there may be millions.
+/// Entries of the directory, and the folders of contents, that another user owns. No files of
+/// contents: there may be millions.
 fn others_files(data: &Path, owner: u32) -> BTreeSet<String> {
     let entries = std::fs::read_dir(data).into_iter().flatten().flatten().map(|entry| PathBuf::from(entry.file_name()));
     let is_others = |entry: &PathBuf| {
@@ -241,7 +243,8 @@ fn may(path: &Path, access: Access) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
-/// The journal and what it adds to the tables. Nothing is changed: it is read as `stet recover` does.
+/// The journal and what it adds to the tables. Nothing is changed: it is read as `stet recover`
+/// does.
 fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Finding> {
     let size = |file: StoreFile| std::fs::metadata(data.join(file.name())).map_or(0, |found| found.len());
     let sizes =
@@ -282,8 +285,8 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
     })
 }
 
-/// What the tables say that holds for more than them: whose contents go with them, and for which databases. A server has looked at its
-/// start.
+/// What the tables say that holds for more than them: whose contents go with them, and for which
+/// databases. A server has looked at its start.
 fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Finding> {
     if running.is_some() || is_unfilled(data) || !data.join(StoreFile::State.name()).is_file() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The disk that the data directory lies on, and that of the contents where they have one of their own: what is free, what file system
-//! it is, whether it can be written to.
+//! The disk that the data directory lies on, and that of the contents where they have one of their
+//! own: what is free, what file system it is, whether it can be written to.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,7 +18,8 @@ const SLOW_SYNC: Duration = Duration::from_millis(100);
 /// How often a sync is tried; the middle one counts.
 const SYNCS: usize = 5;
 
-/// What findings about a disk are called: the directory's own, and that of the contents where they have another.
+/// What findings about a disk are called: the directory's own, and that of the contents where they
+/// have another.
 const DISK: (&str, &str) = ("disk", "disk (contents)");
 const FILE_SYSTEM: (&str, &str) = ("file system", "file system (contents)");
 const SYNC: (&str, &str) = ("sync", "sync (contents)");
@@ -35,7 +36,8 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// What findings about the disk are called, of the two names for the directory's own and for the contents'.
+    /// What findings about the disk are called, of the two names for the directory's own and for
+    /// the contents'.
     const fn name(self, (own, of_contents): (&'static str, &'static str)) -> &'static str {
         match self {
             Holds::All | Holds::Tables => own,
@@ -51,7 +53,8 @@ pub(super) fn look(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
     findings
 }
 
-/// What can be told of it without writing to the folder: it may be one above what is still to be made.
+/// What can be told of it without writing to the folder: it may be one above what is still to be
+/// made.
 pub(super) fn look_above(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
     let mut findings = disk(config, at, holds);
     findings.extend(file_system(at, holds));
@@ -116,7 +119,8 @@ fn file_system(_: &Path, _: Holds) -> Option<Finding> {
     None
 }
 
-/// The numbers are those of Linux: `linux/magic.h`, and statfs(2) for those of file systems outside it.
+/// The numbers are those of Linux: `linux/magic.h`, and statfs(2) for those of file systems outside
+/// it.
 #[cfg(target_os = "linux")]
 fn judge_file_system(kind: u32, holds: Holds) -> Finding {
     let check = holds.name(FILE_SYSTEM);
@@ -151,8 +155,9 @@ fn judge_file_system(kind: u32, holds: Holds) -> Finding {
     }
 }
 
-/// Whether what is written gets to the disk, and how long that takes. The file that is written has no name, and is gone with its last
-/// byte; where there are no such files, the directory alone is synced.
+/// Whether what is written gets to the disk, and how long that takes. The file that is written has
+/// no name, and is gone with its last byte; where there are no such files, the directory alone is
+/// synced.
 fn sync(at: &Path, holds: Holds) -> Finding {
     let check = holds.name(SYNC);
     match tried(at) {
@@ -171,7 +176,8 @@ fn sync(at: &Path, holds: Holds) -> Finding {
     }
 }
 
-/// A file in the directory that has no name and goes when it is closed; `None` where the file system or the system has none such.
+/// A file in the directory that has no name and goes when it is closed; `None` where the file
+/// system or the system has none such.
 #[cfg(target_os = "linux")]
 fn nameless(data: &Path) -> io::Result<Option<File>> {
     use rustix::fs::OFlags;

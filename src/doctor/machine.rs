@@ -28,7 +28,8 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     findings
 }
 
-/// How many files may be open: of the server that runs, or else of this process, whose limit a server started here would have.
+/// How many files may be open: of the server that runs, or else of this process, whose limit a
+/// server started here would have.
 fn open_files(config: &Config, running: Option<&Running>) -> Finding {
     let of_server = running.and_then(|running| running.open_files());
     let (who, limit) = match of_server {
@@ -92,7 +93,8 @@ fn judge_memory(config: &Config, machine: u64) -> Finding {
     }
 }
 
-/// The time, which records, sessions and the audit trail go by, against the newest file of the directory.
+/// The time, which records, sessions and the audit trail go by, against the newest file of the
+/// directory.
 fn clock(data: &Path) -> Finding {
     let written = |file: StoreFile| std::fs::metadata(data.join(file.name())).and_then(|found| found.modified()).ok();
     let newest = StoreFile::ALL.into_iter().filter_map(written).max();

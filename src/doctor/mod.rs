@@ -1,5 +1,6 @@
-//! `stet doctor`: what an operator should know of a machine, a configuration and a data directory before a server runs on them, or
-//! beside one that does. It changes nothing. Each finding is a line that says what is so and, where something is to be done, what.
+//! `stet doctor`: what an operator should know of a machine, a configuration and a data directory
+//! before a server runs on them, or beside one that does. It changes nothing. Each finding is a
+//! line that says what is so and, where something is to be done, what.
 
 mod configuration;
 mod directory;
@@ -84,7 +85,8 @@ struct Report {
 /// Looks at everything and prints what it finds, as lines or as one JSON object.
 ///
 /// # Errors
-/// [`Exit::Faults`] when something fails; warnings alone are no failure. [`Exit::Failed`] when nothing can be printed.
+/// [`Exit::Faults`] when something fails; warnings alone are no failure. [`Exit::Failed`] when
+/// nothing can be printed.
 pub fn run(
     config: Result<Config, ConfigError>,
     file: Option<&Path>,

@@ -21,16 +21,16 @@ use tokio::task::AbortHandle;
 use super::stored::{Happening, read};
 use crate::config::EventsConfig;
 
-/// Events that a pump reads and passes on before it lets followers on its own thread take them. Well below [`RING`], and the least
-/// `events.queue_events`.
+/// Events that a pump reads and passes on before it lets followers on its own thread take them.
+/// Well below [`RING`], and the least `events.queue_events`.
 const CHUNK: usize = 32;
 
-/// Events of a container that its followers are told of one after the other: all these places are made at once, of some 40 bytes each. Who
-/// is further behind reads from the store.
+/// Events of a container that its followers are told of one after the other: all these places are
+/// made at once, of some 40 bytes each. Who is further behind reads from the store.
 const RING: usize = 256;
 
-/// Bytes of events that are kept for followers who have not taken them yet, of all containers together. Who comes later reads them
-/// from the store.
+/// Bytes of events that are kept for followers who have not taken them yet, of all containers
+/// together. Who comes later reads them from the store.
 const RECENT_BYTES: usize = 32 << 20;
 
 /// How long a pump waits before it reads again what it could not read.
@@ -76,7 +76,8 @@ struct Own {
     short_turn: Arc<Semaphore>,
 }
 
-/// What was sent last, of all containers: so long it is in memory. A follower who has not taken it holds no more than its number.
+/// What was sent last, of all containers: so long it is in memory. A follower who has not taken it
+/// holds no more than its number.
 #[derive(Default)]
 struct Recent(Mutex<(VecDeque<Arc<Happening>>, usize)>);
 
@@ -125,7 +126,8 @@ pub struct Turn {
 pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
-    /// Events from the moment of entry on, in order. [`Followers`] says more about `Lagged` and `Closed`.
+    /// Events from the moment of entry on, in order. [`Followers`] says more about `Lagged` and
+    /// `Closed`.
     pub receiver: Receiver<Heard>,
 }
 
@@ -165,8 +167,8 @@ impl Followers {
         Ok(Place { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
     }
 
-    /// Enters a follower of a container that has had the revision `known`, or a later one. Must be called within a runtime of
-    /// tokio, on which the pump then runs.
+    /// Enters a follower of a container that has had the revision `known`, or a later one. Must be
+    /// called within a runtime of tokio, on which the pump then runs.
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
@@ -242,7 +244,8 @@ impl Place {
         self.turn_of(&self.turn).await
     }
 
-    /// Waits for a turn beside that, for what takes a moment: a stream begins though another of the user is being read.
+    /// Waits for a turn beside that, for what takes a moment: a stream begins though another of the
+    /// user is being read.
     ///
     /// # Errors
     /// As [`Place::turn`].
@@ -251,7 +254,8 @@ impl Place {
     }
 
     async fn turn_of(&self, own: &Arc<Semaphore>) -> Result<Turn> {
-        // Neither is ever closed. The user's own first: nobody waits for the others with more than one of each.
+        // Neither is ever closed. The user's own first: nobody waits for the others with more than
+        // one of each.
         let own = own.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         Ok(Turn { _own: own, _all: all })
@@ -275,7 +279,8 @@ impl Drop for Place {
 
 impl Observer for Followers {
     fn changed(&self, objects: &[Loid]) {
-        // A lock and not a mere counter: who enters after this has let go finds the change when it asks for the present revision.
+        // A lock and not a mere counter: who enters after this has let go finds the change when it
+        // asks for the present revision.
         let list = self.list.read();
         if list.followed.is_empty() {
             return;

@@ -1,9 +1,10 @@
 //! What one caller may learn of a change.
 //!
-//! The caller must be allowed to read the container at the moment of sending; else the stream ends. Objects that may not be
-//! read are left out, and posts of a liveblog that are not approved for all who do not see all posts ([`Access::sight`]): an
-//! event does not know whose post it names. A change of which nothing is left is reported by its revision alone, so that the
-//! numbers stay without gaps.
+//! The caller must be allowed to read the container at the moment of sending; else the stream ends.
+//! Objects that may not be read are left out, and posts of a liveblog that are not approved for all
+//! who do not see all posts ([`Access::sight`]): an event does not know whose post it names. A
+//! change of which nothing is left is reported by its revision alone, so that the numbers stay
+//! without gaps.
 
 use stet_actors::error::Result;
 use stet_actors::families::{Entry, Families};
@@ -23,7 +24,8 @@ pub const HIDDEN: &str = "hidden";
 /// The kind of an event by which posts ceased to be approved, for those who see no others.
 pub const REMOVED: &str = "removed";
 
-/// A change on its way to becoming a text for one caller: each object that it names is looked at, and they may be many.
+/// A change on its way to becoming a text for one caller: each object that it names is looked at,
+/// and they may be many.
 pub struct Sifting<'h> {
     happening: &'h Happening,
     /// How far it is; nothing for one that has not begun.
@@ -51,8 +53,9 @@ impl<'h> Sifting<'h> {
         Sifting { happening, begun: None }
     }
 
-    /// Goes on until there is the text, or until others should have their turn (`None`). The caller may read the container with
-    /// that record; they may have lost rights since it went on the last time.
+    /// Goes on until there is the text, or until others should have their turn (`None`). The caller
+    /// may read the container with that record; they may have lost rights since it went on the last
+    /// time.
     ///
     /// # Errors
     /// What the store says.
@@ -122,8 +125,9 @@ fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Written {
     text(&Notice::of(happening.container, event, kind, ids)).into()
 }
 
-/// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is reported as removed,
-/// whatever became of it; one that was not and is not approved is left out, and so is one of which that was not noted.
+/// Kind and ids of a change for those who see approved posts only. A post that ceases to be
+/// approved is reported as removed, whatever became of it; one that was not and is not approved is
+/// left out, and so is one of which that was not noted.
 pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Vec<&'e str>) {
     let (withdrawn, unseen) = match (&event.withdrawn, &event.unseen) {
         (Some(withdrawn), Some(unseen)) => (&withdrawn[..], &unseen[..]),
@@ -142,7 +146,8 @@ fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: L
     }
     match newsroom.repository.any_record(loid.object())? {
         Some(record) => access.sees(&record),
-        // A part of the container, such as an item of a topic; any other is gone for good, and has no folder to go by.
+        // A part of the container, such as an item of a topic; any other is gone for good, and has
+        // no folder to go by.
         None => Ok(newsroom.repository.container_of(loid)? == Some(container.loid)),
     }
 }

@@ -1,4 +1,5 @@
-//! Events as the store keeps them, and their text on the wire (server-sent events, in the HTML standard).
+//! Events as the store keeps them, and their text on the wire (server-sent events, in the HTML
+//! standard).
 
 use std::sync::OnceLock;
 
@@ -9,7 +10,8 @@ use stet_actors::store::{Event, EventLog, Resumed, Room, StatusStep, StoreError}
 
 use crate::limits::{PIECE, SharedReservation};
 
-/// Bytes of text that are read at a time. An event that has more, because it names many objects, comes alone.
+/// Bytes of text that are read at a time. An event that has more, because it names many objects,
+/// comes alone.
 pub const MOST_BYTES: usize = PIECE;
 
 /// An event on the wire. Clones share the bytes.
@@ -107,7 +109,8 @@ impl<'a> Notice<'a> {
 
 /// An event of that name on the wire.
 pub fn named(name: &str, notice: &Notice<'_>) -> Bytes {
-    // Numbers and texts can't fail to serialise, and JSON has no line ends: the one thing that would break an event.
+    // Numbers and texts can't fail to serialise, and JSON has no line ends: the one thing that
+    // would break an event.
     let data = serde_json::to_string(notice).unwrap_or_default();
     format!("id: {}\nevent: {name}\ndata: {data}\n\n", notice.revision).into()
 }
@@ -117,8 +120,9 @@ pub fn text(notice: &Notice<'_>) -> Bytes {
     named(notice.kind.unwrap_or("message"), notice)
 }
 
-/// The first `most` events of a container after a revision, oldest first, as they are on disk, or fewer if their texts come to
-/// [`MOST_BYTES`]; and whether there may be more behind them. Without any there are no more.
+/// The first `most` events of a container after a revision, oldest first, as they are on disk, or
+/// fewer if their texts come to [`MOST_BYTES`]; and whether there may be more behind them. Without
+/// any there are no more.
 ///
 /// # Errors
 /// What the store says, or that a row can't be understood.

@@ -1,10 +1,11 @@
 //! One follower's connection: where it begins, what it is sent, when it ends.
 //!
-//! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
-//! more than `events.queue_events`, or the server ends. All of that is checked before each event, and every [`LOOK`] besides,
-//! so that an idle stream ends as well. A follower that has gone is noticed when something is written to it twice, so whatever is
-//! sent is followed by a comment at the next look. A container in the recycle bin is followed up to the revision that it has there: its
-//! state may be far ahead of the event that is sent.
+//! It ends when the caller's session ends, the container may not be read any more or is gone, the
+//! follower has fallen behind by more than `events.queue_events`, or the server ends. All of that
+//! is checked before each event, and every [`LOOK`] besides, so that an idle stream ends as well. A
+//! follower that has gone is noticed when something is written to it twice, so whatever is sent is
+//! followed by a comment at the next look. A container in the recycle bin is followed up to the
+//! revision that it has there: its state may be far ahead of the event that is sent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Events that are read from the store at a time, if they are light enough.
 const CHUNK: usize = 256;
 
-/// How long a large event waits for room, which others give back when their clients have taken what they asked for or are let go.
+/// How long a large event waits for room, which others give back when their clients have taken what
+/// they asked for or are let go.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The name of the first event of a stream that begins now.
@@ -49,8 +51,8 @@ pub const RESET: &str = "reset";
 
 /// The beginning of every stream: the milliseconds that a browser waits before it connects again.
 ///
-/// Browsers wait between a few milliseconds and five seconds by themselves. Three seconds let a server restart before its
-/// followers return.
+/// Browsers wait between a few milliseconds and five seconds by themselves. Three seconds let a
+/// server restart before its followers return.
 const RETRY: &str = "retry: 3000\n\n";
 
 /// A line that says nothing, so that the connection is used.
@@ -64,7 +66,8 @@ pub struct Following {
     pub session: Arc<LiveSession>,
     /// The container that is followed.
     pub container: Loid,
-    /// The last event that the caller has; `None` begins with the present, 0 with the oldest event that is kept.
+    /// The last event that the caller has; `None` begins with the present, 0 with the oldest event
+    /// that is kept.
     pub after: Option<u64>,
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
@@ -87,7 +90,8 @@ struct Stream {
     room: Option<Reservation>,
     /// When something was last sent.
     sent: Instant,
-    /// Whether something more was sent since. To one that has gone the first write succeeds, and only the next one shows it.
+    /// Whether something more was sent since. To one that has gone the first write succeeds, and
+    /// only the next one shows it.
     asked: bool,
     /// Whether it could not take what happened as it did, and has not come up since.
     late: bool,
@@ -99,7 +103,8 @@ enum Next {
     Send(Bytes, bool),
     /// It reads what is stored.
     Stored,
-    /// It waits for room for so many bytes, then reads what is stored. It has none of them in memory meanwhile.
+    /// It waits for room for so many bytes, then reads what is stored. It has none of them in
+    /// memory meanwhile.
     Room(u64),
     /// It waits for what happens.
     Live,
@@ -125,7 +130,8 @@ impl From<Bytes> for Text {
 enum Ended {
     /// The container may not be followed any more.
     Over,
-    /// Others take too much of the pool: it is broken off, so that nobody takes that for all that there is.
+    /// Others take too much of the pool: it is broken off, so that nobody takes that for all that
+    /// there is.
     NoRoom,
 }
 
@@ -133,7 +139,8 @@ impl Following {
     /// Enters the list and gives the body.
     ///
     /// # Errors
-    /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
+    /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a
+    /// container that has just gone; what the store says.
     pub async fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
         let Following { newsroom, container, .. } = &self;
         let place = followers.place(self.session.user(), self.wait)?;
@@ -143,8 +150,8 @@ impl Following {
         };
         // Only now: a change that is committed from here on is heard of.
         let present = self.present()?;
-        // The log shows an event a moment after rows show what it tells of, and before views do. Who came in between would not find the
-        // event that comes next, and be told to begin anew.
+        // The log shows an event a moment after rows show what it tells of, and before views do.
+        // Who came in between would not find the event that comes next, and be told to begin anew.
         newsroom.repository.views_agree().await;
         let (at, first, stored) = self.beginning(&place, present).await?;
         let first = Next::Send([RETRY.as_bytes(), &first].concat().into(), stored);
@@ -171,7 +178,8 @@ impl Following {
         record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
     }
 
-    /// Returns the revision after which the stream begins, its first text, and whether stored events follow.
+    /// Returns the revision after which the stream begins, its first text, and whether stored
+    /// events follow.
     async fn beginning(&self, place: &Place, present: u64) -> Result<(u64, Bytes, bool)> {
         let Some(after) = self.after else { return Ok((present, self.plain(HELLO, present), false)) };
         if after == present {
@@ -189,8 +197,8 @@ impl Following {
         })
     }
 
-    /// Returns the revision of the first event after another one that is kept. The event is read for it, which may be large or
-    /// wait for a disk.
+    /// Returns the revision of the first event after another one that is kept. The event is read
+    /// for it, which may be large or wait for a disk.
     async fn next_kept(&self, place: &Place, after: u64) -> Result<Option<u64>> {
         let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.short_turn().await?);
         let reading = tokio::task::spawn_blocking(move || {
@@ -204,8 +212,8 @@ impl Following {
         named(name, &Notice::bare(self.container, revision))
     }
 
-    /// Looks at the caller, then gives the record to `read`. Returned beside its answer is the last revision that may be sent, if
-    /// the container is in the recycle bin.
+    /// Looks at the caller, then gives the record to `read`. Returned beside its answer is the last
+    /// revision that may be sent, if the container is in the recycle bin.
     fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Ended> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");
@@ -292,7 +300,8 @@ impl Stream {
         self.following.memory.reservation(Some(holder), Purpose::Replies)
     }
 
-    /// The text with its part of the pool, if that is there. Once it has been waited for, it is taken, whatever has become of it since.
+    /// The text with its part of the pool, if that is there. Once it has been waited for, it is
+    /// taken, whatever has become of it since.
     fn with_room(&mut self, text: Written) -> Option<Text> {
         let Written { bytes, share } = text;
         if bytes.len() <= PIECE {
@@ -304,15 +313,18 @@ impl Stream {
         Some(Text { bytes, _room: Some(room) })
     }
 
-    /// Sends the stored events, some at a time. It says nothing if there are none, or if there is no room for the next of them.
+    /// Sends the stored events, some at a time. It says nothing if there are none, or if there is
+    /// no room for the next of them.
     async fn stored(&mut self) -> Result<Text, Ended> {
         if let Some(follower) = &mut self.follower {
-            // What happens from here on comes again; what came while the store was read before is in it now.
+            // What happens from here on comes again; what came while the store was read before is
+            // in it now.
             follower.receiver = follower.receiver.resubscribe();
         }
         let turn = self.place.turn().await.map_err(|_| Ended::Over)?;
         let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
-        // It may have to wait for a disk. The turn lasts until the texts are made; what has begun is carried to its end.
+        // It may have to wait for a disk. The turn lasts until the texts are made; what has begun
+        // is carried to its end.
         let reading =
             tokio::task::spawn_blocking(move || (read(newsroom.repository.events(), container, at, CHUNK), turn));
         let (chunk, more, _turn) = match reading.await {
@@ -377,7 +389,8 @@ impl Stream {
     /// Lets go of a follower who could not take what happened, and is too far behind by now.
     fn check_late(&self) -> Result<(), Ended> {
         let Some(follower) = self.follower.as_ref().filter(|_| self.late) else { return Ok(()) };
-        // Each revision has one event. What becomes of a container in the recycle bin, or of one that is gone, is found elsewhere.
+        // Each revision has one event. What becomes of a container in the recycle bin, or of one
+        // that is gone, is found elsewhere.
         let Ok(present) = self.following.present() else { return Ok(()) };
         let behind = present.saturating_sub(self.at);
         if behind > self.following.newsroom.config.events.queue_events as u64 {
@@ -419,7 +432,8 @@ impl Stream {
                 self.check_late()?;
                 Ok(Text::default())
             }
-            // The server ends. The pump may not have come to all that was done before, but the store has it.
+            // The server ends. The pump may not have come to all that was done before, but the
+            // store has it.
             Some(Err(RecvError::Closed)) => self.last_stored().await,
             None => {
                 match self.following.looked_at(|_, _| Ok(()))? {
@@ -428,7 +442,8 @@ impl Stream {
                         Ok(if comments { COMMENT.into() } else { Text::default() })
                     }
                     ((), Some(last)) if self.at >= last => Err(Ended::Over),
-                    // The pump has not come so far, but the store has it; or it has grown too old, and nobody has it.
+                    // The pump has not come so far, but the store has it; or it has grown too old,
+                    // and nobody has it.
                     ((), Some(_)) => self.last_stored().await,
                 }
             }
@@ -447,15 +462,16 @@ impl Stream {
         Ok(text)
     }
 
-    /// The text of an event, if that does not take longer, and the last revision that may be sent, if there is one.
+    /// The text of an event, if that does not take longer, and the last revision that may be sent,
+    /// if there is one.
     fn look_at(&self, sifting: &mut Sifting<'_>, way: &YieldTimer) -> Result<Option<(Written, Option<u64>)>, Ended> {
         let newsroom = &self.following.newsroom;
         let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, way))?;
         Ok(text.map(|text| (text, last)))
     }
 
-    /// Notes that the event by which the container came to that revision is on its way. Whether it is the last: the container is in
-    /// the recycle bin, and nothing more was done.
+    /// Notes that the event by which the container came to that revision is on its way. Whether it
+    /// is the last: the container is in the recycle bin, and nothing more was done.
     fn is_on_its_way(&mut self, revision: u64, last: Option<u64>) -> bool {
         self.at = revision;
         if let Some(follower) = &self.follower {

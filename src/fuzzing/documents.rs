@@ -29,8 +29,8 @@ pub fn attributes(data: &[u8]) -> bool {
     true
 }
 
-/// A document and edits of it, `[text, [[edit, path, content, number], …]]`: what comes of them is a document within the limits, in
-/// which a text that was set stands where it was put.
+/// A document and edits of it, `[text, [[edit, path, content, number], …]]`: what comes of them is
+/// a document within the limits, in which a text that was set stands where it was put.
 pub fn edits(data: &[u8]) -> bool {
     let Ok((text, given)) =
         serde_json::from_slice::<(Option<String>, Vec<(String, String, Value, Option<usize>)>)>(data)
@@ -77,8 +77,8 @@ pub fn edits(data: &[u8]) -> bool {
     true
 }
 
-/// A document, an expression and the number of a node, `[text, expression, number]`: what is found and set is within the limits and the
-/// budget, and the path of a node leads back to it.
+/// A document, an expression and the number of a node, `[text, expression, number]`: what is found
+/// and set is within the limits and the budget, and the path of a node leads back to it.
 pub fn xpath(data: &[u8]) -> bool {
     let Ok((text, expression, index)) = serde_json::from_slice::<(String, String, usize)>(data) else { return false };
     let Ok(xpath) = XPath::parse(&expression) else { return false };
@@ -104,7 +104,8 @@ pub fn xpath(data: &[u8]) -> bool {
     }
 }
 
-/// A text as an XML document, and as each of the documents that are read from files and from other servers.
+/// A text as an XML document, and as each of the documents that are read from files and from other
+/// servers.
 pub fn xml(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     is_answer(text);
@@ -172,7 +173,8 @@ fn configuration<T: Content>(text: &str) {
     panic!("files are asked for without end: {text:?}");
 }
 
-/// A text as a document that others are put into, as one that is put into others, and as one that a DTD is put into.
+/// A text as a document that others are put into, as one that is put into others, and as one that a
+/// DTD is put into.
 fn parts(text: &str) {
     let mark = ("posts", "here");
     if let Ok(frame) = stet_xml::frame(text, mark, &LIMITS) {

@@ -73,8 +73,8 @@ fn range_of(value: &HeaderValue) -> bool {
     wanted != Wanted::Whole
 }
 
-/// Whatever a client sends, whom the trusted proxy names behind it is the one who counts: in a line of its own, and on the
-/// client's line.
+/// Whatever a client sends, whom the trusted proxy names behind it is the one who counts: in a line
+/// of its own, and on the client's line.
 fn from_a_proxy(value: &HeaderValue) {
     for (proxies, name, own) in [
         (&PROXIES[0], HeaderName::from_static("x-forwarded-for"), "198.51.100.7"),

@@ -1,7 +1,8 @@
-//! Input from outside, and rows read back from disk, each kind as a function that takes any bytes: no input may
-//! make it panic, and what it says must hold of every input that is taken.
+//! Input from outside, and rows read back from disk, each kind as a function that takes any bytes:
+//! no input may make it panic, and what it says must hold of every input that is taken.
 //!
-//! The fuzz targets in `fuzz/` call these; so do the tests here, with the seeds in `fuzz/seeds` and what becomes of them.
+//! The fuzz targets in `fuzz/` call these; so do the tests here, with the seeds in `fuzz/seeds` and
+//! what becomes of them.
 
 mod dates;
 mod documents;
@@ -21,7 +22,8 @@ mod tests;
 pub struct Target {
     /// Name of the fuzz target, and of its folder of seeds.
     pub name: &'static str,
-    /// Looks at an input. Panics when something does not hold; says whether the input was taken, rather than refused.
+    /// Looks at an input. Panics when something does not hold; says whether the input was taken,
+    /// rather than refused.
     pub run: fn(&[u8]) -> bool,
 }
 

@@ -77,7 +77,8 @@ fn segment(value: &[u8]) -> bool {
     true
 }
 
-/// The kind of row by its number (one byte, counted from the digit 0, the kinds of parts last), then a stored value.
+/// The kind of row by its number (one byte, counted from the digit 0, the kinds of parts last),
+/// then a stored value.
 pub fn rows(data: &[u8]) -> bool {
     let Some((number, value)) = data.split_first() else { return false };
     // As a check of the whole store meets it: any value, under any key, in any table.
@@ -100,7 +101,8 @@ pub(super) fn number_of(kind: PartKind) -> u8 {
     b'0' + (KINDS.len() + among) as u8
 }
 
-/// A record of the journal; what is behind the first byte also as the inside of one whose head is right.
+/// A record of the journal; what is behind the first byte also as the inside of one whose head is
+/// right.
 pub fn journal(data: &[u8]) -> bool {
     let inside = data.get(1..).unwrap_or_default();
     let mut framed = vec![1];

@@ -229,9 +229,10 @@ macro_rules! looks {
 
 looks!(source, query, headers, json_body, multipart, attributes, edits, xpath, xml, declarations, dates, rows, journal);
 
-/// What is written today is what the seeds of rows and journal hold, byte for byte, so that these are never of a format that
-/// nobody reads. After a change that is meant, `UPDATE_GOLDEN=1` writes them anew; a row's format goes up with it, or it has
-/// a new field at its end, see `stet_actors::store::Row`.
+/// What is written today is what the seeds of rows and journal hold, byte for byte, so that these
+/// are never of a format that nobody reads. After a change that is meant, `UPDATE_GOLDEN=1` writes
+/// them anew; a row's format goes up with it, or it has a new field at its end, see
+/// `stet_actors::store::Row`.
 #[test]
 fn what_is_stored_is_written_as_its_seed_says() {
     let stored = samples::stored();

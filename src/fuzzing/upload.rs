@@ -55,7 +55,8 @@ thread_local! {
     static READER: FormReader = FormReader::new();
 }
 
-/// How the body is cut (one byte), then a multipart body with the boundary `b`. However it is cut, the same comes of it.
+/// How the body is cut (one byte), then a multipart body with the boundary `b`. However it is cut,
+/// the same comes of it.
 pub fn multipart(data: &[u8]) -> bool {
     let Some((cut, body)) = data.split_first() else { return false };
     let whole = Bytes::copy_from_slice(body);

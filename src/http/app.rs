@@ -43,7 +43,8 @@ pub struct Surface {
     pub kept: Kept,
 }
 
-/// What handlers keep between calls, such as replies: one value of each type, of which the web layer knows nothing.
+/// What handlers keep between calls, such as replies: one value of each type, of which the web
+/// layer knows nothing.
 #[derive(Default)]
 pub struct Kept(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
@@ -56,7 +57,8 @@ impl Kept {
     }
 }
 
-/// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask that.
+/// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask
+/// that.
 pub struct App {
     /// The newsroom that is served.
     pub newsroom: Arc<Newsroom>,
@@ -100,7 +102,8 @@ impl Deref for App {
 }
 
 impl App {
-    /// Puts the web layer of `newsroom` together, which calls change by `changes`, with the endpoints of `surface`; it is [`Stage::Starting`].
+    /// Puts the web layer of `newsroom` together, which calls change by `changes`, with the
+    /// endpoints of `surface`; it is [`Stage::Starting`].
     pub fn new(newsroom: Arc<Newsroom>, changes: Changes, surface: Surface, metrics: Metrics) -> App {
         let Surface { groups, kept } = surface;
         let config = &newsroom.config;
@@ -134,7 +137,8 @@ impl App {
     /// What the handlers keep of type `T`.
     ///
     /// # Panics
-    /// When the surface that the server was given has none: every type that a handler asks for is in `api::surface`.
+    /// When the surface that the server was given has none: every type that a handler asks for is
+    /// in `api::surface`.
     pub fn kept<T: Any>(&self) -> &T {
         let kept = self.kept.0.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref());
         kept.expect("the surface has what its handlers keep")

@@ -1,7 +1,9 @@
-//! A call whose body is still to come bit by bit: a form, or a content. That may take as long as the client likes, and meanwhile the
-//! caller may lose their rights, and a path may come to lead to another object. So nothing can be looked up before the body and used
-//! after it: what a handler is given here tells of no object, and becomes a [`Call`] when the body is there and the caller has been
-//! looked at again. What the body is for is found twice, and the handler has what was found last.
+//! A call whose body is still to come bit by bit: a form, or a content. That may take as long as
+//! the client likes, and meanwhile the caller may lose their rights, and a path may come to lead to
+//! another object. So nothing can be looked up before the body and used after it: what a handler is
+//! given here tells of no object, and becomes a [`Call`] when the body is there and the caller has
+//! been looked at again. What the body is for is found twice, and the handler has what was found
+//! last.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -15,7 +17,8 @@ use super::call::Call;
 use super::query::Query;
 use super::route::Taken;
 
-/// The time after which a caller whose body is still coming is looked at again: less than a session may idle for.
+/// The time after which a caller whose body is still coming is looked at again: less than a session
+/// may idle for.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// See the module's head.
@@ -39,12 +42,14 @@ impl Arriving {
         self.0.headers()
     }
 
-    /// Reads the body. The caller is checked again (see [`check_again`]) now and then, when the session counts as used, and
-    /// afterwards. `target` finds what the body is for: before anything is received, for a caller who may not do this need not send
-    /// it all, and to be read by; and once more afterwards, to be used.
+    /// Reads the body. The caller is checked again (see [`check_again`]) now and then, when the
+    /// session counts as used, and afterwards. `target` finds what the body is for: before anything
+    /// is received, for a caller who may not do this need not send it all, and to be read by; and
+    /// once more afterwards, to be used.
     ///
     /// # Errors
-    /// What `target` and `read` say; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
+    /// What `target` and `read` say; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the
+    /// store says.
     pub async fn received<O, T>(
         self,
         target: impl Fn(&Call) -> Result<O>,

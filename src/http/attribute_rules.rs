@@ -1,5 +1,6 @@
-//! Attribute texts held to their metadata definitions (docs/api/metadata.md, "Validation"), for one change of a call. Commands ask
-//! [`DefinedAttributes`] for every text that they store; nothing else decides what is refused or reported.
+//! Attribute texts held to their metadata definitions (docs/api/metadata.md, "Validation"), for one
+//! change of a call. Commands ask [`DefinedAttributes`] for every text that they store; nothing
+//! else decides what is refused or reported.
 
 use std::fmt;
 use std::future::Future;
@@ -118,7 +119,8 @@ impl AttributeRules for DefinedAttributes {
     }
 }
 
-/// The refusal of attributes: the message is about the first element, `details.faults` has all that are kept.
+/// The refusal of attributes: the message is about the first element, `details.faults` has all that
+/// are kept.
 fn refusal(findings: &[Finding]) -> Error {
     let strict: Vec<&Finding> = findings.iter().filter(|finding| finding.is_strict).collect();
     let faults: Vec<_> =

@@ -1,4 +1,5 @@
-//! What a call needs before its handler sees it: the endpoint's privilege, on the objects in its path.
+//! What a call needs before its handler sees it: the endpoint's privilege, on the objects in its
+//! path.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use super::router::Params;
 use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
 
-/// Refuses a call before its objects are looked up: a caller who holds the privilege nowhere learns nothing of any object.
+/// Refuses a call before its objects are looked up: a caller who holds the privilege nowhere learns
+/// nothing of any object.
 ///
 /// # Errors
 /// `PermissionDenied`.
@@ -36,8 +38,9 @@ pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Pa
     }
 }
 
-/// What each object in the path needs. A caller with the privilege everywhere is not kept waiting, and hears of an object that is
-/// not there from the handler; any other hears it here, where what they may not see is not there either.
+/// What each object in the path needs. A caller with the privilege everywhere is not kept waiting,
+/// and hears of an object that is not there from the handler; any other hears it here, where what
+/// they may not see is not there either.
 ///
 /// # Errors
 /// `ObjectNotFound`, `PermissionDenied`, `DatabaseNotFound`; what the store says.
@@ -68,8 +71,8 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
     Ok(())
 }
 
-/// Looks at the caller again once a body has come, which may take as long as it likes: what a session and its rights are is
-/// decided when something is done. Gives the rights as they are now.
+/// Looks at the caller again once a body has come, which may take as long as it likes: what a
+/// session and its rights are is decided when something is done. Gives the rights as they are now.
 ///
 /// # Errors
 /// `InvalidToken` for a session that has ended since; else as the first time.

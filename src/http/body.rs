@@ -1,5 +1,5 @@
-//! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, one by one and all together, refused with the
-//! place of the fault.
+//! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, one by one and
+//! all together, refused with the place of the fault.
 
 use std::cell::Cell;
 use std::fmt;
@@ -42,8 +42,8 @@ fn invalid(message: String) -> Error {
 /// Reads a body of at most `limit` bytes.
 ///
 /// # Errors
-/// `TooLarge` as soon as the limit is passed or announced to be; `Overloaded` when too many bodies are under way; `InvalidBody`
-/// when the client breaks off.
+/// `TooLarge` as soon as the limit is passed or announced to be; `Overloaded` when too many bodies
+/// are under way; `InvalidBody` when the client breaks off.
 pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> Result<Bytes> {
     let Incoming { mut payload, room } = incoming;
     if announced.is_some_and(|announced| announced > limit as u64) {
@@ -62,15 +62,17 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
     Ok(body.freeze())
 }
 
-/// Whether a body that may be left out is as good as left out: without a byte, or an object of JSON without a key, which libraries
-/// send for no data (docs/api/README.md, "Bodies"). For bodies that are contents: those that are JSON are read as such.
+/// Whether a body that may be left out is as good as left out: without a byte, or an object of JSON
+/// without a key, which libraries send for no data (docs/api/README.md, "Bodies"). For bodies that
+/// are contents: those that are JSON are read as such.
 pub fn says_nothing(body: &[u8]) -> bool {
     let body = without_mark(body);
     let within = body.trim_ascii().strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
     body.is_empty() || within.is_some_and(|within| within.trim_ascii().is_empty())
 }
 
-/// A byte order mark in UTF-8, which editors put in front of files. It is no part of a JSON text (RFC 8259, 8.1).
+/// A byte order mark in UTF-8, which editors put in front of files. It is no part of a JSON text
+/// (RFC 8259, 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns a JSON text without the byte order mark in front of it.
@@ -78,10 +80,12 @@ pub fn without_mark(json: &[u8]) -> &[u8] {
     json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
 }
 
-/// Bytes that a body may take once it is read without being counted: that is less than what its connection takes.
+/// Bytes that a body may take once it is read without being counted: that is less than what its
+/// connection takes.
 const UNCOUNTED: usize = 4 << 10;
 
-/// How many values a JSON text has, where an empty list or object counts for two; found without recursion, before it is parsed.
+/// How many values a JSON text has, where an empty list or object counts for two; found without
+/// recursion, before it is parsed.
 fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize> {
     let (mut depth, mut values, mut in_text, mut escaped) = (0usize, 1usize, false, false);
     for byte in json {
@@ -122,8 +126,8 @@ pub struct Reading<'r> {
     pub values: usize,
     /// Where what is read of it counts.
     pub room: &'r Reservation,
-    /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply may be logged on the
-    /// way, and what is at the wrong place may be just that.
+    /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply
+    /// may be logged on the way, and what is at the wrong place may be just that.
     pub secret: bool,
     /// How many entries a list of sources may have ([`entries_allowed`]).
     pub entries: usize,
@@ -133,8 +137,8 @@ thread_local! {
     static ENTRIES: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// How many entries of a list of sources are of use in the body that is being read on this thread: what is behind them need not be
-/// held, for the list is too long.
+/// How many entries of a list of sources are of use in the body that is being read on this thread:
+/// what is behind them need not be held, for the list is too long.
 pub fn entries_allowed() -> usize {
     ENTRIES.get()
 }
@@ -149,8 +153,9 @@ impl<'r> Reading<'r> {
     /// Parses a JSON body.
     ///
     /// # Errors
-    /// `InvalidBody` with the JSON path of the fault; `TooLarge` for one of too many values; `Overloaded` when there is no room
-    /// for what is read of it, which counts as long as the body does.
+    /// `InvalidBody` with the JSON path of the fault; `TooLarge` for one of too many values;
+    /// `Overloaded` when there is no room for what is read of it, which counts as long as the body
+    /// does.
     pub fn any<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
         let body = without_mark(body);
         let blank = body.iter().all(u8::is_ascii_whitespace);
@@ -167,7 +172,8 @@ impl<'r> Reading<'r> {
         self.parse(json)
     }
 
-    /// Parses what is neither too deep nor has too many values, and counts elsewhere or is gone at once.
+    /// Parses what is neither too deep nor has too many values, and counts elsewhere or is gone at
+    /// once.
     fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T> {
         let mut reader = serde_json::Deserializer::from_slice(json);
         ENTRIES.set(self.entries);
@@ -200,8 +206,8 @@ impl<'r> Reading<'r> {
         self.any(body).map(|Object(value)| value)
     }
 
-    /// What `T` takes of a body that is an object, or a list, of which it takes nothing. That must be little, whatever the body
-    /// has: it is not counted.
+    /// What `T` takes of a body that is an object, or a list, of which it takes nothing. That must
+    /// be little, whatever the body has: it is not counted.
     ///
     /// # Errors
     /// As [`Reading::any`].
@@ -279,8 +285,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
     }
 }
 
-/// Something that must be an object, as a body or within one. A struct alone does not see to that: serde also takes a list for
-/// it, of its fields in their order.
+/// Something that must be an object, as a body or within one. A struct alone does not see to that:
+/// serde also takes a list for it, of its fields in their order.
 #[derive(Debug, Clone, Default)]
 pub struct Object<T>(pub T);
 
@@ -306,7 +312,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// What is wrong with a body, without quoting anything of it: of a value that is none of those allowed, which are allowed.
+/// What is wrong with a body, without quoting anything of it: of a value that is none of those
+/// allowed, which are allowed.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if let Some(allowed) = wording::allowed_instead(&text) {

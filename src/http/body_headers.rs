@@ -1,5 +1,5 @@
-//! What a request says about its body: one that is not the thing as it is, and all of it, is refused before it is received
-//! (docs/api/README.md, "Bodies").
+//! What a request says about its body: one that is not the thing as it is, and all of it, is
+//! refused before it is received (docs/api/README.md, "Bodies").
 
 use actix_web::http::header::{self, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
@@ -38,10 +38,12 @@ pub fn is_multipart(headers: &HeaderMap) -> bool {
     said.trim_start().to_ascii_lowercase().starts_with("multipart/form-data")
 }
 
-/// Refuses a body that is encoded: read as it comes it would be something else than the client means.
+/// Refuses a body that is encoded: read as it comes it would be something else than the client
+/// means.
 ///
 /// # Errors
-/// `InvalidBody` for a `Content-Encoding` that there is. What names none is ignored: some clients put a charset there.
+/// `InvalidBody` for a `Content-Encoding` that there is. What names none is ignored: some clients
+/// put a charset there.
 fn refuse_coding(headers: &HeaderMap) -> Result<()> {
     for value in headers.get_all(header::CONTENT_ENCODING) {
         let said = String::from_utf8_lossy(value.as_bytes());

@@ -1,8 +1,8 @@
 //! The keys that an endpoint knows in its body, taken from the schema of the body's type.
 //!
-//! One body may be read by several types (the request, its display options, its database), so no single reader can
-//! say that a key is unknown. The schema of the endpoint's body can: it is the one in the OpenAPI document. What may
-//! stand in any JSON body (docs/api/README.md) is added here.
+//! One body may be read by several types (the request, its display options, its database), so no
+//! single reader can say that a key is unknown. The schema of the endpoint's body can: it is the
+//! one in the OpenAPI document. What may stand in any JSON body (docs/api/README.md) is added here.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -69,7 +69,8 @@ pub(super) struct UnknownKey {
 /// The keys of each endpoint that was called so far.
 static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<Keys>>>> = LazyLock::new(RwLock::default);
 
-/// Returns the keys that an endpoint knows in its body or in the part `options` of its form; `None` if it has neither.
+/// Returns the keys that an endpoint knows in its body or in the part `options` of its form; `None`
+/// if it has neither.
 pub(super) fn keys_of(route: &'static Route) -> Option<Arc<Keys>> {
     let (Body::Optional(type_of, _)
     | Body::Required(type_of, _)
@@ -88,7 +89,8 @@ pub(super) fn keys_of(route: &'static Route) -> Option<Arc<Keys>> {
 }
 
 impl Keys {
-    /// Returns the keys of a whole body of that type: those of its schema, and those that any body may have.
+    /// Returns the keys of a whole body of that type: those of its schema, and those that any body
+    /// may have.
     fn of_body(type_of: TypeOf, creates: bool) -> Keys {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = type_of(&mut generator).to_value();
@@ -184,8 +186,8 @@ impl Keys {
         self.find(name).is_some()
     }
 
-    /// Returns the unknown keys of a JSON body, each once, and no more than a reply reports. A body that is broken is
-    /// looked at up to where it breaks: who reads it refuses it.
+    /// Returns the unknown keys of a JSON body, each once, and no more than a reply reports. A body
+    /// that is broken is looked at up to where it breaks: who reads it refuses it.
     pub(super) fn unknown_in(&self, json: &[u8]) -> Vec<UnknownKey> {
         let found = RefCell::default();
         let walk = Walk { keys: self, place: &Place::Top, top: self, found: &found };

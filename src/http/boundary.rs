@@ -1,18 +1,19 @@
 //! The boundary of a form, from the header `Content-Type`.
 //!
-//! Clients send boundaries such as `----=_Part_0_1330685.1342696` without the quotes that the grammar wants for `=`. The
-//! boundary is read here, and handed to the form's reader in quotes.
+//! Clients send boundaries such as `----=_Part_0_1330685.1342696` without the quotes that the
+//! grammar wants for `=`. The boundary is read here, and handed to the form's reader in quotes.
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use stet_actors::error::{Code, Error, Result};
 
 use super::parameters::{Parameter, Parameters, shortened};
 
-/// Characters that a boundary may have beside letters and digits: those of RFC 2046, 5.1.1, and those of a token.
+/// Characters that a boundary may have beside letters and digits: those of RFC 2046, 5.1.1, and
+/// those of a token.
 const PUNCTUATION: &str = "'()+_,-./:=?!#$%&*^`|~{}@<>[]";
 
-/// The header for the reader of the parts of a form with a boundary that [`boundary_of`] gives: of no kind of form, because the
-/// reader would refuse heads that are well.
+/// The header for the reader of the parts of a form with a boundary that [`boundary_of`] gives: of
+/// no kind of form, because the reader would refuse heads that are well.
 pub fn reader_header(boundary: &str) -> HeaderMap {
     let mut made = HeaderMap::new();
     if let Ok(value) = HeaderValue::try_from(format!("multipart/mixed; boundary=\"{boundary}\"")) {

@@ -36,7 +36,8 @@ use crate::records::Cached;
 use crate::records::Display;
 use crate::traces;
 
-/// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
+/// The sources in a path, by the names of their parameters. No endpoint has more than fit in
+/// without an allocation.
 pub type Sources = SmallVec<[(&'static str, Source); 2]>;
 
 /// See the module's head.
@@ -61,7 +62,8 @@ pub struct Call {
     pub body: Bytes,
     /// The unread body of a multipart form or of a content.
     pub(super) incoming: Option<Incoming>,
-    /// What the body takes of the budget, which counts until the call is answered; none where the route has no body.
+    /// What the body takes of the budget, which counts until the call is answered; none where the
+    /// route has no body.
     pub(super) room: Option<Arc<Reservation>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
@@ -88,10 +90,12 @@ impl Call {
         self.http.headers()
     }
 
-    /// Whether a read may be answered with [`Reply::not_modified`](super::reply::Reply::not_modified) before the representation with this tag is made.
+    /// Whether a read may be answered with
+    /// [`Reply::not_modified`](super::reply::Reply::not_modified) before the representation with
+    /// this tag is made.
     ///
-    /// `false` may also mean that only the finished reply shows which tag the 304 must have. Then the reply is made, and its ETag
-    /// is compared again when it goes out.
+    /// `false` may also mean that only the finished reply shows which tag the 304 must have. Then
+    /// the reply is made, and its ETag is compared again when it goes out.
     pub fn has(&self, tag: &ETag) -> bool {
         tag.is_known(self.headers()) && is_form_known(&self.http, self.app.config.server.compress_bytes, tag)
     }
@@ -115,7 +119,8 @@ impl Call {
     /// A path parameter that is a source.
     ///
     /// # Errors
-    /// `InvalidParameter` for one that the table of endpoints does not call a source, and that is none.
+    /// `InvalidParameter` for one that the table of endpoints does not call a source, and that is
+    /// none.
     pub fn source(&self, name: &str) -> Result<Source> {
         match self.sources.iter().find(|(known, _)| *known == name) {
             Some((_, source)) => Ok(source.clone()),
@@ -153,8 +158,8 @@ impl Call {
         }
     }
 
-    /// Looks at the caller again, who may have lost the session or rights since the call came: see [`check_again`]. Who is refused may do
-    /// nothing from then on.
+    /// Looks at the caller again, who may have lost the session or rights since the call came: see
+    /// [`check_again`]. Who is refused may do nothing from then on.
     ///
     /// # Errors
     /// As [`check_again`].
@@ -172,8 +177,9 @@ impl Call {
         }
     }
 
-    /// Whether the caller may go on reading an object, asked as often as it is called: for answers that take as long as the client
-    /// likes. The session counts as used each time. Of an object that is not there any more, they may have the rest.
+    /// Whether the caller may go on reading an object, asked as often as it is called: for answers
+    /// that take as long as the client likes. The session counts as used each time. Of an object
+    /// that is not there any more, they may have the rest.
     pub fn may_go_on_reading(&self, object: Loid) -> impl Fn() -> Result<()> + use<> {
         let (app, session) = (self.app.clone(), self.session.clone());
         move || {
@@ -200,8 +206,8 @@ impl Call {
         }
     }
 
-    /// The record of the object that a path parameter names, if what the endpoint needs there holds for it: a path may lead elsewhere
-    /// than when the call was let in.
+    /// The record of the object that a path parameter names, if what the endpoint needs there holds
+    /// for it: a path may lead elsewhere than when the call was let in.
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`, `PermissionDenied`.
@@ -213,7 +219,8 @@ impl Call {
         self.route.needs().find(|(known, _)| *known == name).map_or(Privilege::Read, |(_, needed)| needed)
     }
 
-    /// The same for an endpoint that tells of a folder on the way to what the caller may read: its outline, as [`Call::find_seen`].
+    /// The same for an endpoint that tells of a folder on the way to what the caller may read: its
+    /// outline, as [`Call::find_seen`].
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`.
@@ -229,8 +236,8 @@ impl Call {
         self.find_for(Privilege::Read, source, database)
     }
 
-    /// The record of a template or another object of the configuration, if the caller may read it: see
-    /// [`Newsroom::resolve_configured`](crate::newsroom::Newsroom::resolve_configured).
+    /// The record of a template or another object of the configuration, if the caller may read it:
+    /// see [`Newsroom::resolve_configured`](crate::newsroom::Newsroom::resolve_configured).
     ///
     /// # Errors
     /// As [`Call::find`].
@@ -240,8 +247,8 @@ impl Call {
         Ok(record)
     }
 
-    /// The record of the object that a source names, if the privilege holds for it; what needs more than to read it is about the object,
-    /// and none of its versions.
+    /// The record of the object that a source names, if the privilege holds for it; what needs more
+    /// than to read it is about the object, and none of its versions.
     ///
     /// # Errors
     /// As [`Call::find`]; `InvalidType` for a version.
@@ -254,8 +261,9 @@ impl Call {
         Ok(record)
     }
 
-    /// The record of the object that a source names; of a folder that is only on the way to what the caller may read, its outline: for
-    /// who shows no more than what is in the record. All else that there is of an object is found by its loid, which the outline has.
+    /// The record of the object that a source names; of a folder that is only on the way to what
+    /// the caller may read, its outline: for who shows no more than what is in the record. All else
+    /// that there is of an object is found by its loid, which the outline has.
     ///
     /// # Errors
     /// `ObjectNotFound`, `InvalidPath`, what the store says.
@@ -264,8 +272,8 @@ impl Call {
         self.as_seen(record)?.ok_or_else(|| Error::not_found(source))
     }
 
-    /// A record as the caller sees it: of a folder on the way to what they may read, its outline; `None` for what is not there for
-    /// them.
+    /// A record as the caller sees it: of a folder on the way to what they may read, its outline;
+    /// `None` for what is not there for them.
     ///
     /// # Errors
     /// What the store says.
@@ -298,8 +306,9 @@ impl Call {
         })
     }
 
-    /// Refuses the call if it comes from a page of another site and the cookie alone authorises it: for a GET that is about to change
-    /// something, where not all calls of its endpoint do ([`Route::acts`]).
+    /// Refuses the call if it comes from a page of another site and the cookie alone authorises it:
+    /// for a GET that is about to change something, where not all calls of its endpoint do
+    /// ([`Route::acts`]).
     ///
     /// # Errors
     /// `OriginRefused`.
@@ -317,8 +326,9 @@ impl Call {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 
-    /// The answer to give at once if the call has been answered before: for multipart forms, of which only their reader knows
-    /// what was sent. `body` identifies the form's content, whatever its boundary.
+    /// The answer to give at once if the call has been answered before: for multipart forms, of
+    /// which only their reader knows what was sent. `body` identifies the form's content, whatever
+    /// its boundary.
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.
@@ -391,7 +401,8 @@ impl Call {
         self.read(true, fields).await
     }
 
-    /// The display options of the query; for an endpoint that has none, the defaults of `DISP(false, …)`.
+    /// The display options of the query; for an endpoint that has none, the defaults of
+    /// `DISP(false, …)`.
     pub fn display(&self) -> Display {
         let has_options = self.route.query.iter().any(|param| matches!(param, QueryParam::Display { .. }));
         if has_options { self.query.display() } else { Display::with_defaults(false) }
@@ -405,8 +416,9 @@ impl Call {
         self.display_over(self.display()).await
     }
 
-    /// The display options of the reply to a creation or change: `showPath` is on unless the query or the body says something else.
-    /// Asked for before the change, which a body that says nonsense must not make.
+    /// The display options of the reply to a creation or change: `showPath` is on unless the query
+    /// or the body says something else. Asked for before the change, which a body that says
+    /// nonsense must not make.
     ///
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
@@ -431,7 +443,8 @@ impl Call {
     }
 }
 
-/// Refuses a version, which can't be changed, where an object is to be changed (docs/api/README.md, "Versions").
+/// Refuses a version, which can't be changed, where an object is to be changed (docs/api/README.md,
+/// "Versions").
 ///
 /// # Errors
 /// `InvalidType`.

@@ -1,7 +1,9 @@
-//! How many calls a client may make: those of a session from its own budget, all others from their address's.
+//! How many calls a client may make: those of a session from its own budget, all others from their
+//! address's.
 //!
-//! An invalid token counts as none, so calls with made-up ones come out of their address's budget. A session's budget lies in the
-//! session itself: it costs a call no look-up, and there are no more of them than there are sessions.
+//! An invalid token counts as none, so calls with made-up ones come out of their address's budget.
+//! A session's budget lies in the session itself: it costs a call no look-up, and there are no more
+//! of them than there are sessions.
 
 use std::net::IpAddr;
 
@@ -15,8 +17,8 @@ use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
 /// Seconds that the limit counts over.
 const WINDOW_SECONDS: u64 = 60;
 
-// The three fields that clients know, of the drafts of "RateLimit fields for HTTP" up to the sixth; later drafts put the
-// same into structured fields that hardly anything reads yet.
+// The three fields that clients know, of the drafts of "RateLimit fields for HTTP" up to the sixth;
+// later drafts put the same into structured fields that hardly anything reads yet.
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");

@@ -1,13 +1,16 @@
-//! How a call changes something: what `If-Match` expects and the outcome of an earlier same call go along with every change, and the
-//! record in a failed precondition is added here. For objects there is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
-//! and the handle that changes it is private to [`Changes`], which only this file opens. Whatever else changes objects (the sample,
-//! sessions that release locks, receipts) got a handle of its own when the server was put together.
+//! How a call changes something: what `If-Match` expects and the outcome of an earlier same call go
+//! along with every change, and the record in a failed precondition is added here. For objects
+//! there is no other way: what handlers can reach of the repository is its
+//! [`Reader`](stet_actors::repository::Reader), and the handle that changes it is private to
+//! [`Changes`], which only this file opens. Whatever else changes objects (the sample, sessions
+//! that release locks, receipts) got a handle of its own when the server was put together.
 //!
-//! The reply to a change shows what the caller has left, not what others have made of it since: its ETag serves for the caller's next
-//! change. And whatever it takes to make it, it is made: from the change on the call is not refused for want of a turn ([`set_changed`]).
-//! But it shows what the caller may read when it is made: what they could change a moment ago, or when they sent the same
-//! call before, others may have moved out of their sight since. So replies about containers are made of a [`SeenView`], which nothing
-//! but this file makes.
+//! The reply to a change shows what the caller has left, not what others have made of it since: its
+//! ETag serves for the caller's next change. And whatever it takes to make it, it is made: from the
+//! change on the call is not refused for want of a turn ([`set_changed`]). But it shows what the
+//! caller may read when it is made: what they could change a moment ago, or when they sent the same
+//! call before, others may have moved out of their sight since. So replies about containers are
+//! made of a [`SeenView`], which nothing but this file makes.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -39,7 +42,8 @@ use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
 use crate::traces::Step;
 
-/// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
+/// The handle by which calls change something; given to the web layer once, and taken out nowhere
+/// but here.
 pub struct Changes {
     repository: Repository,
     large: Arc<dyn LargeChanges>,
@@ -118,14 +122,15 @@ pub struct Left<R, F: Family> {
 /// The objects that the body of a bulk call lists.
 pub struct Each<'c> {
     call: &'c mut Call,
-    /// What is expected of those that the call itself has changed under a condition: one that is listed again is at another revision than
-    /// the caller has said, and by the caller's own doing.
+    /// What is expected of those that the call itself has changed under a condition: one that is
+    /// listed again is at another revision than the caller has said, and by the caller's own doing.
     left: RefCell<HashMap<Loid, Arc<Expect>>>,
 }
 
 impl Each<'_> {
-    /// That at a place of the list, as the client has sent it: what was done there is known by it when the call is sent again. A long
-    /// list takes its time, so the caller is looked at again before each: what a call may do is what they may do by now.
+    /// That at a place of the list, as the client has sent it: what was done there is known by it
+    /// when the call is sent again. A long list takes its time, so the caller is looked at again
+    /// before each: what a call may do is what they may do by now.
     ///
     /// # Errors
     /// `InvalidToken`, `PermissionDenied`: of this one, and the call goes on to the next.
@@ -151,8 +156,9 @@ impl<'c> OneOfMany<'c> {
         self.call
     }
 
-    /// The object that an earlier same call has changed here, and whose change is not made again; to be asked before a name is looked
-    /// up, for the object may be gone or be called otherwise by now.
+    /// The object that an earlier same call has changed here, and whose change is not made again;
+    /// to be asked before a name is looked up, for the object may be gone or be called otherwise by
+    /// now.
     pub fn done_before(&self) -> Option<Loid> {
         let object = self.call.once()?.done_at(self.place)?;
         // At which revision that call has left it is not known any more.
@@ -160,8 +166,8 @@ impl<'c> OneOfMany<'c> {
         Some(object)
     }
 
-    /// Changes it; may be tried again as long as nothing has been changed. There may be thousands that fail a precondition, so the
-    /// record that goes along is a short one.
+    /// Changes it; may be tried again as long as nothing has been changed. There may be thousands
+    /// that fail a precondition, so the record that goes along is a short one.
     ///
     /// # Errors
     /// As [`Call::change`].
@@ -211,7 +217,8 @@ impl Call {
     /// # Errors
     /// `ObjectNotFound`; `InvalidType` for one of another family.
     pub fn container<F: Family>(&self, param: &str) -> Result<Container<F>> {
-        // One that is in memory is known to be of its family, and one that is changed all the time is in no other cache.
+        // One that is in memory is known to be of its family, and one that is changed all the time
+        // is in no other cache.
         if let Source::Loid(loid) = self.source(param)?
             && loid.version == 0
             && self.app.repository.is_in_memory::<F>(loid)
@@ -238,7 +245,8 @@ impl Call {
     /// The container with that loid as it is on disk.
     ///
     /// # Errors
-    /// `ObjectNotFound` for one that has gone, lies in the recycle bin, or may not be read; `InvalidType`; that it can't be loaded.
+    /// `ObjectNotFound` for one that has gone, lies in the recycle bin, or may not be read;
+    /// `InvalidType`; that it can't be loaded.
     pub async fn view_of<F: Family>(&self, container: Loid) -> Result<SeenView<F>> {
         let view = match self.app.repository.loaded::<F>(container) {
             Some(view) => view,
@@ -247,8 +255,9 @@ impl Call {
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
     }
 
-    /// A container as a change has left it; or as it is, in the recycle bin or not, where that is not known ([`Jointly::left`]).
-    /// `None` if it is not there any more or may not be read, which makes no failure of the change.
+    /// A container as a change has left it; or as it is, in the recycle bin or not, where that is
+    /// not known ([`Jointly::left`]). `None` if it is not there any more or may not be read, which
+    /// makes no failure of the change.
     ///
     /// # Errors
     /// That it can't be loaded; what the store says.
@@ -275,7 +284,8 @@ impl Call {
     /// Changes a container, as all that the call changes.
     ///
     /// # Errors
-    /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
+    /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the
+    /// store says.
     pub async fn change<C: Command>(
         &self,
         container: &Container<C::Family>,
@@ -296,8 +306,8 @@ impl Call {
         }
     }
 
-    /// Changes several objects as one, makes something new, or removes something, as all that the call changes: it may be tried again
-    /// as long as nothing has been changed.
+    /// Changes several objects as one, makes something new, or removes something, as all that the
+    /// call changes: it may be tried again as long as nothing has been changed.
     ///
     /// # Errors
     /// As [`Call::change`].
@@ -316,10 +326,12 @@ impl Call {
         }
     }
 
-    /// So many objects that the body of a bulk call lists, each of which is changed by a command of its own.
+    /// So many objects that the body of a bulk call lists, each of which is changed by a command of
+    /// its own.
     ///
     /// # Errors
-    /// That the call can't be carried out under its `Idempotency-Key`: see [`Once::check_places`](stet_actors::receipt::Once).
+    /// That the call can't be carried out under its `Idempotency-Key`: see
+    /// [`Once::check_places`](stet_actors::receipt::Once).
     pub fn each_of(&mut self, many: usize) -> Result<Each<'_>> {
         if let Some(once) = self.once() {
             once.check_places(many)?;
@@ -327,8 +339,8 @@ impl Call {
         Ok(Each { call: self, left: RefCell::default() })
     }
 
-    /// Whether an earlier same call has made the only change that this one makes, and its reply was not kept: to be asked by who can't
-    /// make the command without what was there before.
+    /// Whether an earlier same call has made the only change that this one makes, and its reply was
+    /// not kept: to be asked by who can't make the command without what was there before.
     pub fn was_done(&self) -> bool {
         self.once().is_some_and(|once| once.is_done())
     }
@@ -343,7 +355,8 @@ impl Call {
         Ok(sent)
     }
 
-    /// The span of a change in the request's trace, if there is one: until it is dropped, when the change is on disk or refused.
+    /// The span of a change in the request's trace, if there is one: until it is dropped, when the
+    /// change is on disk or refused.
     fn traced(&self, command: &'static str) -> Option<Step> {
         self.otel.as_ref().map(|trace| trace.step(command))
     }
@@ -360,8 +373,8 @@ impl Call {
         }
     }
 
-    /// Under which the outcome of the call's only change is kept, if it may be sent again: for what is no object. Changes of objects have
-    /// it with them.
+    /// Under which the outcome of the call's only change is kept, if it may be sent again: for what
+    /// is no object. Changes of objects have it with them.
     pub fn step(&self) -> Option<ReceiptStep> {
         self.once().map(|once| once.only())
     }
@@ -379,7 +392,8 @@ impl Call {
         Ok((Request { who, readable, rules, statuses, expect, step, large, trace }, held_to))
     }
 
-    /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.
+    /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional
+    /// requests"), for who may read it.
     async fn with_current(&self, error: Error, display: &Display) -> Error {
         let loid = error.source.as_ref().and_then(|source| source.parse().ok());
         let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
@@ -389,7 +403,8 @@ impl Call {
         }
     }
 
-    /// An object's record as a JSON value, without its attribute groups where they are large; `None` when it can't be had.
+    /// An object's record as a JSON value, without its attribute groups where they are large;
+    /// `None` when it can't be had.
     async fn current_record(&self, loid: Loid, display: &Display) -> Option<Value> {
         let cached = self.app.records.get(&self.app.repository, loid).ok()??;
         if !self.access().may(Privilege::Read, &cached).ok()? {

@@ -1,15 +1,16 @@
 //! Which client calls, through proxies that the configuration trusts.
 //!
-//! A proxy says in a header for whom it speaks, and anybody can send such a header. So it counts only when the peer is a
-//! trusted proxy, and then from the right, where the nearest proxy has put what it saw itself: up to the first address that
-//! is not trusted. Entries to the left of that one were sent by it, and may be made up.
+//! A proxy says in a header for whom it speaks, and anybody can send such a header. So it counts
+//! only when the peer is a trusted proxy, and then from the right, where the nearest proxy has put
+//! what it saw itself: up to the first address that is not trusted. Entries to the left of that one
+//! were sent by it, and may be made up.
 //!
-//! Nothing that a client sends may change how the rest is read. So a value is parsed as bytes, whatever else is in it: a part
-//! that is not text can't be read, and hides no other. And quotes in a `Forwarded` count only where they leave no
-//! doubt; see [`elements`].
+//! Nothing that a client sends may change how the rest is read. So a value is parsed as bytes,
+//! whatever else is in it: a part that is not text can't be read, and hides no other. And quotes in
+//! a `Forwarded` count only where they leave no doubt; see [`elements`].
 //!
-//! Only one of the two kinds of header counts (`server.forwarded_header`): a proxy that writes one kind passes on the
-//! other as the client made it.
+//! Only one of the two kinds of header counts (`server.forwarded_header`): a proxy that writes one
+//! kind passes on the other as the client made it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -67,7 +68,8 @@ impl Proxies {
                         break;
                     }
                 }
-                // Each proxy replaces these, or leaves those of the one before it: the last value is a trusted one's.
+                // Each proxy replaces these, or leaves those of the one before it: the last value
+                // is a trusted one's.
                 client.scheme = last(headers, FORWARDED_PROTO);
                 client.host = last(headers, FORWARDED_HOST);
             }
@@ -116,16 +118,18 @@ fn last<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
     text(part).filter(|value| !value.is_empty())
 }
 
-/// Whether it can only be meant in one way where the quoted texts begin and end. What a proxy adds has its quotes in pairs. So
-/// an odd number of them is the client's doing, who opens a text that is to swallow what is added behind it; and a backslash
-/// may stand for a quote that does not count.
+/// Whether it can only be meant in one way where the quoted texts begin and end. What a proxy adds
+/// has its quotes in pairs. So an odd number of them is the client's doing, who opens a text that
+/// is to swallow what is added behind it; and a backslash may stand for a quote that does not
+/// count.
 fn is_clear(value: &[u8]) -> bool {
     let quotes = value.iter().filter(|byte| **byte == b'"').count();
     quotes == 0 || (quotes.is_multiple_of(2) && !value.contains(&b'\\'))
 }
 
-/// The elements of a line. Where quotes are in doubt, each comma ends one: then an element that the nearest proxy has added is
-/// still one, unless it has a quoted comma itself, and its parts are none that can be read.
+/// The elements of a line. Where quotes are in doubt, each comma ends one: then an element that the
+/// nearest proxy has added is still one, unless it has a quoted comma itself, and its parts are
+/// none that can be read.
 fn elements(value: &[u8]) -> Vec<&[u8]> {
     if is_clear(value) { split(value, b',').collect() } else { value.split(is_comma).collect() }
 }

@@ -1,9 +1,11 @@
-//! Replies compressed for clients that ask for it (`Accept-Encoding`, RFC 9110, 12.5.3), by the coders of actix-http, a piece at a time
-//! on the threads of requests, which give way to others in between: however many ask for it, those threads alone work on it, and
-//! containers and the writer have theirs.
+//! Replies compressed for clients that ask for it (`Accept-Encoding`, RFC 9110, 12.5.3), by the
+//! coders of actix-http, a piece at a time on the threads of requests, which give way to others in
+//! between: however many ask for it, those threads alone work on it, and containers and the writer
+//! have theirs.
 //!
-//! Text alone is: JSON, XML and the like, of a certain size. Never what has a coding or is compressed by nature, a part of
-//! something, events (each must arrive when it comes), or what holds a secret, whose bytes could be guessed by lengths.
+//! Text alone is: JSON, XML and the like, of a certain size. Never what has a coding or is
+//! compressed by nature, a part of something, events (each must arrive when it comes), or what
+//! holds a secret, whose bytes could be guessed by lengths.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -25,8 +27,9 @@ use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, give_way}
 /// Memory of a coder, at most: brotli's with its window.
 const CODER_BYTES: u64 = 8 << 20;
 
-/// The same for a reply of no more than a piece, of which no coder sees more than that. It counts too: it is made with the reply's head,
-/// and stays while the client has not taken the replies before.
+/// The same for a reply of no more than a piece, of which no coder sees more than that. It counts
+/// too: it is made with the reply's head, and stays while the client has not taken the replies
+/// before.
 const SMALL_CODER_BYTES: u64 = 1 << 20;
 
 /// The codings, and what they add to the ETag of a representation.
@@ -53,13 +56,15 @@ pub(super) fn negotiated(http: &HttpRequest) -> Option<ContentEncoding> {
 
 /// Whether the tag of a 304 follows from the request alone.
 ///
-/// A 304 has the tag that the reply itself would have (RFC 9110, 15.4.5). Where the client accepts a coding but names no
-/// compressed form of the text, that depends on the size of the text: the reply must be made to know it.
+/// A 304 has the tag that the reply itself would have (RFC 9110, 15.4.5). Where the client accepts
+/// a coding but names no compressed form of the text, that depends on the size of the text: the
+/// reply must be made to know it.
 pub(super) fn is_form_known(http: &HttpRequest, from: u64, tag: &ETag) -> bool {
     from == 0 || negotiated(http).is_none() || names_coded_form(http, tag)
 }
 
-/// Whether the client has some compressed form of a representation. Then its text is long enough to be compressed.
+/// Whether the client has some compressed form of a representation. Then its text is long enough to
+/// be compressed.
 fn names_coded_form(http: &HttpRequest, tag: &ETag) -> bool {
     let coded = CODINGS.iter().filter_map(|(coding, _)| coded_tag(tag.value(), *coding));
     coded.into_iter().any(|coded| etag::names(http.headers(), &coded))
@@ -78,8 +83,8 @@ pub(super) struct Compression<'c> {
 }
 
 impl Compression<'_> {
-    /// Compresses a reply if the client asks for it and gains from it. Where too much waits for clients already, the reply goes out
-    /// as it is.
+    /// Compresses a reply if the client asks for it and gains from it. Where too much waits for
+    /// clients already, the reply goes out as it is.
     pub fn of(self, mut response: HttpResponse, http: &HttpRequest) -> HttpResponse {
         if response.status() != StatusCode::OK || !self.varies(&response) {
             return response;
@@ -97,9 +102,11 @@ impl Compression<'_> {
         response.map_body(|head, body| BoxBody::new(Held::new(encoder(coding, head, body), room)))
     }
 
-    /// The 304 in place of a reply that the client has already, with the tag and the `Vary` that the reply would have.
+    /// The 304 in place of a reply that the client has already, with the tag and the `Vary` that
+    /// the reply would have.
     ///
-    /// A `response` that is a 304 itself was never made: what its size would be is known from [`is_form_known`] alone.
+    /// A `response` that is a 304 itself was never made: what its size would be is known from
+    /// [`is_form_known`] alone.
     pub fn not_modified(&self, response: &HttpResponse, http: &HttpRequest) -> HttpResponse {
         let tag = response.headers().get(header::ETAG);
         let was_made = response.status() != StatusCode::NOT_MODIFIED;
@@ -190,13 +197,15 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_text && kind != "text/event-stream" && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
-/// The tag of a representation in a coding: its bytes are others (RFC 9110, 8.8.3.3). It names the same object and revision.
+/// The tag of a representation in a coding: its bytes are others (RFC 9110, 8.8.3.3). It names the
+/// same object and revision.
 fn coded_tag(tag: &HeaderValue, coding: ContentEncoding) -> Option<HeaderValue> {
     let (_, suffix) = CODINGS.iter().find(|(known, _)| *known == coding)?;
     HeaderValue::try_from(format!("{}{suffix}\"", tag.to_str().ok()?.strip_suffix('"')?)).ok()
 }
 
-/// Bytes that a coder takes at once: it would send more to a thread of its own, of which there may be hundreds.
+/// Bytes that a coder takes at once: it would send more to a thread of its own, of which there may
+/// be hundreds.
 const SLICE: usize = 1023;
 
 /// A body in slices that a coder works on where it is asked to, and waits after each piece.

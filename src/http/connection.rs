@@ -1,12 +1,14 @@
 //! Connections between two calls.
 //!
-//! The library bounds the time that the first head on a connection may take, and the time that nothing comes after a reply. Who
-//! sends a byte now and then after a reply is bounded by neither: a second head that never ends, or the rest of a body in chunks
-//! that nobody wanted, would hold a connection for ever, and a few thousand of them keep everybody else out. So a connection on
-//! which no call is under way for as long as both times together is shut down, whatever comes on it.
+//! The library bounds the time that the first head on a connection may take, and the time that
+//! nothing comes after a reply. Who sends a byte now and then after a reply is bounded by neither:
+//! a second head that never ends, or the rest of a body in chunks that nobody wanted, would hold a
+//! connection for ever, and a few thousand of them keep everybody else out. So a connection on
+//! which no call is under way for as long as both times together is shut down, whatever comes on
+//! it.
 //!
-//! What the library knows of a connection ends with its socket. A second handle to that is held here for the shutting down, so a
-//! connection costs two file descriptors.
+//! What the library knows of a connection ends with its socket. A second handle to that is held
+//! here for the shutting down, so a connection costs two file descriptors.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -24,11 +26,12 @@ use tokio::time::Instant;
 
 use super::held::Held;
 
-/// Bytes of a body that are in the system's hands as soon as they are sent: while they are on their way, no time need be given.
+/// Bytes of a body that are in the system's hands as soon as they are sent: while they are on their
+/// way, no time need be given.
 const SMALL: u64 = 4 << 10;
 
-/// Calls after which others have their turn. A client may send many at once, and the library answers one after the other for as
-/// long as none has to wait.
+/// Calls after which others have their turn. A client may send many at once, and the library
+/// answers one after the other for as long as none has to wait.
 const ROW: usize = 8;
 
 /// See the module's head.
@@ -46,8 +49,9 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The connection that has just been made on `io`, with or without TLS, on which nothing may be asked for so long. If the
-    /// process has no files left it is closed, for nobody would watch it: `None`.
+    /// The connection that has just been made on `io`, with or without TLS, on which nothing may be
+    /// asked for so long. If the process has no files left it is closed, for nobody would watch it:
+    /// `None`.
     pub fn new(io: &dyn Any, patience: Duration) -> Option<Rc<Connection>> {
         let safe = || io.downcast_ref::<TlsStream<TcpStream>>().map(|stream| stream.get_ref().0);
         let stream = SockRef::from(io.downcast_ref::<TcpStream>().or_else(safe)?);

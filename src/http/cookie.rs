@@ -8,8 +8,8 @@ use super::reply::Json;
 use super::{client, origin};
 use crate::auth::COOKIE;
 
-/// Lets a reply carry the token as the browser's cookie (docs/api/README.md, "Tokens"), for `seconds`; 0 takes it away. A page of
-/// another site gets the reply without it.
+/// Lets a reply carry the token as the browser's cookie (docs/api/README.md, "Tokens"), for
+/// `seconds`; 0 takes it away. A page of another site gets the reply without it.
 ///
 /// # Errors
 /// None with the tokens that there are.

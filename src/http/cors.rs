@@ -1,21 +1,25 @@
 //! CORS: what a browser lets pages of other sites request here, and read of the replies.
 //!
-//! Only the origins of `server.cors_origins` get CORS headers. For all others, and for everybody when none is listed, this
-//! server is one that knows nothing of CORS, and browsers keep its answers from them.
+//! Only the origins of `server.cors_origins` get CORS headers. For all others, and for everybody
+//! when none is listed, this server is one that knows nothing of CORS, and browsers keep its
+//! answers from them.
 //!
 //! # Why not actix-cors
 //!
 //! Version 0.7.2, with the origins, methods and headers below, behaves as follows:
 //!
-//! - Origins that are not listed, and requests without one, are sent `Access-Control-Allow-Credentials`,
-//!   `Access-Control-Expose-Headers` and `Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers` all the
-//!   same; only `Access-Control-Allow-Origin` is kept from them. Caches in between then keep replies by three request headers, on
-//!   which none of them depends.
-//! - A preflight from an origin that is not listed, or for another method or header, is 400 with a line of text, where every
-//!   `OPTIONS` is 405 `MethodNotAllowed` with `Allow`. The middleware stands before the endpoints, so its own answers have no
-//!   `X-Request-Id`.
-//! - A preflight is 200, not 204, and its lists are in another order in each process: the methods are a set.
-//! - The same list decides who may write with a cookie alone (`http::identify`); that check would need a list of its own.
+//! - Origins that are not listed, and requests without one, are sent
+//!   `Access-Control-Allow-Credentials`, `Access-Control-Expose-Headers` and `Vary: Origin,
+//!   Access-Control-Request-Method, Access-Control-Request-Headers` all the same; only
+//!   `Access-Control-Allow-Origin` is kept from them. Caches in between then keep replies by three
+//!   request headers, on which none of them depends.
+//! - A preflight from an origin that is not listed, or for another method or header, is 400 with a
+//!   line of text, where every `OPTIONS` is 405 `MethodNotAllowed` with `Allow`. The middleware
+//!   stands before the endpoints, so its own answers have no `X-Request-Id`.
+//! - A preflight is 200, not 204, and its lists are in another order in each process: the methods
+//!   are a set.
+//! - The same list decides who may write with a cookie alone (`http::identify`); that check would
+//!   need a list of its own.
 
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -31,7 +35,8 @@ const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 /// Seconds that a browser may go by a preflight.
 const MAX_AGE: &str = "3600";
 
-/// Answers what a browser asks before the call of a page of a listed origin; `None` for any other request.
+/// Answers what a browser asks before the call of a page of a listed origin; `None` for any other
+/// request.
 pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
     let asks = *http.method() == Method::OPTIONS && http.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     if !asks {
@@ -49,7 +54,8 @@ pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
     Some(response.finish())
 }
 
-/// Says in the headers of an answer that a page of the request's origin may read it, if the origin is listed.
+/// Says in the headers of an answer that a page of the request's origin may read it, if the origin
+/// is listed.
 pub fn admit(app: &App, http: &HttpRequest, headers: &mut HeaderMap) {
     let Some(origin) = listed_origin(app, http) else { return };
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());

@@ -1,5 +1,5 @@
-//! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are here, in this order: route,
-//! token, origin, privilege, parameters, body, handler, reply.
+//! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are
+//! here, in this order: route, token, origin, privilege, parameters, body, handler, reply.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -158,7 +158,8 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
 /// The endpoint that also answers at `compat.login_path`.
 const OLDER_LOGIN: &str = "/login";
 
-/// Returns the part of a request's path below the base path; empty for a path outside, which no endpoint has.
+/// Returns the part of a request's path below the base path; empty for a path outside, which no
+/// endpoint has.
 fn below_base<'p>(config: &Config, path: &'p str) -> &'p str {
     let (base, login) = (config.server.base_path.as_str(), config.compat.login_path.as_str());
     match base {
@@ -175,7 +176,8 @@ struct UnknownNames<'w> {
     is_strict: bool,
 }
 
-/// The response of a call that succeeded: kept if it may be repeated, a 304 if the client has it, compressed if it asks for that.
+/// The response of a call that succeeded: kept if it may be repeated, a 304 if the client has it,
+/// compressed if it asks for that.
 ///
 /// # Errors
 /// `Overloaded` where too many replies to reads wait for their clients.
@@ -280,14 +282,15 @@ async fn answer(
     if let Some(session) = &session
         && route.takes_key()
     {
-        // The token does not identify the call, however it is sent: a retry may have the token of a new login.
+        // The token does not identify the call, however it is sent: a retry may have the token of a
+        // new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
         known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
     }
     let query = Query::parse(route, pairs)?;
-    // Whether or not a handler needs it: a loid's own database wins, and what is in memory is found without one. Sessions, users,
-    // groups and keys belong to the server as a whole.
+    // Whether or not a handler needs it: a loid's own database wins, and what is in memory is found
+    // without one. Sessions, users, groups and keys belong to the server as a whole.
     if route.is_about_a_database() {
         app.database(query.text("databaseId"))?;
     }
@@ -317,7 +320,8 @@ async fn answer(
     };
     if let Some(claim) = &known.claim
         && incoming.is_none()
-        // Who may do other things since the body began to come is not shown what they might not see any more.
+        // Who may do other things since the body began to come is not shown what they might not see
+        // any more.
         && (matches!(checked, Checked::Well) || claim.is_with(&rights))
     {
         let (hashed, body) = (claim.clone(), bytes.clone());
@@ -364,8 +368,9 @@ async fn answer(
 enum Checked {
     /// The caller may do this to them.
     Well,
-    /// One is not there for the caller, or not theirs to change: by the doing of the call itself, perhaps, which may have moved it when
-    /// it was sent before. That shows once it has been identified; else it is the answer.
+    /// One is not there for the caller, or not theirs to change: by the doing of the call itself,
+    /// perhaps, which may have moved it when it was sent before. That shows once it has been
+    /// identified; else it is the answer.
     NotThere(Error),
 }
 
@@ -390,8 +395,8 @@ fn access_of<'a>(app: &'a App, session: Option<&'a Arc<LiveSession>>, rights: &'
     }
 }
 
-/// Has the paths among the sources of a call mean what they meant when it was carried out before; whether it was. If it was not, what
-/// they mean now goes along with what it does.
+/// Has the paths among the sources of a call mean what they meant when it was carried out before;
+/// whether it was. If it was not, what they mean now goes along with what it does.
 fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Result<bool> {
     let Some(once) = claim.once() else { return Ok(false) };
     let before = once.names();
@@ -420,7 +425,8 @@ fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mu
     outcome
 }
 
-/// What a call without a session that fails with `error` is answered: that there were too many of them counts for more.
+/// What a call without a session that fails with `error` is answered: that there were too many of
+/// them counts for more.
 fn counted(app: &App, client: IpAddr, error: Error, standing: &mut Option<Standing>) -> Error {
     count(app, client, None, standing).err().unwrap_or(error)
 }
@@ -499,8 +505,8 @@ fn render(
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
-    // What a browser might show as a page: it may run nothing, load nothing, and send its address to nobody, in which a
-    // token may stand.
+    // What a browser might show as a page: it may run nothing, load nothing, and send its address
+    // to nobody, in which a token may stand.
     let page = matches!(content, Content::Stream(..) | Content::Part(..) | Content::File(..) | Content::Made(..))
         || json.starts_with("application/xml");
     let mut response = match content {
@@ -577,13 +583,15 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
     if app.stage() == Stage::Draining {
-        // The next call comes on another connection, for which a load balancer may choose another server.
+        // The next call comes on another connection, for which a load balancer may choose another
+        // server.
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, as_header(request_id));
     cors::admit(app, http, headers);
-    // The header describes a body, and a 304 has none; the body that the client keeps came with it (RFC 9110, 15.4.5).
+    // The header describes a body, and a 304 has none; the body that the client keeps came with it
+    // (RFC 9110, 15.4.5).
     if bodiless {
         return response;
     }

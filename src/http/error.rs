@@ -1,4 +1,5 @@
-//! The one table that gives each error code its status (docs/api/README.md, "Codes"), and the form an error goes out in.
+//! The one table that gives each error code its status (docs/api/README.md, "Codes"), and the form
+//! an error goes out in.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -7,7 +8,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error};
 
-/// Which of the two sets of resources an endpoint belongs to (docs/api/README.md, "Base path and surfaces").
+/// Which of the two sets of resources an endpoint belongs to (docs/api/README.md, "Base path and
+/// surfaces").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     /// Below `/v3`: replies in an envelope.
@@ -23,7 +25,8 @@ impl Surface {
     }
 }
 
-/// The status of a code. First: v3. Second: the older surface, where it differs (docs/api/README.md, "Codes").
+/// The status of a code. First: v3. Second: the older surface, where it differs
+/// (docs/api/README.md, "Codes").
 pub fn status(code: Code, surface: Surface) -> StatusCode {
     use StatusCode as S;
     let (v3, older) = match code {
@@ -66,7 +69,8 @@ pub fn status(code: Code, surface: Surface) -> StatusCode {
     }
 }
 
-/// After how many seconds a client may try again, where the error does not say (its detail `retryAfter`).
+/// After how many seconds a client may try again, where the error does not say (its detail
+/// `retryAfter`).
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// An error on its way to a client.

@@ -1,8 +1,10 @@
-//! ETags and the requests that depend on them (docs/api/README.md, "Conditional requests"; RFC 9110).
+//! ETags and the requests that depend on them (docs/api/README.md, "Conditional requests"; RFC
+//! 9110).
 //!
-//! An ETag is `"<revision>-<object>-<representation>"`. The object is the container or object that the path names, by its loid, and
-//! the revision is its; the rest distinguishes representations of it. `If-None-Match` compares all of it, `If-Match` object and
-//! revision, so that an ETag of any representation serves for a write, and none of another object that has had its name since.
+//! An ETag is `"<revision>-<object>-<representation>"`. The object is the container or object that
+//! the path names, by its loid, and the revision is its; the rest distinguishes representations of
+//! it. `If-None-Match` compares all of it, `If-Match` object and revision, so that an ETag of any
+//! representation serves for a write, and none of another object that has had its name since.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,18 +23,21 @@ const SHOWN: usize = 100;
 pub struct ETag(HeaderValue);
 
 impl ETag {
-    /// The tag of a representation of an object as it is at a revision: `what` is anything that differs when the bytes may.
+    /// The tag of a representation of an object as it is at a revision: `what` is anything that
+    /// differs when the bytes may.
     pub fn new(of: Tag, what: impl Hash) -> ETag {
         ETag::written(&format!("{}-{}-{:016x}", of.revision, of.object, hash_of(what)))
     }
 
-    /// The tag of bytes that stay what they are whatever becomes of the object they belong to: of no use in `If-Match`.
+    /// The tag of bytes that stay what they are whatever becomes of the object they belong to: of
+    /// no use in `If-Match`.
     pub fn of_bytes(what: impl Hash) -> ETag {
         ETag::written(&format!("{:016x}", hash_of(what)))
     }
 
     fn written(text: &str) -> ETag {
-        // Quotes, digits, dots, a dollar and dashes are visible ASCII, which is all that a header's value must be.
+        // Quotes, digits, dots, a dollar and dashes are visible ASCII, which is all that a header's
+        // value must be.
         ETag(HeaderValue::try_from(format!("\"{text}\"")).expect("a tag is a header's value"))
     }
 
@@ -94,8 +99,8 @@ impl<'h> Iterator for Tags<'h> {
         if list.is_empty() {
             return None;
         }
-        // A tag of others may have commas in it: it ends at its closing quote. Without one there is no quote in what follows, so
-        // that each byte is looked at twice at most.
+        // A tag of others may have commas in it: it ends at its closing quote. Without one there is
+        // no quote in what follows, so that each byte is looked at twice at most.
         let opening = ["\"", "W/\""].into_iter().find(|opening| list.starts_with(opening)).map(str::len);
         let closing = opening.and_then(|opening| Some(opening + list[opening..].find('"')? + 1)).unwrap_or(0);
         let end = list[closing..].find(',').map_or(list.len(), |comma| closing + comma);
@@ -114,10 +119,11 @@ fn named(tag: &str) -> Option<Tag> {
     inside.starts_with(&format!("{}-{}-", known.revision, known.object)).then_some(known)
 }
 
-/// What `If-Match` expects; `None` without it. It takes time in proportion to the header's size, which is bounded.
+/// What `If-Match` expects; `None` without it. It takes time in proportion to the header's size,
+/// which is bounded.
 ///
-/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old one. Weak ones are kept for
-/// the message.
+/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old
+/// one. Weak ones are kept for the message.
 pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
     let mut all = tags(headers, &header::IF_MATCH)?.peekable();
     if all.next_if_eq(&"*").is_some() && all.peek().is_none() {
@@ -133,7 +139,8 @@ pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
     Some(Expect::OneOf { tags, weak })
 }
 
-/// What the conditions of a call expect that may meet an object or make a new one: `If-Match`, or `If-None-Match: *`.
+/// What the conditions of a call expect that may meet an object or make a new one: `If-Match`, or
+/// `If-None-Match: *`.
 ///
 /// # Errors
 /// `InvalidParameter` for tags in `If-None-Match`, and for both headers at once.
@@ -154,8 +161,8 @@ fn shown(headers: &HeaderMap) -> String {
     String::from_utf8_lossy(value).chars().take(SHOWN).collect()
 }
 
-/// Refuses `If-None-Match` on a change of objects: it is a condition on the change (RFC 9110, 13.1.2), which no command knows, and
-/// must not be dropped without a word.
+/// Refuses `If-None-Match` on a change of objects: it is a condition on the change (RFC 9110,
+/// 13.1.2), which no command knows, and must not be dropped without a word.
 ///
 /// # Errors
 /// `InvalidParameter`.

@@ -1,5 +1,5 @@
-//! The one list of headers that the server reads from requests and writes into replies, and what it says of each to the
-//! pages of other sites (`super::cors`).
+//! The one list of headers that the server reads from requests and writes into replies, and what it
+//! says of each to the pages of other sites (`super::cors`).
 
 use std::sync::LazyLock;
 
@@ -81,7 +81,8 @@ const EXPOSED: &[&str] = &[
     "X-Request-Id",
 ];
 
-/// The response headers that no page is told of: for browsers and proxies, or open to every page anyway.
+/// The response headers that no page is told of: for browsers and proxies, or open to every page
+/// anyway.
 #[cfg(test)]
 const UNEXPOSED: &[&str] = &[
     "access-control-allow-credentials",
@@ -107,7 +108,8 @@ pub(super) static ALLOWED_OF_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| {
     list(callers.map(|(name, _)| *name))
 });
 
-/// The value of `Access-Control-Expose-Headers`. Each by its name: with credentials, `*` is a name as well.
+/// The value of `Access-Control-Expose-Headers`. Each by its name: with credentials, `*` is a name
+/// as well.
 pub(super) static EXPOSED_TO_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| list(EXPOSED.iter().copied()));
 
 fn list<'n>(names: impl Iterator<Item = &'n str>) -> HeaderValue {
@@ -123,7 +125,8 @@ mod tests {
 
     use super::*;
 
-    /// Texts that are found and name no header of a request or reply: headers of parts of forms, other constants.
+    /// Texts that are found and name no header of a request or reply: headers of parts of forms,
+    /// other constants.
     const ELSEWHERE: [&str; 4] = ["content-transfer-encoding", "key", "none", "x-stet-any-case"];
 
     /// The code of the server without its tests, file by file.
@@ -156,7 +159,8 @@ mod tests {
         })
     }
 
-    /// The headers that a file names: as constants of the library, whether imported or not, or as texts.
+    /// The headers that a file names: as constants of the library, whether imported or not, or as
+    /// texts.
     fn named(file: &str, text: &str) -> BTreeSet<String> {
         let mut constants: Vec<&str> = names_behind(text, "header::").collect();
         for import in text.split("use actix_web::http::header::{").skip(1) {

@@ -1,4 +1,5 @@
-//! A body that holds something until it has gone, or its client has: room in memory, the call that it is the reply to.
+//! A body that holds something until it has gone, or its client has: room in memory, the call that
+//! it is the reply to.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

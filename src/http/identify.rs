@@ -1,4 +1,5 @@
-//! Who calls: the token of a request, and whether a cookie alone may stand for it (docs/api/README.md, "Tokens").
+//! Who calls: the token of a request, and whether a cookie alone may stand for it
+//! (docs/api/README.md, "Tokens").
 
 use std::sync::Arc;
 
@@ -54,9 +55,10 @@ pub fn token_of(http: &HttpRequest) -> Option<String> {
     token_and_transport(http.headers(), &Pairs::of(http.query_string())).map(|(_, token)| token.to_owned())
 }
 
-/// What may stand in an address that is made to be passed on, kept by other programs and fetched again and again: whoever comes by it
-/// may read, and change nothing. A token of a person, which may do all that they may, is none; where every endpoint takes one in the
-/// query it is taken here too.
+/// What may stand in an address that is made to be passed on, kept by other programs and fetched
+/// again and again: whoever comes by it may read, and change nothing. A token of a person, which
+/// may do all that they may, is none; where every endpoint takes one in the query it is taken here
+/// too.
 ///
 /// # Errors
 /// `InvalidToken`; `PermissionDenied`.
@@ -76,7 +78,8 @@ fn check_address(session: &LiveSession, transport: Transport) -> Result<()> {
 /// Finds out who calls.
 ///
 /// # Errors
-/// `InvalidToken`; `OriginRefused`; `PermissionDenied` for a key in the address that may do more than read.
+/// `InvalidToken`; `OriginRefused`; `PermissionDenied` for a key in the address that may do more
+/// than read.
 pub(super) fn identify(
     app: &App,
     route: &Route,
@@ -106,8 +109,8 @@ pub(super) fn identify(
     Ok(Some(session))
 }
 
-/// Refuses a call of a page of another site that the cookie alone authorises, for an endpoint of which only some calls change
-/// something.
+/// Refuses a call of a page of another site that the cookie alone authorises, for an endpoint of
+/// which only some calls change something.
 ///
 /// # Errors
 /// `OriginRefused`.

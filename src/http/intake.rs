@@ -1,9 +1,10 @@
 //! How much of what a client sends ahead is taken in.
 //!
-//! The library reads the heads of all requests that are there, up to 128 KiB of them at once, and each takes some 4 KB while it
-//! waits for its turn: one connection could take 20 MB before anybody is asked for a token. So a connection reads a small portion
-//! at a time, and nothing more while some requests wait. What a client sends beyond stays in the system's buffers, which
-//! are bounded, and then with the client.
+//! The library reads the heads of all requests that are there, up to 128 KiB of them at once, and
+//! each takes some 4 KB while it waits for its turn: one connection could take 20 MB before anybody
+//! is asked for a token. So a connection reads a small portion at a time, and nothing more while
+//! some requests wait. What a client sends beyond stays in the system's buffers, which are bounded,
+//! and then with the client.
 //!
 //! A connection that is closed while bytes of its client are unread is reset by the system, and
 //! a reply that the client has not read yet is lost with it. So the server first says that it
@@ -26,7 +27,8 @@ use tokio::time::Sleep;
 use super::connection::Connection;
 use super::pipeline::Turn;
 
-/// Bytes that are read at once. Of the shortest heads that there are these are 157, hence some 600 KB.
+/// Bytes that are read at once. Of the shortest heads that there are these are 157, hence some 600
+/// KB.
 const PORTION: usize = 4 << 10;
 
 /// Requests that may wait on a connection for it to be read further.
@@ -39,7 +41,8 @@ pub const LINGER: Duration = Duration::from_secs(1);
 /// The requests of a connection that wait for their turn.
 #[derive(Default)]
 pub struct Queue {
-    /// What each request that has been read has a share of until its turn comes, and the connection.
+    /// What each request that has been read has a share of until its turn comes, and the
+    /// connection.
     shared: RefCell<Weak<Extensions>>,
     /// Who wants to read on when some have had their turn.
     reader: RefCell<Option<Waker>>,
@@ -71,12 +74,14 @@ impl Queue {
         self.is_closing.get()
     }
 
-    /// Whether the request whose turn begins had been read when the reply to the one before it was there.
+    /// Whether the request whose turn begins had been read when the reply to the one before it was
+    /// there.
     pub(super) fn next_was_ahead(&self) -> bool {
         self.next_was_ahead.get()
     }
 
-    /// Notes that a request has its reply: whether the next one has been read by then, and whether the reply closes the connection.
+    /// Notes that a request has its reply: whether the next one has been read by then, and whether
+    /// the reply closes the connection.
     pub(super) fn ended(&self, next_is_ahead: bool, closes: bool) {
         self.next_was_ahead.set(next_is_ahead);
         self.is_closing.set(self.is_closing.get() || closes);
@@ -126,8 +131,8 @@ pub fn begin(request: &mut Request) {
 }
 
 thread_local! {
-    /// What is being read. Of the caller's buffer a portion would have to be filled with zeros first, for each look whether something
-    /// has come.
+    /// What is being read. Of the caller's buffer a portion would have to be filled with zeros
+    /// first, for each look whether something has come.
     static READ: RefCell<[u8; PORTION]> = const { RefCell::new([0; PORTION]) };
 }
 
@@ -161,8 +166,8 @@ impl<S> Intake<S> {
 }
 
 impl<S: AsyncRead + Unpin> Intake<S> {
-    /// Reads at most so many bytes, and no more than what is left of the portion. Gives `taken` what
-    /// has come: nothing, if the client has closed its side.
+    /// Reads at most so many bytes, and no more than what is left of the portion. Gives `taken`
+    /// what has come: nothing, if the client has closed its side.
     fn poll_portion(&mut self, cx: &mut Context<'_>, most: usize, taken: impl FnOnce(&[u8])) -> Poll<io::Result<()>> {
         if self.left == 0 {
             self.left = PORTION;

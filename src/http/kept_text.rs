@@ -1,6 +1,8 @@
-//! A text that many clients are sent: plain, and in each coding, made when a client first asks for it.
+//! A text that many clients are sent: plain, and in each coding, made when a client first asks for
+//! it.
 //!
-//! Callers without a session may ask for such a text as often as they like. So no request costs more than sending it.
+//! Callers without a session may ask for such a text as often as they like. So no request costs
+//! more than sending it.
 
 use actix_web::body::{BoxBody, to_bytes};
 use actix_web::http::header::{self, ContentEncoding};
@@ -24,7 +26,8 @@ impl KeptText {
         KeptText { plain: plain.into(), coded: Default::default() }
     }
 
-    /// The reply to a request, in the coding that it asks for if the text has at least `from` bytes; 0 is never.
+    /// The reply to a request, in the coding that it asks for if the text has at least `from`
+    /// bytes; 0 is never.
     ///
     /// The plain form lacks `Vary`, which [`Compression`](super::compress::Compression) adds.
     ///
@@ -47,7 +50,8 @@ impl KeptText {
     async fn coded(&self, coding: ContentEncoding) -> Result<Bytes> {
         let place = CODINGS.iter().position(|(known, _)| *known == coding).ok_or_else(Error::internal)?;
         let make = async || {
-            // The encoder writes headers into the head of a response, of which nothing else is used here.
+            // The encoder writes headers into the head of a response, of which nothing else is used
+            // here.
             let mut unused = HttpResponse::Ok().finish();
             let body = encoder(coding, unused.head_mut(), BoxBody::new(self.plain.clone()));
             to_bytes(body).await.map_err(|_| Error::internal())

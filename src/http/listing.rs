@@ -1,8 +1,9 @@
 //! Replies that are lists, made item by item.
 //!
-//! A list of no more than [`WHOLE`] bytes is made at once and goes out whole, with its length. A larger one is made while it goes
-//! out ([`super::steps`]), beside what says which items it has. What it shows of an item is what there is to show when its turn
-//! comes: what has gone since is left out, or stands among what failed.
+//! A list of no more than [`WHOLE`] bytes is made at once and goes out whole, with its length. A
+//! larger one is made while it goes out ([`super::steps`]), beside what says which items it has.
+//! What it shows of an item is what there is to show when its turn comes: what has gone since is
+//! left out, or stands among what failed.
 
 use std::collections::VecDeque;
 
@@ -82,7 +83,8 @@ pub(crate) trait Items: 'static {
     /// Why there may be no reply.
     type Fault: From<Error> + std::fmt::Debug;
 
-    /// Makes the present step, of a `late` one when the reply is on its way: then a fault breaks it off. A step may be made again.
+    /// Makes the present step, of a `late` one when the reply is on its way: then a fault breaks it
+    /// off. A step may be made again.
     async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<Self>, Self::Fault>;
 
     /// Goes on to the next step.
@@ -100,7 +102,8 @@ pub(crate) struct Listing<T, I> {
 }
 
 impl<T: Serialize, I: Items> Listing<T, I> {
-    /// Makes a reply of which `reply` says what there is beside the items and those that failed; it is all there if it is small.
+    /// Makes a reply of which `reply` says what there is beside the items and those that failed; it
+    /// is all there if it is small.
     ///
     /// # Errors
     /// What the list says; `Overloaded` if there is no room for so much.
@@ -112,7 +115,8 @@ impl<T: Serialize, I: Items> Listing<T, I> {
         Listing::up_to(WHOLE, call, list, reply)
     }
 
-    /// The same, where more makes a list large: for one that is kept, and then goes to all who ask for it.
+    /// The same, where more makes a list large: for one that is kept, and then goes to all who ask
+    /// for it.
     ///
     /// # Errors
     /// As [`Listing::of`].
@@ -171,7 +175,8 @@ struct Written<I> {
     behind: VecDeque<Vec<u8>>,
     /// What failed, as it will stand in the reply.
     failed: Vec<u8>,
-    /// Whether the next item is the first, the next of those within it, and the next of those within that.
+    /// Whether the next item is the first, the next of those within it, and the next of those
+    /// within that.
     first: [bool; 3],
     /// What comes behind the items of each item that is open, the outermost first.
     open: Vec<Vec<u8>>,

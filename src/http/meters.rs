@@ -46,7 +46,8 @@ impl Meters {
         let seconds = || metrics::histogram!("stet_http_request_seconds", "endpoint" => id);
         endpoint.seconds.get_or_init(seconds).record(took.as_secs_f64());
         if status.is_server_error() {
-            // A series for each, whatever the endpoint: those by endpoint begin with 1, and no alert sees the first.
+            // A series for each, whatever the endpoint: those by endpoint begin with 1, and no
+            // alert sees the first.
             metrics::counter!("stet_http_server_errors_total", "status" => status.as_str().to_owned()).increment(1);
         }
         let count = |statuses: &[(StatusCode, Counter)]| {
@@ -67,8 +68,8 @@ impl Meters {
     }
 }
 
-/// How long a call may keep its thread to itself. All others that the thread serves wait meanwhile: see
-/// [`give_way`](crate::limits::yielding).
+/// How long a call may keep its thread to itself. All others that the thread serves wait meanwhile:
+/// see [`give_way`](crate::limits::yielding).
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 
 /// The future of a call, of which each turn on its thread is timed: what lies between two points at

@@ -13,7 +13,8 @@ pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
 /// What a client is told of a change that it wants to hear little of.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Minimal {
-    /// What the change is about, as the whole reply names it: an object, a container, a post, an item, a divider.
+    /// What the change is about, as the whole reply names it: an object, a container, a post, an
+    /// item, a divider.
     id: String,
     /// The revision, after the change, of what the ETag names.
     revision: u64,

@@ -1,12 +1,13 @@
 //! Which page of a browser a request comes from.
 //!
-//! A browser sends the cookie along with what any page asks of this server, and takes one from any reply. So a request that only
-//! the cookie authorises to change something, and one whose reply sets or clears it, must come from a page of this server, from
-//! one that the configuration lists, or from no page. Otherwise a page could write as its reader, log the reader out, or log
-//! the reader in as somebody else.
+//! A browser sends the cookie along with what any page asks of this server, and takes one from any
+//! reply. So a request that only the cookie authorises to change something, and one whose reply
+//! sets or clears it, must come from a page of this server, from one that the configuration lists,
+//! or from no page. Otherwise a page could write as its reader, log the reader out, or log the
+//! reader in as somebody else.
 //!
-//! What a page can't forge tells: `Origin`, and `Sec-Fetch-Site`, which browsers also send where they leave out the other, as
-//! with a link. Programs send neither.
+//! What a page can't forge tells: `Origin`, and `Sec-Fetch-Site`, which browsers also send where
+//! they leave out the other, as with a link. Programs send neither.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderValue};
@@ -78,7 +79,8 @@ fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str)
             let (theirs, authority) = origin.split_once("://").unwrap_or(("", &origin));
             let same = match site {
                 None | Some("none") => theirs.eq_ignore_ascii_case(scheme) && authority_is(authority, host, scheme),
-                // The browser has compared schemes, and knows the one that it has asked by: a proxy may not have told it.
+                // The browser has compared schemes, and knows the one that it has asked by: a proxy
+                // may not have told it.
                 Some("same-origin") => authority_is(authority, host, theirs),
                 Some(_) => false,
             };

@@ -1,6 +1,8 @@
-//! Bodies that come too slowly: a client must not hold a call, and what belongs to it, by sending a byte now and then.
+//! Bodies that come too slowly: a client must not hold a call, and what belongs to it, by sending a
+//! byte now and then.
 //!
-//! A body that is held in memory must be there within a time. An upload may take as long as it likes, but must get on.
+//! A body that is held in memory must be there within a time. An upload may take as long as it
+//! likes, but must get on.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,9 +21,9 @@ use tokio::time::{Instant, Sleep};
 /// How finely the time is counted for which a client is waited for.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How long a client may still be waited for. Only time counts in which there was nothing to do but to wait: a thread that was
-/// busy with others, or a disk, is not the client's fault. So it is counted in ticks, and a tick that ends late counts no more
-/// than one that ends in time.
+/// How long a client may still be waited for. Only time counts in which there was nothing to do but
+/// to wait: a thread that was busy with others, or a disk, is not the client's fault. So it is
+/// counted in ticks, and a tick that ends late counts no more than one that ends in time.
 struct Patience {
     left: Duration,
     tick: Pin<Box<Sleep>>,
@@ -79,7 +81,8 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
     .await
 }
 
-/// A body of which so many bytes must come in each stretch of time, for as long as it is waited for.
+/// A body of which so many bytes must come in each stretch of time, for as long as it is waited
+/// for.
 pub struct Paced<S = Payload> {
     inner: S,
     least: usize,
@@ -172,7 +175,8 @@ mod tests {
         let (came, coming) = tokio::sync::oneshot::channel();
         let read = within(60, async { coming.await.map_err(|_| Error::internal()) });
         let busy = async {
-            // The clock goes on while nothing is polled; what came meanwhile is read only afterwards.
+            // The clock goes on while nothing is polled; what came meanwhile is read only
+            // afterwards.
             tokio::time::advance(Duration::from_secs(300)).await;
             tokio::task::yield_now().await;
             let _ = came.send(1);

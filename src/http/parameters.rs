@@ -1,9 +1,10 @@
-//! Parameters of a header's value: the `name=value` pairs behind the first `;`, as in `Content-Type` and
-//! `Content-Disposition`.
+//! Parameters of a header's value: the `name=value` pairs behind the first `;`, as in
+//! `Content-Type` and `Content-Disposition`.
 //!
-//! Clients write these headers in many ways that the grammar (RFC 9110, 5.6.6) forbids but that have one meaning. The reader
-//! takes them: unquoted values end at the next `;`, whatever else is in them, and a `\` in a quoted value escapes
-//! nothing but `"` and `\`, because browsers of old send paths such as `"C:\Desk\ferry.xml"`.
+//! Clients write these headers in many ways that the grammar (RFC 9110, 5.6.6) forbids but that
+//! have one meaning. The reader takes them: unquoted values end at the next `;`, whatever else is
+//! in them, and a `\` in a quoted value escapes nothing but `"` and `\`, because browsers of old
+//! send paths such as `"C:\Desk\ferry.xml"`.
 
 /// One parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,8 @@ impl<'h> Parameters<'h> {
 }
 
 impl<'h> Iterator for Parameters<'h> {
-    /// The reason why the rest can't be read, as the end of a sentence that begins with the header's name.
+    /// The reason why the rest can't be read, as the end of a sentence that begins with the
+    /// header's name.
     type Item = Result<Parameter<'h>, String>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,8 +1,9 @@
-//! Large answers are handed on in pieces, each when the one before it is on its way, and what is held in memory for that is counted.
+//! Large answers are handed on in pieces, each when the one before it is on its way, and what is
+//! held in memory for that is counted.
 //!
-//! A connection copies what it is given into a buffer of its own, and keeps that until the client has taken it. If it were
-//! given a large answer whole, that would be in memory once for each client who asks for it and is slow to read, though it is
-//! the same one that is kept for all.
+//! A connection copies what it is given into a buffer of its own, and keeps that until the client
+//! has taken it. If it were given a large answer whole, that would be in memory once for each
+//! client who asks for it and is slow to read, though it is the same one that is kept for all.
 //!
 //! What waits to be taken is reserved in the budget of all calls (`memory.calls`): an answer in
 //! memory once, however many clients it goes to; of one that is made while it goes out
@@ -34,7 +35,8 @@ pub enum Counted<'b> {
         holder: Option<Holder>,
         /// Who else they go to.
         share: SharedReservation,
-        /// Whether the answer may be refused for want of room: not where something has been changed.
+        /// Whether the answer may be refused for want of room: not where something has been
+        /// changed.
         may_fail: bool,
     },
 }
@@ -46,7 +48,8 @@ pub fn no_room() -> Error {
     Error::new(Code::Overloaded, message)
 }
 
-/// Answers above a piece's size get on in pieces. One that comes in pieces already has `held` bytes in memory until it has gone.
+/// Answers above a piece's size get on in pieces. One that comes in pieces already has `held` bytes
+/// in memory until it has gone.
 ///
 /// # Errors
 /// `Overloaded` when too much is under way already.

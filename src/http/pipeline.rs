@@ -1,13 +1,15 @@
 //! Requests that a client sends before it has the reply to an earlier one (pipelining).
 //!
-//! The library reads them ahead, carries them out one after the other, and goes on after a reply that says `Connection: close`. It says
-//! so of its own accord where a body has not come whole: that of the request which it has read last, whichever request it answers.
-//! A client takes what follows such a reply as not carried out, and sends it again (RFC 9112, 9.6). So three rules hold here:
+//! The library reads them ahead, carries them out one after the other, and goes on after a reply
+//! that says `Connection: close`. It says so of its own accord where a body has not come whole:
+//! that of the request which it has read last, whichever request it answers. A client takes what
+//! follows such a reply as not carried out, and sends it again (RFC 9112, 9.6). So three rules hold
+//! here:
 //!
 //! - Behind a reply that closes the connection nothing is carried out, and nothing is sent.
 //! - The reply to a change closes the connection if further requests have been read by then.
-//! - A change that has been read before the reply to an earlier request was there is refused, for that reply may have closed the
-//!   connection.
+//! - A change that has been read before the reply to an earlier request was there is refused, for
+//!   that reply may have closed the connection.
 //!
 //! Reads may be sent ahead as ever.
 
@@ -88,7 +90,8 @@ impl Turn {
         Err(Error::new(Code::Overloaded, message))
     }
 
-    /// Waits until the replies before this one are with the system, and has the connection send nothing more.
+    /// Waits until the replies before this one are with the system, and has the connection send
+    /// nothing more.
     pub async fn silence(&self) -> HttpResponse {
         self.queue.silence().await;
         HttpResponse::Ok().force_close().finish()
@@ -115,14 +118,16 @@ impl Turn {
     }
 }
 
-/// The body of a request, which its call reads, and of which the rest is looked at when the call has ended.
+/// The body of a request, which its call reads, and of which the rest is looked at when the call
+/// has ended.
 struct Body {
     shared: Rc<RefCell<Option<h1::Payload>>>,
     is_chunked: bool,
 }
 
 impl Body {
-    /// Whether the library closes the connection because of it: what is missing of a body of announced length is not waited for.
+    /// Whether the library closes the connection because of it: what is missing of a body of
+    /// announced length is not waited for.
     async fn closes(&self) -> bool {
         let Some(mut payload) = self.shared.take() else { return false };
         let mut has_waited = false;

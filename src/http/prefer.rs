@@ -1,8 +1,10 @@
-//! The preferences of RFC 7240: `Prefer: return=minimal`, for the reply to a change without all that the client knows, or does
-//! not want to know; and `handling=strict`, which refuses unknown names ([`super::unknown_names`]).
+//! The preferences of RFC 7240: `Prefer: return=minimal`, for the reply to a change without all
+//! that the client knows, or does not want to know; and `handling=strict`, which refuses unknown
+//! names ([`super::unknown_names`]).
 //!
-//! A handler whose reply may be short answers a [`Preferred`], from which the document follows. A short reply has a media type of its own, so
-//! that what a client expects of `application/json` is always the whole one.
+//! A handler whose reply may be short answers a [`Preferred`], from which the document follows. A
+//! short reply has a media type of its own, so that what a client expects of `application/json` is
+//! always the whole one.
 
 use std::marker::PhantomData;
 
@@ -102,7 +104,8 @@ fn prefers_minimal(headers: &HeaderMap) -> bool {
     prefers(headers, "return", "minimal")
 }
 
-/// Whether the client prefers `handling=strict`: a call with unknown names is refused. `handling=lenient` is the default.
+/// Whether the client prefers `handling=strict`: a call with unknown names is refused.
+/// `handling=lenient` is the default.
 pub(super) fn prefers_strict(headers: &HeaderMap) -> bool {
     prefers(headers, "handling", "strict")
 }

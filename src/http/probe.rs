@@ -1,5 +1,5 @@
-//! Requests outside the base path, mostly from operators: health, readiness, metrics, the OpenAPI document,
-//! and the documentation, which `/` leads to.
+//! Requests outside the base path, mostly from operators: health, readiness, metrics, the OpenAPI
+//! document, and the documentation, which `/` leads to.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ impl Probe {
         })
     }
 
-    /// Answers it. Whoever asks is not known and not counted, so none may cost more than a look, however often it is asked.
+    /// Answers it. Whoever asks is not known and not counted, so none may cost more than a look,
+    /// however often it is asked.
     pub async fn answer(self, app: &Arc<App>, http: &HttpRequest) -> HttpResponse {
         if !matches!(*http.method(), Method::GET | Method::HEAD) {
             return HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish();
@@ -59,7 +60,8 @@ impl Probe {
     }
 }
 
-/// Leads to an address of this server. Other pages may be here one day, so no browser keeps the answer.
+/// Leads to an address of this server. Other pages may be here one day, so no browser keeps the
+/// answer.
 fn redirect(address: &'static str) -> HttpResponse {
     HttpResponse::TemporaryRedirect().insert_header((header::LOCATION, address)).finish()
 }
@@ -81,7 +83,8 @@ async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     app.openapi.get_or_try_init(make).await?.answer("application/json", http, app.config.server.compress_bytes).await
 }
 
-/// The process is there, answers, and need not be started again: only that brings back a store that has broken down.
+/// The process is there, answers, and need not be started again: only that brings back a store that
+/// has broken down.
 fn health(app: &App) -> HttpResponse {
     if app.stage() == Stage::Ready && app.repository.health() == Health::Closed {
         return HttpResponse::ServiceUnavailable().json(json!({ "status": "broken", "why": "the store is closed" }));
@@ -89,8 +92,8 @@ fn health(app: &App) -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-/// How long the disk may owe an answer before the store counts as failed, milliseconds: far beyond what a disk in order
-/// takes, and the last bound of the histogram of commits.
+/// How long the disk may owe an answer before the store counts as failed, milliseconds: far beyond
+/// what a disk in order takes, and the last bound of the histogram of commits.
 const STALLED_MS: u64 = 10_000;
 
 /// How the store is, in a word for metrics, and in a sentence for people where something is wrong.
@@ -123,8 +126,9 @@ fn standing(app: &App) -> Standing {
     Standing { word, why, serves, waits_ms }
 }
 
-/// Whether it is of use to send requests: not while starting or draining, nor when the store has failed. A full disk is no
-/// reason: reads go on, and only a change can find out that there is room again.
+/// Whether it is of use to send requests: not while starting or draining, nor when the store has
+/// failed. A full disk is no reason: reads go on, and only a change can find out that there is room
+/// again.
 fn readiness(app: &App) -> HttpResponse {
     let (serves, why) = match app.stage() {
         Stage::Starting => (false, Some("starting".to_owned())),

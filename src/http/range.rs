@@ -1,12 +1,12 @@
 //! Which part of a content is asked for: `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
 //!
-//! One range is answered with that part. Several ranges, a unit other than bytes, and malformed values are answered as if
-//! there were no `Range`, with the whole content, as the RFC permits.
+//! One range is answered with that part. Several ranges, a unit other than bytes, and malformed
+//! values are answered as if there were no `Range`, with the whole content, as the RFC permits.
 //!
-//! actix-web's [`ByteRangeSpec`] says what a range means for a content of some size. The header is parsed here, for actix-web's
-//! parser does not keep to the RFC: it knows `bytes` in small letters only (14.1: units are without regard to case), refuses
-//! numbers above 64 bits (14.1.2: they must be expected), takes `+1` for a number, and of several ranges drops those that it
-//! can't read.
+//! actix-web's [`ByteRangeSpec`] says what a range means for a content of some size. The header is
+//! parsed here, for actix-web's parser does not keep to the RFC: it knows `bytes` in small letters
+//! only (14.1: units are without regard to case), refuses numbers above 64 bits (14.1.2: they must
+//! be expected), takes `+1` for a number, and of several ranges drops those that it can't read.
 
 use actix_web::http::header::{ByteRangeSpec, HeaderMap, HttpDate, IF_RANGE, RANGE};
 
@@ -28,8 +28,8 @@ pub enum Wanted {
     Nothing,
 }
 
-/// What a GET with these headers wants of `size` bytes that have this tag. `modified` is what `Last-Modified` says of them, epoch
-/// seconds, if it says anything.
+/// What a GET with these headers wants of `size` bytes that have this tag. `modified` is what
+/// `Last-Modified` says of them, epoch seconds, if it says anything.
 pub fn wanted(headers: &HeaderMap, size: u64, tag: &ETag, modified: Option<u64>) -> Wanted {
     let mut ranges = headers.get_all(RANGE).filter_map(|value| value.to_str().ok());
     let (Some(range), None) = (ranges.next(), ranges.next()) else { return Wanted::Whole };

@@ -1,7 +1,8 @@
 //! The reply of an endpoint, before it is put on the wire.
 //!
-//! JSON is answered as [`Json`], which names the type that is serialised: the document says of an endpoint what its handler
-//! answers. Everything else, for which a schema can only say "bytes" or "text", is a [`Reply`].
+//! JSON is answered as [`Json`], which names the type that is serialised: the document says of an
+//! endpoint what its handler answers. Everything else, for which a schema can only say "bytes" or
+//! "text", is a [`Reply`].
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -71,7 +72,8 @@ pub(super) enum Content {
     Made(&'static str, BodyStream),
     /// Server-sent events, for as long as the client stays.
     Events(BodyStream),
-    /// Nothing: the client has the representation already. The media type is that of the representation.
+    /// Nothing: the client has the representation already. The media type is that of the
+    /// representation.
     NotModified(&'static str),
     /// What the call was answered when it was sent before, headers and all.
     Kept(Arc<KeptReply>),
@@ -117,7 +119,8 @@ impl Reply {
         Reply::new(Content::Events(events))
     }
 
-    /// The 304 in place of a text that the client has already ([`Call::has`](super::call::Call::has)).
+    /// The 304 in place of a text that the client has already
+    /// ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Reply {
         Reply::new(Content::NotModified("text/plain")).with_etag(etag)
     }
@@ -127,7 +130,8 @@ impl Reply {
         Reply::new(Content::NotModified("image/jpeg")).with_etag(etag)
     }
 
-    /// Marks a complete reply as one that the client has already, or not: then it is answered with 304.
+    /// Marks a complete reply as one that the client has already, or not: then it is answered
+    /// with 304.
     #[must_use]
     pub fn unchanged(mut self, unchanged: bool) -> Reply {
         self.unchanged = unchanged;
@@ -242,12 +246,14 @@ impl<T> Json<T> {
         made.map(|made| made?.map(Json::from))
     }
 
-    /// The 304 in place of a reply that the client has already ([`Call::has`](super::call::Call::has)).
+    /// The 304 in place of a reply that the client has already
+    /// ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Json<T> {
         Json::new(Reply::not_modified(etag))
     }
 
-    /// What the call was answered when it was sent before: by the same endpoint, and so a `T` as well.
+    /// What the call was answered when it was sent before: by the same endpoint, and so a `T` as
+    /// well.
     pub(super) fn kept(reply: Arc<KeptReply>) -> Json<T> {
         Json::new(Reply::kept(reply))
     }
@@ -292,7 +298,8 @@ impl<T: JsonSchema> Answer for Json<T> {
     }
 }
 
-/// What every v3 reply to a call that succeeded is; of others see [`super::error::FailureEnvelope`].
+/// What every v3 reply to a call that succeeded is; of others see
+/// [`super::error::FailureEnvelope`].
 #[derive(Serialize)]
 struct Envelope<R> {
     status: &'static str,
@@ -333,7 +340,8 @@ impl Body {
     }
 }
 
-/// A result of type `T` as it goes on the wire, to be sent any number of times. A clone shares the bytes.
+/// A result of type `T` as it goes on the wire, to be sent any number of times. A clone shares the
+/// bytes.
 pub struct Enveloped<T> {
     body: Body,
     of: PhantomData<fn() -> T>,
@@ -350,10 +358,12 @@ impl<T> Enveloped<T> {
         Enveloped { body: Body { bytes: whole.into(), share: SharedReservation::default() }, of: PhantomData }
     }
 
-    /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not known.
+    /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not
+    /// known.
     ///
     /// # Errors
-    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text keys.
+    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text
+    /// keys.
     pub fn of(result: &T, bytes: usize) -> Result<Enveloped<T>, Error>
     where
         T: Serialize,

@@ -1,5 +1,6 @@
-//! Finds the endpoint of a path. The path is matched as it came, still percent-encoded, so that a `%2F` inside a
-//! segment does not end it (docs/api/README.md, "Sources"); each captured segment is decoded afterwards.
+//! Finds the endpoint of a path. The path is matched as it came, still percent-encoded, so that a
+//! `%2F` inside a segment does not end it (docs/api/README.md, "Sources"); each captured segment is
+//! decoded afterwards.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,8 +12,8 @@ use stet_actors::id::Source;
 
 use super::route::{Kind, PathParam, Route, Verb};
 
-/// The endpoints by their paths: one tree per method. So a fixed path wins over a parameter wherever the method has
-/// both, and does not hide the parameter's where it has not.
+/// The endpoints by their paths: one tree per method. So a fixed path wins over a parameter
+/// wherever the method has both, and does not hide the parameter's where it has not.
 pub struct Router {
     trees: [matchit::Router<&'static Route>; Verb::ALL.len()],
     routes: Vec<&'static Route>,
@@ -20,7 +21,8 @@ pub struct Router {
     words: HashSet<&'static str>,
 }
 
-/// The largest number of segments of a path for which a hint is looked for. It bounds the cost for any caller.
+/// The largest number of segments of a path for which a hint is looked for. It bounds the cost for
+/// any caller.
 const MOST_SEGMENTS: usize = 16;
 
 /// The shortest fixed word that may be misspelt: shorter ones have too many neighbours.
@@ -51,7 +53,8 @@ pub enum Found<'p> {
     NoEndpoint,
 }
 
-/// The values in a path, decoded, in path order. No endpoint has more than fit in without an allocation.
+/// The values in a path, decoded, in path order. No endpoint has more than fit in without an
+/// allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params<'p>(SmallVec<[(&'static str, Cow<'p, str>); 4]>);
 
@@ -77,7 +80,8 @@ impl Router {
     ///
     /// # Panics
     ///
-    /// When two endpoints have the same method and path, or a path can't be understood: faults of the table.
+    /// When two endpoints have the same method and path, or a path can't be understood: faults of
+    /// the table.
     pub fn new(routes: impl Iterator<Item = &'static Route>) -> Router {
         let mut trees: [matchit::Router<&'static Route>; Verb::ALL.len()] = Default::default();
         let routes: Vec<_> = routes.collect();
@@ -96,7 +100,8 @@ impl Router {
         let Ok(found) = self.trees[verb as usize].at(raw_path) else { return self.others(raw_path) };
         let route = *found.value;
         let mut params = Params::default();
-        // The names are the table's own, which outlive the call; the tree gives the values in the same order.
+        // The names are the table's own, which outlive the call; the tree gives the values in the
+        // same order.
         for (parameter, (_, raw)) in route.path_params.iter().zip(found.params.iter()) {
             match percent_decode_str(raw).decode_utf8() {
                 Ok(value) => params.0.push((parameter.name, value)),
@@ -108,9 +113,10 @@ impl Router {
 
     /// Returns what a path that leads to no endpoint most likely stands for.
     ///
-    /// Two mistakes are recognised, one at a time: slashes within the path of an object that should have been `%2F`, and one
-    /// fixed word that is a single edit away. A fixed word of some endpoint counts as meant, wherever it stands. So a hint
-    /// never leads to an endpoint of another meaning.
+    /// Two mistakes are recognised, one at a time: slashes within the path of an object that should
+    /// have been `%2F`, and one fixed word that is a single edit away. A fixed word of some
+    /// endpoint counts as meant, wherever it stands. So a hint never leads to an endpoint of
+    /// another meaning.
     pub fn hint(&self, raw_path: &str, verb: Verb) -> Option<Hint> {
         let segments: Vec<&str> = raw_path.strip_prefix('/')?.split('/').take(MOST_SEGMENTS + 1).collect();
         if segments.len() > MOST_SEGMENTS {
@@ -156,7 +162,8 @@ impl Router {
         Some(mended.flat_map(|segment| ["/", segment]).collect())
     }
 
-    /// Returns the path with neighbouring segments joined into the path of an object, if that leads to an endpoint.
+    /// Returns the path with neighbouring segments joined into the path of an object, if that leads
+    /// to an endpoint.
     fn joined(&self, segments: &[&str], verb: Verb) -> Option<String> {
         // Each segment is looked at once, however many runs it is in.
         let names: Vec<bool> = segments.iter().map(|segment| self.may_be_a_name(segment)).collect();
@@ -177,8 +184,8 @@ impl Router {
         })
     }
 
-    /// Whether a segment may be a name on the path of an object. Fixed words of endpoints, near misses of them, loids and uuids
-    /// are taken for what they are.
+    /// Whether a segment may be a name on the path of an object. Fixed words of endpoints, near
+    /// misses of them, loids and uuids are taken for what they are.
     fn may_be_a_name(&self, segment: &str) -> bool {
         !self.words.iter().any(|word| is_near(segment, word))
             && !matches!(segment.parse(), Ok(Source::Loid(_) | Source::Uuid(_)))
@@ -452,8 +459,8 @@ mod tests {
         }
     }
 
-    /// The endpoint by the rule alone: of those that fit, the one that is fixed where another has a parameter, the
-    /// leftmost such segment deciding.
+    /// The endpoint by the rule alone: of those that fit, the one that is fixed where another has a
+    /// parameter, the leftmost such segment deciding.
     fn by_rule(verb: Verb, path: &str) -> Option<&'static str> {
         let fits = |pattern: &str| {
             let same = |(pattern, segment)| is_parameter(pattern) || pattern == segment;

@@ -1,8 +1,9 @@
 //! A reply that is made anew for whoever asks, by one of them for all who wait.
 //!
-//! What takes milliseconds to make, and may be asked for by anybody as often as they like, must not be made as often. Those who
-//! ask while it is being made get the next one together, so what each gets was begun after they asked. And no more than a part of
-//! the time goes into it: between two of them it rests.
+//! What takes milliseconds to make, and may be asked for by anybody as often as they like, must not
+//! be made as often. Those who ask while it is being made get the next one together, so what each
+//! gets was begun after they asked. And no more than a part of the time goes into it: between two
+//! of them it rests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,8 +57,8 @@ impl Shared {
             tokio::time::sleep_until(rested).await;
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        // What has begun is carried to its end, and then it rests, also if nobody waits for it any more: else whoever asks and goes away
-        // again and again would have it made at all times.
+        // What has begun is carried to its end, and then it rests, also if nobody waits for it any
+        // more: else whoever asks and goes away again and again would have it made at all times.
         let work = move || {
             let begun = Instant::now();
             let text = Arc::new(KeptText::new(make()));
@@ -92,7 +93,8 @@ mod tests {
                 let number: usize = text.unwrap().plain().parse().unwrap();
                 assert!(number > before, "{round}: {number} was made before it was asked for");
             }
-            // The first one who asks makes one, and another makes one for all who asked while it was made.
+            // The first one who asks makes one, and another makes one for all who asked while it
+            // was made.
             assert!(made.load(Ordering::SeqCst) <= before + 2, "{round}: each has made its own");
         }
     }

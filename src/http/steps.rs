@@ -1,8 +1,9 @@
 //! Answers that are made step by step, while they go out if they are large.
 //!
-//! An answer of no more than [`WHOLE`] bytes is made at once. Of a larger one only as much as makes a piece is there at a time: the
-//! next steps are made when the connection has taken those before. So an answer takes the memory of its largest step, however long
-//! it is and however slowly it is read.
+//! An answer of no more than [`WHOLE`] bytes is made at once. Of a larger one only as much as makes
+//! a piece is there at a time: the next steps are made when the connection has taken those before.
+//! So an answer takes the memory of its largest step, however long it is and however slowly it is
+//! read.
 //!
 //! The caller is looked at again before each piece, for the client may have taken its time.
 
@@ -26,7 +27,8 @@ use crate::limits::{PIECE, Reservation};
 /// Bytes up to which an answer is made at once.
 pub(crate) const WHOLE: usize = 256 << 10;
 
-/// How long a large step waits for room, which others give back when their clients have taken what they asked for or are let go.
+/// How long a large step waits for room, which others give back when their clients have taken what
+/// they asked for or are let go.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What an answer is made of, a step at a time.
@@ -36,8 +38,8 @@ pub(crate) trait Steps: 'static {
     /// Why there may be no answer.
     type Fault: From<Error> + Debug;
 
-    /// Writes the present step behind what is in `out`, of a `late` one when the answer is on its way: then a fault breaks it off. A
-    /// step may be made again.
+    /// Writes the present step behind what is in `out`, of a `late` one when the answer is on its
+    /// way: then a fault breaks it off. A step may be made again.
     async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Self::Then, Self::Fault>;
 
     /// Takes the step that was made, and goes on to the next.

@@ -1,4 +1,5 @@
-//! A server for unit tests: nothing listens, objects are in memory, and contents of more than eight bytes are files.
+//! A server for unit tests: nothing listens, objects are in memory, and contents of more than eight
+//! bytes are files.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -87,7 +88,8 @@ impl House {
         self.repository.joint(create, by_editor()).await.expect("it can be made").loid
     }
 
-    /// A call of an endpoint by somebody without a session, with these query parameters and nothing else.
+    /// A call of an endpoint by somebody without a session, with these query parameters and nothing
+    /// else.
     pub fn call(&self, route: &'static Route, query: &str) -> Call {
         Call {
             app: self.app.clone(),

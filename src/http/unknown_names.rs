@@ -1,7 +1,8 @@
 //! Query parameters and body keys that an endpoint does not know (docs/api/README.md, "Warnings").
 //!
-//! They are looked for once for each call, before its handler begins: so a call that is refused for them
-//! (`Prefer: handling=strict`) has changed nothing. The options of a form are looked at when the form is there.
+//! They are looked for once for each call, before its handler begins: so a call that is refused for
+//! them (`Prefer: handling=strict`) has changed nothing. The options of a form are looked at when
+//! the form is there.
 
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
@@ -16,7 +17,8 @@ use super::warnings::Warning;
 use crate::limits::offload;
 
 impl Call {
-    /// Reports unknown names in the query and in a body that is there already; refuses them if the client prefers so.
+    /// Reports unknown names in the query and in a body that is there already; refuses them if the
+    /// client prefers so.
     ///
     /// # Errors
     /// `InvalidParameter` and `InvalidBody`, under `Prefer: handling=strict`.
@@ -33,7 +35,8 @@ impl Call {
         }
     }
 
-    /// Reports unknown keys in the body, or in the part `options` of a form; refuses them if the client prefers so.
+    /// Reports unknown keys in the body, or in the part `options` of a form; refuses them if the
+    /// client prefers so.
     ///
     /// # Errors
     /// `InvalidBody`, under `Prefer: handling=strict`.
@@ -91,7 +94,8 @@ fn of_parameter(unknown: &UnknownParameter, in_body: bool) -> Finding {
     Finding { name: name.clone(), message, nearest: nearest.filter(|_| !in_body).map(str::to_owned) }
 }
 
-/// A key that nothing is like may be a password at a wrong place, where bodies have secrets: it is not repeated.
+/// A key that nothing is like may be a password at a wrong place, where bodies have secrets: it is
+/// not repeated.
 fn of_key(unknown: UnknownKey, secret: bool) -> Finding {
     let UnknownKey { within, name, nearest, elsewhere } = unknown;
     if secret && nearest.is_none() && elsewhere.is_none() {

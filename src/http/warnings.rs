@@ -1,9 +1,9 @@
 //! Warnings: remarks on a call that was carried out (docs/api/README.md, "Warnings").
 //!
-//! A handler reports one by `Call::warn` at any time before it answers. The dispatcher puts the warnings of a
-//! call beside the `result` of its v3 reply, whatever kind of JSON that is. The bytes of a reply that is kept for
-//! others stay as they are: warnings are added to a copy. Replies without an envelope have none. An error has them in
-//! its details.
+//! A handler reports one by `Call::warn` at any time before it answers. The dispatcher puts the
+//! warnings of a call beside the `result` of its v3 reply, whatever kind of JSON that is. The bytes
+//! of a reply that is kept for others stay as they are: warnings are added to a copy. Replies
+//! without an envelope have none. An error has them in its details.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -38,7 +38,8 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Creates a warning about a query parameter, or about a place in the body, which is a JSON path (`$.name`).
+    /// Creates a warning about a query parameter, or about a place in the body, which is a JSON
+    /// path (`$.name`).
     ///
     /// A name of a client's choice in it is first shortened by [`shown_name`].
     pub fn new(name: impl Into<String>, message: impl Into<String>) -> Warning {
@@ -64,7 +65,8 @@ impl Warning {
 #[schemars(rename = "Warnings")]
 pub struct WarningList(#[schemars(length(max = 20))] Vec<Warning>);
 
-/// Returns a client's name as messages and warnings show it: without control characters, and shortened.
+/// Returns a client's name as messages and warnings show it: without control characters, and
+/// shortened.
 pub(crate) fn shown_name(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", printable(&name[..end])),
@@ -97,8 +99,8 @@ impl Warnings {
         }
     }
 
-    /// Returns the error of a call with its warnings in the detail `warnings`: a key that is missing may
-    /// have been misspelt.
+    /// Returns the error of a call with its warnings in the detail `warnings`: a key that is
+    /// missing may have been misspelt.
     pub(super) fn within(&self, error: Error) -> Error {
         if self.is_empty() {
             return error;
@@ -112,12 +114,14 @@ impl Warnings {
         self.0.borrow().0.is_empty()
     }
 
-    /// Returns the text that stands between the result and the end of the envelope: `,"warnings":[…]`, or nothing.
+    /// Returns the text that stands between the result and the end of the envelope:
+    /// `,"warnings":[…]`, or nothing.
     pub(super) fn member(&self) -> Vec<u8> {
         if self.is_empty() {
             return Vec::new();
         }
-        // Texts can't fail to be serialised. An object `{"warnings":[…]}` gives the member: its braces are replaced.
+        // Texts can't fail to be serialised. An object `{"warnings":[…]}` gives the member: its
+        // braces are replaced.
         let mut text = serde_json::to_vec(&Member { warnings: &self.0.borrow() }).unwrap_or_default();
         text.pop();
         if let Some(first) = text.first_mut() {
@@ -126,7 +130,8 @@ impl Warnings {
         text
     }
 
-    /// Returns an enveloped result with the warnings beside it. Without warnings these are the same bytes, shared.
+    /// Returns an enveloped result with the warnings beside it. Without warnings these are the same
+    /// bytes, shared.
     pub(super) fn beside(&self, whole: Bytes) -> Bytes {
         let member = self.member();
         if member.is_empty() {

@@ -1,11 +1,13 @@
 //! Whole numbers in request bodies, however a client writes them.
 //!
-//! JSON has one kind of number: to many clients `1700000000456.0` and `1.7e12` are whole numbers like any other. Serde reads
-//! them as fractions, which no integer accepts. Other clients send numbers as texts: `"priority": "1"`. A text of digits counts
-//! where a whole number is wanted, by the rule of numbers in a query.
+//! JSON has one kind of number: to many clients `1700000000456.0` and `1.7e12` are whole numbers
+//! like any other. Serde reads them as fractions, which no integer accepts. Other clients send
+//! numbers as texts: `"priority": "1"`. A text of digits counts where a whole number is wanted, by
+//! the rule of numbers in a query.
 //!
-//! Bodies are read through [`Lenient`] at all their depths. Texts that are kept unchanged (`RawValue`) stay as they are. An enum
-//! of alternatives (`untagged`) is read before its fields are known, so that one that takes numbers must read digits itself.
+//! Bodies are read through [`Lenient`] at all their depths. Texts that are kept unchanged
+//! (`RawValue`) stay as they are. An enum of alternatives (`untagged`) is read before its fields
+//! are known, so that one that takes numbers must read digits itself.
 
 use std::fmt;
 
@@ -14,7 +16,8 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 /// From here on, as a float, a number may stand for another one that was written.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// What a body is read with, a part of it, or who reads it: each passes on what is the next in turn as one of these again.
+/// What a body is read with, a part of it, or who reads it: each passes on what is the next in turn
+/// as one of these again.
 pub struct Lenient<T>(pub T);
 
 macro_rules! forward {

@@ -1,4 +1,5 @@
-//! What libraries find wrong with a request, in words for people: their own speak of the types of Rust, and quote whatever came.
+//! What libraries find wrong with a request, in words for people: their own speak of the types of
+//! Rust, and quote whatever came.
 
 use actix_web::error::PayloadError;
 use stet_actors::error::printable;
@@ -39,7 +40,8 @@ fn worded(text: &str) -> String {
         let values = if count == "1" { "1 value stands".to_owned() } else { format!("{count} values stand") };
         return format!("{values} where {} is wanted", wanted_as(wanted));
     }
-    // What came stands between the first of these quotes and the last before the list, and may have such quotes itself.
+    // What came stands between the first of these quotes and the last before the list, and may have
+    // such quotes itself.
     if let Some((found, known)) = parted("unknown variant `") {
         let found = found.strip_suffix('`').unwrap_or(found);
         let (wanted, hint) = allowed(found, known);
@@ -55,8 +57,8 @@ fn worded(text: &str) -> String {
     text.to_owned()
 }
 
-/// The values that are allowed in place of one that serde does not know, with the nearest; `None` if that is not the fault.
-/// Nothing of the unknown value is repeated.
+/// The values that are allowed in place of one that serde does not know, with the nearest; `None`
+/// if that is not the fault. Nothing of the unknown value is repeated.
 pub fn allowed_instead(text: &str) -> Option<String> {
     let (found, known) = text.strip_prefix("unknown variant `")?.rsplit_once(", expected ")?;
     let known = known.split(" at line ").next().unwrap_or(known);
@@ -64,7 +66,8 @@ pub fn allowed_instead(text: &str) -> Option<String> {
     Some(format!("{wanted}{hint}"))
 }
 
-/// The values that serde lists, as a message shows them, and a hint at the one that is nearest to what came.
+/// The values that serde lists, as a message shows them, and a hint at the one that is nearest to
+/// what came.
 fn allowed(found: &str, known: &str) -> (String, String) {
     // Serde puts each name into backticks: every second piece is one.
     let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();

@@ -1,4 +1,5 @@
-//! Caches that are bounded by the bytes of what is in them, however many entries that is. The least used entries make room.
+//! Caches that are bounded by the bytes of what is in them, however many entries that is. The least
+//! used entries make room.
 //!
 //! All of them share one budget, `memory.caches_bytes`; [`CacheShares`](crate::config::CacheShares)
 //! has the part of each.
@@ -18,8 +19,8 @@ pub(crate) const ENTRY: usize = 128;
 /// What part of a cache one entry may take: an eighth. A larger one would push out much for little.
 const PART: u64 = 8;
 
-/// A cache whose entries are weighed. What the weighter says of an entry must not change while it is in there, and must be all
-/// that the entry alone keeps in memory.
+/// A cache whose entries are weighed. What the weighter says of an entry must not change while it
+/// is in there, and must be all that the entry alone keeps in memory.
 pub(crate) struct BoundedCache<K, V, W> {
     cache: Arc<Cache<K, V, W>>,
     weighter: W,
@@ -32,11 +33,13 @@ where
     V: Clone + Send + Sync + 'static,
     W: Weighter<K, V> + Clone + Send + Sync + 'static,
 {
-    /// A cache of that many bytes, whose entries have some `each`; `name` is what the metrics call it.
+    /// A cache of that many bytes, whose entries have some `each`; `name` is what the metrics call
+    /// it.
     ///
-    /// Each of `shards` has its share of the room and of the locking, and what is larger than a share is not kept: one where a
-    /// single entry may be large, more where very many are looked up at once. Not as many as there are processors, as is
-    /// quick_cache's default: what is kept must not hang on the machine.
+    /// Each of `shards` has its share of the room and of the locking, and what is larger than a
+    /// share is not kept: one where a single entry may be large, more where very many are looked up
+    /// at once. Not as many as there are processors, as is quick_cache's default: what is kept must
+    /// not hang on the machine.
     pub(crate) fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> BoundedCache<K, V, W> {
         let entries = usize::try_from(bytes / each).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         let options =

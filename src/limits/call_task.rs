@@ -5,12 +5,12 @@
 //! 64 of them would have 64 slices for one of each other user. So holders take turns instead of
 //! tasks:
 //!
-//! - The holder is charged for all time that its tasks are polled, of the handler and of the body of
-//!   the reply ([`CallTask::poll`]).
-//! - A holder may spend [`FREE`] a second in any number of tasks. Beyond that, a task that gives way
-//!   ([`give_way`]) goes on only with a turn of [`TimeSlices`], and keeps the turn until it waits for
-//!   anything. While several holders spend more than that, their calls begin in turns, too
-//!   ([`begin_call`]): otherwise thousands of short calls would occupy all threads.
+//! - The holder is charged for all time that its tasks are polled, of the handler and of the body
+//!   of the reply ([`CallTask::poll`]).
+//! - A holder may spend [`FREE`] a second in any number of tasks. Beyond that, a task that gives
+//!   way ([`give_way`]) goes on only with a turn of [`TimeSlices`], and keeps the turn until it
+//!   waits for anything. While several holders spend more than that, their calls begin in turns,
+//!   too ([`begin_call`]): otherwise thousands of short calls would occupy all threads.
 //! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is
 //!   never refused.
 //!
@@ -186,8 +186,8 @@ pub async fn give_way() {
     }
 }
 
-/// Waits for the holder's turn to begin a call, if the holder has taken more than is free and others
-/// have, too. A single holder may take all of the threads: nobody would gain by its waiting.
+/// Waits for the holder's turn to begin a call, if the holder has taken more than is free and
+/// others have, too. A single holder may take all of the threads: nobody would gain by its waiting.
 pub async fn begin_call() {
     let busy = TASK.try_with(|task| {
         let holder = task.charge()?;

@@ -1,8 +1,10 @@
-//! Work of which few are done at a time, with turns that are fair: whoever asks for much of it waits for their own.
+//! Work of which few are done at a time, with turns that are fair: whoever asks for much of it
+//! waits for their own.
 //!
-//! Those who wait stand in one line for each holder, and the lines have turns one after the other. So a caller with one piece of
-//! work waits for one piece of each other, however many those have. And nobody has all turns at a time: what one caller's work takes
-//! is time that a piece of it may need to its end, and others need not wait for that while there is a turn that they may have.
+//! Those who wait stand in one line for each holder, and the lines have turns one after the other.
+//! So a caller with one piece of work waits for one piece of each other, however many those have.
+//! And nobody has all turns at a time: what one caller's work takes is time that a piece of it may
+//! need to its end, and others need not wait for that while there is a turn that they may have.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -197,7 +199,8 @@ impl Drop for WorkPermit {
             lines.end(over.as_ref());
             let Some((holder, next)) = lines.next(inner.share) else { return };
             drop(lines);
-            // One that has gone away gives the turn back, to be offered to the next: not dropped here, or this would be recursive.
+            // One that has gone away gives the turn back, to be offered to the next: not dropped
+            // here, or this would be recursive.
             match next.send(WorkPermit(Some((inner.clone(), holder)))) {
                 Ok(()) => return,
                 Err(mut unwanted) => over = unwanted.0.take().and_then(|(_, holder)| holder),
@@ -251,7 +254,8 @@ mod tests {
         assert_eq!((lines.free, lines.waiting.len(), lines.order.len()), (1, 0, 0));
     }
 
-    /// Two pieces of work of one caller, of two minutes each, had both processors of a machine: nobody else's was begun meanwhile.
+    /// Two pieces of work of one caller, of two minutes each, had both processors of a machine:
+    /// nobody else's was begun meanwhile.
     #[tokio::test]
     async fn nobody_has_all_turns_at_a_time() {
         for (at_once, share) in [(1, 1), (2, 1), (4, 3)] {
@@ -267,7 +271,8 @@ mod tests {
                 drop(more.await.unwrap());
                 continue;
             }
-            // Others have what is left, one after the other, and whoever comes in between; it is no turn for who has a share.
+            // Others have what is left, one after the other, and whoever comes in between; it is no
+            // turn for who has a share.
             let mut waiting = Vec::new();
             let other = of("b", turns.turn()).now_or_never().expect("one is left").unwrap();
             for name in ["c", "a", "d"] {

@@ -36,7 +36,8 @@ pub use self::shared_work::{SharedOutcome, SharedWork};
 /// Quotas that are kept at a time for one purpose: some 5 MB when all are in use.
 pub const MOST_QUOTAS: usize = 65_536;
 
-/// What an address is counted as: itself, or for IPv6 the network of 64 bits, all of whose addresses one customer has.
+/// What an address is counted as: itself, or for IPv6 the network of 64 bits, all of whose
+/// addresses one customer has.
 pub fn counted_as(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(whole) => {

@@ -5,8 +5,8 @@
 //! for their next piece of work: the allocator gives each thread pages of its own.
 //!
 //! As many pieces of work are done at a time as there are processors. Users have turns on them, and
-//! none has all of them. Work of few bytes stays where it is: to go to another thread takes some ten
-//! microseconds, and so does the work.
+//! none has all of them. Work of few bytes stays where it is: to go to another thread takes some
+//! ten microseconds, and so does the work.
 
 use std::any::Any;
 use std::future::ready;

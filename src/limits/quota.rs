@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// So many in so long: all at once if one likes, and then as they come back, evenly.
 ///
-/// A budget is a number, the time of a steady clock in microseconds at which it is whole again; 0 is one that is whole. A clock
-/// that can be set would make budgets whole, or empty for as long as it is set back.
+/// A budget is a number, the time of a steady clock in microseconds at which it is whole again; 0
+/// is one that is whole. A clock that can be set would make budgets whole, or empty for as long as
+/// it is set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     limit: u64,
@@ -39,8 +40,8 @@ impl Quota {
         (after <= self.empty_at(now_ms)).then_some(after)
     }
 
-    /// Takes that many from a budget, also if there are fewer: then the budget is in debt, by what is
-    /// all of it at most. Returns the budget after it, and whether it is in debt.
+    /// Takes that many from a budget, also if there are fewer: then the budget is in debt, by what
+    /// is all of it at most. Returns the budget after it, and whether it is in debt.
     pub fn spend(&self, whole_at_us: u64, now_ms: u64, count: u64) -> (u64, bool) {
         let empty_at = self.empty_at(now_ms);
         let deepest = empty_at.saturating_add(self.each_us.saturating_mul(self.limit));
@@ -48,7 +49,8 @@ impl Quota {
         (after, after > empty_at)
     }
 
-    /// Takes one from a budget that others take from at the same time. Returns its state, and whether one was left.
+    /// Takes one from a budget that others take from at the same time. Returns its state, and
+    /// whether one was left.
     pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, Standing) {
         // Relaxed: nothing else hangs on it.
         let taken = budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));

@@ -8,10 +8,11 @@ use parking_lot::Mutex;
 
 use super::quota::{Quota, Standing};
 
-/// A budget for each key, for a bounded number of keys: beyond it, those that were used longest ago are forgotten, which
-/// makes them whole.
+/// A budget for each key, for a bounded number of keys: beyond it, those that were used longest ago
+/// are forgotten, which makes them whole.
 ///
-/// No cache, for a cache may forget what it likes: here, to use many keys must not free one of them sooner than that.
+/// No cache, for a cache may forget what it likes: here, to use many keys must not free one of them
+/// sooner than that.
 pub struct Quotas<K: Hash + Eq> {
     quota: Quota,
     /// Keys of a generation: half of those that are kept.
@@ -19,7 +20,8 @@ pub struct Quotas<K: Hash + Eq> {
     used: Mutex<Used<K>>,
 }
 
-/// Those that were taken from, in two generations; see [`Quota`] for what is kept. A key is in one of them.
+/// Those that were taken from, in two generations; see [`Quota`] for what is kept. A key is in one
+/// of them.
 struct Used<K> {
     /// Used since the last generation was full.
     young: HashMap<K, u64>,
@@ -61,8 +63,8 @@ impl<K: Hash + Eq> Quotas<K> {
         (after.is_some(), self.quota.standing(budget, now_ms))
     }
 
-    /// Takes that many from a key's budget, also if there are fewer. Returns whether the budget is in
-    /// debt: see [`Quota::spend`].
+    /// Takes that many from a key's budget, also if there are fewer. Returns whether the budget is
+    /// in debt: see [`Quota::spend`].
     pub fn spend(&self, key: &K, now_ms: u64, count: u64) -> bool
     where
         K: Clone,

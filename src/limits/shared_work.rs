@@ -1,8 +1,9 @@
 //! What is made once for all who ask for it, where making it needs a turn.
 //!
-//! Whoever asks waits in their own line, and who has a turn first makes it: so nobody waits for the line of another who has asked
-//! before. Of one holder one waits, whoever else of the same asks meanwhile: the line has room for that many pieces of work. Who finds
-//! with a turn in hand that it is being made gives the turn back.
+//! Whoever asks waits in their own line, and who has a turn first makes it: so nobody waits for the
+//! line of another who has asked before. Of one holder one waits, whoever else of the same asks
+//! meanwhile: the line has room for that many pieces of work. Who finds with a turn in hand that it
+//! is being made gives the turn back.
 
 use std::hash::Hash;
 use std::pin::pin;
@@ -44,7 +45,8 @@ impl<K: Eq + Hash> Default for SharedWork<K> {
 pub enum SharedOutcome<'o, K: Eq + Hash, T, P> {
     /// It is there.
     Ready(T),
-    /// It is to be made with this turn; whoever asks meanwhile waits until it is there and the maker is dropped.
+    /// It is to be made with this turn; whoever asks meanwhile waits until it is there and the
+    /// maker is dropped.
     Make(WorkClaim<'o, K>, P),
 }
 
@@ -85,7 +87,8 @@ impl<K: Eq + Hash + Clone> SharedWork<K> {
         }
     }
 
-    /// Who waits for a turn from now on; none while another of the same does, or while it is being made.
+    /// Who waits for a turn from now on; none while another of the same does, or while it is being
+    /// made.
     fn wait_for(&self, key: &K, holder: &Option<Holder>) -> Option<WorkClaim<'_, K>> {
         let mut now = self.now.lock();
         let awaited = (key.clone(), holder.clone());
@@ -184,7 +187,8 @@ mod tests {
         }
     }
 
-    /// One had 126 pieces of work under way and then asked for a large object; who asked for the same waited for all of that work.
+    /// One had 126 pieces of work under way and then asked for a large object; who asked for the
+    /// same waited for all of that work.
     #[tokio::test]
     async fn who_asks_waits_in_their_own_line_and_not_in_that_of_who_asked_before() {
         let turns = FairQueue::new("test", "tests", 1, 100);

@@ -1,7 +1,8 @@
 //! Messages between users (docs/api/messages.md): sending them, reading and keeping them.
 //!
-//! A message is one row, one small row in the box of each who has it, and one that counts these: it goes with the last of them. All of them, and what a mail relay is to take
-//! ([`relay`]), go in one change set: a message is sent to all of its recipients, or to nobody.
+//! A message is one row, one small row in the box of each who has it, and one that counts these: it
+//! goes with the last of them. All of them, and what a mail relay is to take ([`relay`]), go in one
+//! change set: a message is sent to all of its recipients, or to nobody.
 //!
 //! Rows of messages never change, and sending adds rows alone, so it waits for nobody, unless a box
 //! has got too much. Marking and removing entries go one after the other (`turn`). What is too old,
@@ -45,7 +46,8 @@ const LOT: usize = 2000;
 /// How often old messages are looked for, milliseconds.
 const SWEEP_MS: u64 = 60 * 60 * 1000;
 
-/// After how many bytes of new messages that is done before its time: boxes must not grow without end meanwhile.
+/// After how many bytes of new messages that is done before its time: boxes must not grow without
+/// end meanwhile.
 const SWEEP_BYTES: u64 = 64 << 20;
 
 /// See the module's head.
@@ -132,7 +134,8 @@ impl Messages {
         Ok(fair::surplus(&senders, self.bounds.per_box))
     }
 
-    /// Whether there is that message. Its count says so, which is short where a message may be long.
+    /// Whether there is that message. Its count says so, which is short where a message may be
+    /// long.
     fn is_there(&self, number: u64) -> Result<bool> {
         let place = Copies::key(number);
         // Versions before did not count.
@@ -258,7 +261,8 @@ impl Messages {
         }
     }
 
-    /// Removes rows of a table, the last first, and changes what `beside` says along with those that go.
+    /// Removes rows of a table, the last first, and changes what `beside` says along with those
+    /// that go.
     async fn sweep_rows<R: Row>(
         &self,
         table: Table,

@@ -49,7 +49,8 @@ const SEND: &str = "message.send";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Sent {
     number: u64,
-    /// About how many bytes it takes on disk. They are counted when it is there, and not by who reads this.
+    /// About how many bytes it takes on disk. They are counted when it is there, and not by who
+    /// reads this.
     bytes: u64,
 }
 
@@ -57,8 +58,8 @@ impl Messages {
     /// Sends a message to all of its recipients, or to nobody.
     ///
     /// # Errors
-    /// `InvalidBody` for what can't be sent; `ObjectNotFound` for recipients that there are not; `TooLarge` for too many of them or
-    /// too long a text; `Overloaded`; what the store says.
+    /// `InvalidBody` for what can't be sent; `ObjectNotFound` for recipients that there are not;
+    /// `TooLarge` for too many of them or too long a text; `Overloaded`; what the store says.
     pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
         let who = request.who.clone();
         let sent: Sent = self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;

@@ -1,5 +1,5 @@
-//! The rows: messages, who has them, and what a mail relay has yet to take. Stored as arrays in field order, so a field is added at
-//! the end, with `#[serde(default)]`, or the format goes up.
+//! The rows: messages, who has them, and what a mail relay has yet to take. Stored as arrays in
+//! field order, so a field is added at the end, with `#[serde(default)]`, or the format goes up.
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -117,7 +117,8 @@ pub struct Outgoing {
     pub number: u64,
     /// Addresses that have yet to be tried.
     pub waiting: Vec<String>,
-    /// Addresses for which the relay is being given the mail: of those it is not known after a crash whether it has it.
+    /// Addresses for which the relay is being given the mail: of those it is not known after a
+    /// crash whether it has it.
     pub sending: Vec<String>,
     /// How often it was tried.
     pub tries: u32,

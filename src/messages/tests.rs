@@ -265,7 +265,8 @@ fn marking_brings_nothing_back_that_is_removed_at_the_same_time() {
     });
 }
 
-/// The entry came back behind its removal, and with its second removal the message was gone for all who had it.
+/// The entry came back behind its removal, and with its second removal the message was gone for all
+/// who had it.
 #[test]
 fn a_change_whose_caller_has_gone_is_decided_before_the_next_one_looks() {
     run(async {

@@ -1,7 +1,8 @@
 //! Changing who has a message: one change at a time, from reading to its being on disk.
 //!
-//! How many have a message is counted in a row of its own. So whoever changes entries must find all earlier changes of entries on disk:
-//! those of callers, too, who went away before they were answered. Nothing but a [`Turn`] changes entries that are there.
+//! How many have a message is counted in a row of its own. So whoever changes entries must find all
+//! earlier changes of entries on disk: those of callers, too, who went away before they were
+//! answered. Nothing but a [`Turn`] changes entries that are there.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,8 @@ pub(super) struct Turn<'r> {
 }
 
 impl Turn<'_> {
-    /// What becomes of messages of which so many entries go: of one that nobody has any more, nothing stays.
+    /// What becomes of messages of which so many entries go: of one that nobody has any more,
+    /// nothing stays.
     ///
     /// # Errors
     /// What the store says.
@@ -59,7 +61,8 @@ impl Turn<'_> {
         Ok(changes)
     }
 
-    /// Commits what follows from what was read in this turn. The turn goes along until that is decided, also if the caller goes away.
+    /// Commits what follows from what was read in this turn. The turn goes along until that is
+    /// decided, also if the caller goes away.
     ///
     /// # Errors
     /// What the store says.

@@ -1,8 +1,9 @@
 //! Which metrics there are, and what they mean. `docs/METRICS.md` is made of it.
 //!
-//! A counter whose labels have known values begins with 0 under each of them: Prometheus sees a rise only between two values, so the
-//! first restart, refusal or failure of a series that begins with 1 would raise no alert. What hangs on what callers do, such as the
-//! endpoints they call, begins with the first call: nobody needs zeros of what was never asked for.
+//! A counter whose labels have known values begins with 0 under each of them: Prometheus sees a
+//! rise only between two values, so the first restart, refusal or failure of a series that begins
+//! with 1 would raise no alert. What hangs on what callers do, such as the endpoints they call,
+//! begins with the first call: nobody needs zeros of what was never asked for.
 
 use metrics::{Key, KeyName, Label, Level, Metadata, SharedString, Unit, with_recorder};
 use stet_actors::families::Families;
@@ -360,7 +361,8 @@ impl Metric {
     }
 }
 
-/// What a metric is called in the format if it is one that the recorder can't hold: its description and type.
+/// What a metric is called in the format if it is one that the recorder can't hold: its description
+/// and type.
 pub(super) fn head(name: &str) -> String {
     METRICS.iter().find(|metric| metric.name == name).map_or_else(String::new, |metric| {
         format!("# HELP {name} {}\n# TYPE {name} {}\n", metric.means, metric.kind.word())

@@ -1,7 +1,7 @@
 //! The data directory and the file system that it is on.
 //!
-//! Looked at now and then and not when `/metrics` is asked for: a disk that does not answer would keep the one from being told of
-//! who asks for the other.
+//! Looked at now and then and not when `/metrics` is asked for: a disk that does not answer would
+//! keep the one from being told of who asks for the other.
 
 use std::io;
 use std::path::PathBuf;

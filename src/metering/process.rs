@@ -1,8 +1,8 @@
 //! What the system says of this process, under the names that Prometheus' own libraries use.
 //!
-//! By the few calls and files that it takes on Linux; elsewhere some are missing. A library would give whole seconds of processor
-//! time, which a rate over a short time can't be told from, because counters of the recorder are whole numbers. So that one is
-//! written here.
+//! By the few calls and files that it takes on Linux; elsewhere some are missing. A library would
+//! give whole seconds of processor time, which a rate over a short time can't be told from, because
+//! counters of the recorder are whole numbers. So that one is written here.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -52,7 +52,8 @@ fn memory() -> Option<(u64, u64)> {
     Some((pages.next()?.ok()? * page, pages.next()?.ok()? * page))
 }
 
-/// How many files the process has open. Newer kernels say so at once, and with others all have to be listed.
+/// How many files the process has open. Newer kernels say so at once, and with others all have to
+/// be listed.
 fn open_files() -> Option<u64> {
     let folder = "/proc/self/fd";
     match fs::metadata(folder).ok()?.len() {

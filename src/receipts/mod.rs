@@ -1,27 +1,30 @@
-//! Calls that are sent again under an `Idempotency-Key` (docs/api/README.md, "Sending a call again"): recognised, repeated,
-//! refused, and in time forgotten.
+//! Calls that are sent again under an `Idempotency-Key` (docs/api/README.md, "Sending a call
+//! again"): recognised, repeated, refused, and in time forgotten.
 //!
-//! A key belongs to a user, whatever session it comes from. [`Receipts::claim`] takes it for a call, or refuses because the
-//! call still runs; [`Receipts::identify`] compares what is sent with what was sent under it before, and finds the reply to
-//! repeat, or what a try that a crash cut off has done; [`Receipts::keep`] keeps the reply once there is one.
+//! A key belongs to a user, whatever session it comes from. [`Receipts::claim`] takes it for a
+//! call, or refuses because the call still runs; [`Receipts::identify`] compares what is sent with
+//! what was sent under it before, and finds the reply to repeat, or what a try that a crash cut off
+//! has done; [`Receipts::keep`] keeps the reply once there is one.
 //!
 //! # When a key is free again
 //!
-//! It is taken until the last command of its call has been decided, also when the client goes away before: a client that sends the
-//! call again meanwhile gets the error that it still runs. Between the reply and its being on disk, it is repeated from memory.
+//! It is taken until the last command of its call has been decided, also when the client goes away
+//! before: a client that sends the call again meanwhile gets the error that it still runs. Between
+//! the reply and its being on disk, it is repeated from memory.
 //!
 //! # What is kept
 //!
 //! Only successful replies: a call that failed has changed nothing and may be tried again. Nor is
 //! the reply to a bulk call kept of which a source has failed for want of room or time: sent again,
-//! the call does what is missing. A reply that must not be
-//! stored (`Cache-Control: no-store`, `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome.
-//! And of each user no more than [`Bounds`] say, outcomes included: beyond them the oldest go.
+//! the call does what is missing. A reply that must not be stored (`Cache-Control: no-store`,
+//! `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome. And of
+//! each user no more than [`Bounds`] say, outcomes included: beyond them the oldest go.
 //!
 //! # How they are removed
 //!
-//! One key may have as many receipts as a call has sources. So they are removed some at a time, within a key too; and while a key's
-//! are, it is taken, and whoever takes it over waits until all of them are gone.
+//! One key may have as many receipts as a call has sources. So they are removed some at a time,
+//! within a key too; and while a key's are, it is taken, and whoever takes it over waits until all
+//! of them are gone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
@@ -56,7 +59,8 @@ pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Characters of a key at most.
 const MAX_KEY: usize = 255;
 
-/// Receipts that are read at a time, and that one commit removes, so that others need not wait behind thousands.
+/// Receipts that are read at a time, and that one commit removes, so that others need not wait
+/// behind thousands.
 const PAGE: usize = 500;
 
 /// User and key.
@@ -128,7 +132,8 @@ impl Drop for Held {
         }
         let mut slots = self.books.slots.lock();
         if matches!(slots.get(&self.name), Some(Slot::Running(number)) if *number == self.number) {
-            // Whoever removes gives the lock back before the slot: it is still to come for this one.
+            // Whoever removes gives the lock back before the slot: it is still to come for this
+            // one.
             match self.going.take().filter(|going| going.try_lock().is_err()) {
                 Some(going) => drop(slots.insert(self.name.clone(), Slot::Going(going))),
                 None => drop(slots.remove(&self.name)),
@@ -157,7 +162,8 @@ impl Drop for Removing {
 }
 
 impl Books {
-    /// Takes a key in order to remove its receipts; `None` while a call has it, or somebody else who removes them.
+    /// Takes a key in order to remove its receipts; `None` while a call has it, or somebody else
+    /// who removes them.
     fn to_remove(self: &Arc<Books>, name: &Name) -> Option<Removing> {
         let mut slots = self.slots.lock();
         if slots.contains_key(name) {
@@ -230,8 +236,8 @@ impl Receipts {
         }
     }
 
-    /// Takes the key that the headers name for a call of `user`; `None` where they name none. `target` is what the call is
-    /// beside its body: method, path, and query without the token.
+    /// Takes the key that the headers name for a call of `user`; `None` where they name none.
+    /// `target` is what the call is beside its body: method, path, and query without the token.
     ///
     /// # Errors
     /// `InvalidParameter` for a key that can't be one; `IdempotencyRunning`.
@@ -263,7 +269,8 @@ impl Receipts {
         Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })))
     }
 
-    /// The reply that the call has had already. Without one, its commands go with [`Claim::once`] from here on.
+    /// The reply that the call has had already. Without one, its commands go with [`Claim::once`]
+    /// from here on.
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.
@@ -293,8 +300,8 @@ impl Receipts {
                 is_old |= due_ms.is_some_and(|due_ms| receipt.at_ms <= due_ms);
                 is_other |= receipt.fingerprint[..] != fingerprint;
                 match &receipt.kept {
-                    // If the caller's rights have changed, the reply is made again, with what they may see now; the change is not
-                    // made again.
+                    // If the caller's rights have changed, the reply is made again, with what they
+                    // may see now; the change is not made again.
                     Kept::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
                     Kept::Reply(_) | Kept::Outcome { .. } | Kept::Done(_) => earlier.add(receipt),
                 }
@@ -352,7 +359,8 @@ impl Receipts {
         });
     }
 
-    /// Counts a key, and a reply of so many bytes under it; removes the user's oldest receipts where there are too many.
+    /// Counts a key, and a reply of so many bytes under it; removes the user's oldest receipts
+    /// where there are too many.
     fn count(self: &Arc<Receipts>, name: &Name, body: u64) {
         let (user, key) = name;
         let gone = {
@@ -388,8 +396,8 @@ impl Receipts {
         Ok(removal.removed)
     }
 
-    /// Removes receipts that are too old to count, and those beyond the bounds. Returns how many. To be called now and then; a
-    /// receipt expires without it, too.
+    /// Removes receipts that are too old to count, and those beyond the bounds. Returns how many.
+    /// To be called now and then; a receipt expires without it, too.
     ///
     /// # Errors
     /// What the store says.
@@ -413,8 +421,8 @@ impl Receipts {
         }
     }
 
-    /// Removes the entries of a part of the index that has just been swept which speak of no row. Versions before left one where they
-    /// kept a reply in place of an earlier one.
+    /// Removes the entries of a part of the index that has just been swept which speak of no row.
+    /// Versions before left one where they kept a reply in place of an earlier one.
     async fn remove_strays(&self, range: &Range) -> Result<()> {
         let mut changes = Vec::new();
         for (key, _) in self.scan(Table::ReceiptTimes, range, false)? {
@@ -435,7 +443,8 @@ impl Receipts {
         self.repository.commit(|set| set.changes = changes).await
     }
 
-    /// Receipts of that time and before do not count any more; `None` while the clock is younger than that, or may be wrong.
+    /// Receipts of that time and before do not count any more; `None` while the clock is younger
+    /// than that, or may be wrong.
     fn due_ms(&self) -> Option<u64> {
         self.repository.ends().now()?.ms().checked_sub(self.keep_ms)
     }
@@ -461,8 +470,8 @@ impl Removal<'_> {
         Removal { receipts, changes: Vec::new(), rows: 0, removed: 0 }
     }
 
-    /// Takes in all receipts of a key, and commits when there are enough. The last come first: if a crash comes between, what is left
-    /// looks as if it had cut off the call.
+    /// Takes in all receipts of a key, and commits when there are enough. The last come first: if a
+    /// crash comes between, what is left looks as if it had cut off the call.
     async fn take(&mut self, (user, key): &Name) -> Result<()> {
         let mut range = Receipt::range(user, key);
         loop {

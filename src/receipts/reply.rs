@@ -10,7 +10,8 @@ use stet_actors::receipt::KeptReply;
 /// Says of a reply that it is the one that was sent before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Bytes of a body that is kept at most. Replies to changes are a few KB; lists that a POST reads can be made again.
+/// Bytes of a body that is kept at most. Replies to changes are a few KB; lists that a POST reads
+/// can be made again.
 const MAX_BODY: usize = 256 << 10;
 
 /// A response, and its copy if it is one to be kept.

@@ -1,18 +1,22 @@
 //! How much is kept for each user: beyond a bound, the oldest go.
 //!
-//! A client sends a call again within minutes, and keys that are older than many newer ones are of no use to it. To refuse further
-//! calls instead would stop a program that makes many objects in a day, and sends each creation with a key as it should.
+//! A client sends a call again within minutes, and keys that are older than many newer ones are of
+//! no use to it. To refuse further calls instead would stop a program that makes many objects in a
+//! day, and sends each creation with a key as it should.
 //!
-//! What counts are the keys that this process has seen. Those from before it began stay until their time is over.
+//! What counts are the keys that this process has seen. Those from before it began stay until their
+//! time is over.
 
 use std::collections::{HashMap, VecDeque};
 
 use stet_actors::object::Text;
 
-/// Bytes that a key takes beside the body of its reply and the outcomes of its commands: row, index entry, headers.
+/// Bytes that a key takes beside the body of its reply and the outcomes of its commands: row, index
+/// entry, headers.
 const ITSELF: u64 = 1024;
 
-/// How many keys are looked through for the one that a reply belongs to: it comes soon behind its key.
+/// How many keys are looked through for the one that a reply belongs to: it comes soon behind its
+/// key.
 const NEAR: usize = 256;
 
 /// What part of a bound may be exceeded before the oldest go, so that they go many at a time.

@@ -2,7 +2,8 @@
 
 use crate::newsroom::Newsroom;
 
-/// Stands still as long as records are rendered as they were: to be had before anything is looked at that they are rendered of.
+/// Stands still as long as records are rendered as they were: to be had before anything is looked
+/// at that they are rendered of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Basis {
     /// Changes of users: who has locked an object is shown by their full name.

@@ -1,4 +1,5 @@
-//! Records as readers see them, kept in memory, and their JSON, made once per change, display and path.
+//! Records as readers see them, kept in memory, and their JSON, made once per change, display and
+//! path.
 //!
 //! # Why a stale record can't stay
 //!
@@ -6,13 +7,15 @@
 //! 2. Revision 8 is committed; the cache is notified, and finds nothing to drop.
 //! 3. The reader puts revision 7 into the cache, where it would stay for ever.
 //!
-//! So a shard counts its notices; the reader notes the count before it reads, and keeps what it read only if the count is
-//! still the same. Nothing goes in but under the lock of its shard's count, and what a change drops goes out under it.
+//! So a shard counts its notices; the reader notes the count before it reads, and keeps what it
+//! read only if the count is still the same. Nothing goes in but under the lock of its shard's
+//! count, and what a change drops goes out under it.
 //!
 //! # What it takes
 //!
-//! Entries are weighed, and those that are used least make room. A weight must not change while its entry is there, so an entry
-//! is put in once more, with another weight, each time that JSON was made for it.
+//! Entries are weighed, and those that are used least make room. A weight must not change while its
+//! entry is there, so an entry is put in once more, with another weight, each time that JSON was
+//! made for it.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +75,8 @@ impl Cached {
     /// How many displays are kept per object: clients of one newsroom ask for a few.
     const DISPLAYS: usize = 4;
 
-    /// Bytes of all that are kept, if there are several: of large ones, what takes long is kept for all displays.
+    /// Bytes of all that are kept, if there are several: of large ones, what takes long is kept for
+    /// all displays.
     const SHOWN: usize = 2 << 20;
 
     /// Bytes of an entry beside texts and JSON: the record, and its place in the cache.
@@ -98,8 +102,8 @@ impl Cached {
         self.is_outline
     }
 
-    /// The number of this reading of the object: no two have the same, and between two looks at the cache that find the same
-    /// one the object has not changed.
+    /// The number of this reading of the object: no two have the same, and between two looks at the
+    /// cache that find the same one the object has not changed.
     pub fn copy(&self) -> u64 {
         self.copy
     }
@@ -217,12 +221,14 @@ impl RecordCache {
         &self.memory
     }
 
-    /// Stands still as long as no object changes: what was made of records since it last did is still right.
+    /// Stands still as long as no object changes: what was made of records since it last did is
+    /// still right.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// The path of a folder, if it was the last one that was found, and there have been no more than these changes.
+    /// The path of a folder, if it was the last one that was found, and there have been no more
+    /// than these changes.
     pub fn last_path(&self, folder: Loid, changes: u64) -> Option<Arc<str>> {
         let last = self.last_path.lock();
         last.as_ref().filter(|last| last.folder == folder && last.changes == changes).map(|last| last.path.clone())
@@ -277,7 +283,8 @@ impl RecordCache {
         Ok((attributes, Some(reserved)))
     }
 
-    /// The record of a live object without what goes with it, read from the store if it is not here; `None` when there is none.
+    /// The record of a live object without what goes with it, read from the store if it is not
+    /// here; `None` when there is none.
     ///
     /// # Errors
     /// What the store says.
@@ -288,7 +295,8 @@ impl RecordCache {
         }
     }
 
-    /// Keeps a record that was read when its shard had had `before` notices, if there was none since.
+    /// Keeps a record that was read when its shard had had `before` notices, if there was none
+    /// since.
     fn keep(&self, before: u64, cached: Arc<Cached>) {
         let notices = self.notices(cached.loid).lock();
         if *notices == before {
@@ -296,8 +304,8 @@ impl RecordCache {
         }
     }
 
-    /// What readers see of a record under a display, with that path, if it has been made. `basis` is as it is
-    /// now.
+    /// What readers see of a record under a display, with that path, if it has been made. `basis`
+    /// is as it is now.
     pub fn shown(
         &self,
         cached: &Cached,

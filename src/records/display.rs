@@ -1,6 +1,7 @@
-//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display options"). They come from the
-//! query, or from a body, and are part of the key under which a rendered record is cached: so only options that make a
-//! difference are among them, and none whose size is up to the client.
+//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display
+//! options"). They come from the query, or from a body, and are part of the key under which a
+//! rendered record is cached: so only options that make a difference are among them, and none whose
+//! size is up to the client.
 
 use std::fmt;
 
@@ -54,7 +55,8 @@ pub const ADDITIONAL_INFO: &str = "showAdditionalInfo";
 pub const PATH: &str = "showPath";
 /// Name of the option that goes with [`WEB_PRODUCT`].
 pub const WEB_TYPE: &str = "showWebType";
-/// Name of the one option that is a text. It is checked, and has no effect: nothing gives an object a web type.
+/// Name of the one option that is a text. It is checked, and has no effect: nothing gives an object
+/// a web type.
 pub const WEB_PRODUCT: &str = "webProduct";
 /// Bytes that [`WEB_PRODUCT`] may have: it is the name of a product.
 pub const MAX_WEB_PRODUCT_BYTES: usize = 255;
@@ -140,11 +142,12 @@ impl Display {
         })
     }
 
-    /// Takes over what a JSON body says: at its top level, or under `options`, which counts for more. What the body
-    /// does not name, names as null or gives as an empty text stays as it is.
+    /// Takes over what a JSON body says: at its top level, or under `options`, which counts for
+    /// more. What the body does not name, names as null or gives as an empty text stays as it is.
     ///
     /// # Errors
-    /// `InvalidParameter` for an option that is something else; `InvalidBody` for `options` that are no object.
+    /// `InvalidParameter` for an option that is something else; `InvalidBody` for `options` that
+    /// are no object.
     pub fn with(mut self, said: Said) -> Result<Display> {
         for options in [said.above, said.under] {
             if let Some(fault) = options.fault {

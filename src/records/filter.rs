@@ -1,7 +1,7 @@
 //! Filters of listings (docs/api/README.md, "Filters").
 //!
-//! A filter has one or several values, of which one must fit; an object must pass every filter. A value that no object has
-//! is no error: the listing is empty.
+//! A filter has one or several values, of which one must fit; an object must pass every filter. A
+//! value that no object has is no error: the listing is empty.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -118,7 +118,8 @@ impl RecordFilter {
 pub struct NamePatterns(Option<Wildcards>);
 
 impl NamePatterns {
-    /// Reads the patterns of a parameter. Case counts, and both sides are compared in their [`visible_form`].
+    /// Reads the patterns of a parameter. Case counts, and both sides are compared in their
+    /// [`visible_form`].
     ///
     /// # Errors
     /// `InvalidParameter` for too many patterns, or too long ones.

@@ -1,6 +1,7 @@
-//! The attribute groups of an object as replies show them. A text of megabytes takes long to be read and written again, and that
-//! can't be left halfway: so it is done aside, and of a [`Cached`](super::Cached) record once for each form. What is put into a
-//! reply is text that is ready, whatever else the reply shows.
+//! The attribute groups of an object as replies show them. A text of megabytes takes long to be
+//! read and written again, and that can't be left halfway: so it is done aside, and of a
+//! [`Cached`](super::Cached) record once for each form. What is put into a reply is text that is
+//! ready, whatever else the reply shows.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,8 +23,8 @@ use crate::limits::{SharedOutcome, SharedWork};
 pub enum Group {
     /// As the stored text has it.
     Stored(Arc<RawValue>),
-    /// There is no text: an empty object below the root key, or at the top where there is none. Most objects' groups are, and a
-    /// reply to a change shows three of them.
+    /// There is no text: an empty object below the root key, or at the top where there is none.
+    /// Most objects' groups are, and a reply to a change shows three of them.
     Empty(&'static str),
 }
 
@@ -87,7 +88,8 @@ pub struct Shown {
     pub(super) xml: Option<XmlGroup>,
 }
 
-/// The groups in the forms that a display asks for. Making them is all that takes long when a record is rendered.
+/// The groups in the forms that a display asks for. Making them is all that takes long when a
+/// record is rendered.
 #[derive(Debug, Default)]
 pub struct Groups {
     pub(super) system_attributes: Shown,
@@ -220,7 +222,8 @@ pub(crate) fn is_large(attributes: &Attributes) -> bool {
     attributes.text_bytes() >= LARGE_TEXT
 }
 
-/// A form of a text. Stored texts were checked when they came; one that can't be read now is our fault.
+/// A form of a text. Stored texts were checked when they came; one that can't be read now is our
+/// fault.
 fn made(loid: Loid, text: &str, form: Form) -> Result<Arc<RawValue>> {
     let limits = Limits::default();
     let json = match form {
@@ -307,7 +310,8 @@ mod tests {
         .await
     }
 
-    /// Who asked for what another had asked for before waited until all was done that the other had under way.
+    /// Who asked for what another had asked for before waited until all was done that the other had
+    /// under way.
     #[tokio::test]
     async fn who_asks_for_a_large_text_does_not_wait_in_the_line_of_who_asked_before() {
         let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));

@@ -125,8 +125,8 @@ impl Ranked {
     }
 }
 
-/// Entries of a listing while they are found, of which no more is kept than what the page asked for can have, and of each no more
-/// than what it is sorted by. What is kept counts against a pool.
+/// Entries of a listing while they are found, of which no more is kept than what the page asked for
+/// can have, and of each no more than what it is sorted by. What is kept counts against a pool.
 pub struct Gathering {
     sort: Sort,
     page: Page,
@@ -151,7 +151,8 @@ impl Gathering {
     #[must_use]
     pub fn counts(&mut self, bytes: usize) -> bool {
         self.bytes += bytes;
-        // The room for small ones is there: connections are bounded. And many are counted at a time.
+        // The room for small ones is there: connections are bounded. And many are counted at a
+        // time.
         self.bytes <= PIECE || self.taken.try_grow_to(self.bytes.next_multiple_of(PIECE) as u64)
     }
 
@@ -209,8 +210,8 @@ pub fn in_order<F: Copy>(sort: &[(F, bool)], compare: impl Fn(F) -> Ordering) ->
 /// Reads `sortBy`: each field, and whether it descends.
 ///
 /// # Errors
-/// `InvalidParameter` for a field that is not among `fields`, one that is there already, an unknown direction, or a text that is
-/// longer than all fields together could be.
+/// `InvalidParameter` for a field that is not among `fields`, one that is there already, an unknown
+/// direction, or a text that is longer than all fields together could be.
 pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)]) -> Result<Vec<(F, bool)>> {
     let text = text.unwrap_or_default();
     if text.len() > MAX_SORT_BYTES {

@@ -1,9 +1,10 @@
-//! What is told of a folder to a caller who sees it only because it is on the way to something that they may read.
+//! What is told of a folder to a caller who sees it only because it is on the way to something that
+//! they may read.
 
 use stet_actors::object::Record;
 
-/// The record of such a folder: what it is and where it lies, and nothing of what is done with it or in it. Whatever a record may
-/// have beside is not told until it is named here.
+/// The record of such a folder: what it is and where it lies, and nothing of what is done with it
+/// or in it. Whatever a record may have beside is not told until it is named here.
 pub fn outline(record: &Record) -> Record {
     Record {
         loid: record.loid,

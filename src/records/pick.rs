@@ -1,5 +1,5 @@
-//! Single values out of a record that is rendered: what the columns of a view show. The text is read once for each, and no more of it
-//! is held than what is looked for.
+//! Single values out of a record that is rendered: what the columns of a view show. The text is
+//! read once for each, and no more of it is held than what is looked for.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ pub const MOST_TEXT_BYTES: usize = 4096;
 /// How many values one place may have: elements that are repeated. Those behind are left out.
 pub const MOST_VALUES: usize = 100;
 
-/// The value at a place of a JSON text: a text, a number, a boolean; a list of them if elements on the way are repeated; null if
-/// there is none. Of an element with attributes it is its text.
+/// The value at a place of a JSON text: a text, a number, a boolean; a list of them if elements on
+/// the way are repeated; null if there is none. Of an element with attributes it is its text.
 pub fn pick(json: &str, steps: &[Text]) -> Value {
     let mut found = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(json);

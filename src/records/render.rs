@@ -86,7 +86,8 @@ pub struct ChannelCopyInfo {
     pub channel: Text,
     /// Name of the channel that it was inherited from; null if it was made without one.
     pub inherit_from: Option<Text>,
-    /// Loid of what it was inherited from: its bundle, or another copy there; null if it was made without.
+    /// Loid of what it was inherited from: its bundle, or another copy there; null if it was made
+    /// without.
     #[schemars(with = "Option<Loid>")]
     pub inherited_from: Option<String>,
     /// Number of the version there that its content was last taken from.
@@ -95,7 +96,8 @@ pub struct ChannelCopyInfo {
     pub follows: bool,
 }
 
-/// An object record. Which of the attribute groups are there, and in which forms, is up to the display options.
+/// An object record. Which of the attribute groups are there, and in which forms, is up to the
+/// display options.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
@@ -177,7 +179,8 @@ pub struct ObjectRecord {
     /// Differs for any two states of any two objects; with `showUniquenessString`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uniqueness_string: Option<String>,
-    /// With `showWebType`; always null, for nothing in the site configuration gives an object a web type.
+    /// With `showWebType`; always null, for nothing in the site configuration gives an object a web
+    /// type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web_type: Option<Option<String>>,
 }

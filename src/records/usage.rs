@@ -10,7 +10,8 @@ use stet_xml::{Limits, to_json};
 /// How many tickets of ours an object has at most: the last ones.
 pub const MAX_TICKETS: usize = 100;
 
-/// Bytes of tickets to which none are added: they are read and written in the command, where others wait.
+/// Bytes of tickets to which none are added: they are read and written in the command, where others
+/// wait.
 const MAX_BYTES: usize = 64 * 1024;
 
 const LIMITS: Limits = Limits { max_depth: 64, max_bytes: MAX_BYTES, ..Limits::UNBOUNDED };
@@ -20,8 +21,8 @@ static PLACE: LazyLock<Path> = LazyLock::new(|| {
     Path::parse("/tl/use").expect("it is a path")
 });
 
-/// Usage tickets with one for a use; `None` where they stay as they are: there is one for that use, or they can't be added to. What
-/// clients have written there is left to the byte.
+/// Usage tickets with one for a use; `None` where they stay as they are: there is one for that use,
+/// or they can't be added to. What clients have written there is left to the byte.
 pub fn with(tickets: Option<&str>, one: &Use<'_>) -> Option<String> {
     if tickets.is_some_and(|tickets| tickets.len() > MAX_BYTES) {
         return None;

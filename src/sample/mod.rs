@@ -1,8 +1,9 @@
-//! The sample newsroom: it fills a new data directory, so that every endpoint has something to answer.
+//! The sample newsroom: it fills a new data directory, so that every endpoint has something to
+//! answer.
 //!
-//! `newsroom.json` says which users, groups, objects, drawers, liveblogs, topics and plans there are; the files below `files/` are the
-//! objects' bytes, each at the path it has in the repository. It goes in through the same commands as anything else, by its
-//! own users.
+//! `newsroom.json` says which users, groups, objects, drawers, liveblogs, topics and plans there
+//! are; the files below `files/` are the objects' bytes, each at the path it has in the repository.
+//! It goes in through the same commands as anything else, by its own users.
 
 mod liveblogs;
 mod manifest;
@@ -128,7 +129,8 @@ impl Sample {
     }
 }
 
-/// The sample's own configuration, by which it is written: what the server has in force is read of it later.
+/// The sample's own configuration, by which it is written: what the server has in force is read of
+/// it later.
 struct Configuration {
     types: ObjectTypes,
     workflows: Workflows,

@@ -18,12 +18,12 @@ pub fn print_schema() -> Result<(), Failure> {
     exit::print(&schema())
 }
 
-/// Checks the configuration files in a folder, or else those saved in the data directory, which no server may have open; prints what it
-/// finds.
+/// Checks the configuration files in a folder, or else those saved in the data directory, which no
+/// server may have open; prints what it finds.
 ///
 /// # Errors
-/// [`Exit::Faults`] for files that would not be taken over; [`Exit::Failed`] and [`Exit::Data`] for what can't be read or has no such
-/// file.
+/// [`Exit::Faults`] for files that would not be taken over; [`Exit::Failed`] and [`Exit::Data`] for
+/// what can't be read or has no such file.
 pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), Failure> {
     let checked = match folder {
         Some(folder) if !folder.is_dir() => {
@@ -69,7 +69,8 @@ pub(super) fn check_files(read: &mut ReadFile<'_>) -> Result<Findings, String> {
     Ok(Findings { lines: lines(&checked), faults: checked.faults.len() })
 }
 
-/// Adds to a refusal of a directory that is in use how its configuration can be checked all the same.
+/// Adds to a refusal of a directory that is in use how its configuration can be checked all the
+/// same.
 fn beside_a_server(failure: Failure) -> Failure {
     if failure.exit != Exit::InUse {
         return failure;

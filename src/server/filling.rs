@@ -15,7 +15,8 @@ use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
 
-/// How often the root folders are tried while too much waits for the disk, and how long it waits between two: ten seconds in all.
+/// How often the root folders are tried while too much waits for the disk, and how long it waits
+/// between two: ten seconds in all.
 const ROOTS_TRIED: u32 = 100;
 const ROOTS_PAUSE: Duration = Duration::from_millis(100);
 
@@ -32,7 +33,8 @@ pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(),
     Ok(repository.make_roots(&databases).await?)
 }
 
-/// Makes sure that a data directory was filled: without a password of [`ADMIN`] nobody could log in.
+/// Makes sure that a data directory was filled: without a password of [`ADMIN`] nobody could log
+/// in.
 ///
 /// # Errors
 /// [`Exit::Data`].
@@ -60,7 +62,8 @@ impl FirstPasswords {
     /// Those that are given; an empty one is none.
     ///
     /// # Errors
-    /// [`Exit::Usage`] for one that its user must not have, or that is no text; it names the variable.
+    /// [`Exit::Usage`] for one that its user must not have, or that is no text; it names the
+    /// variable.
     pub fn given(config: &Config) -> Result<FirstPasswords, Failure> {
         let sample = Sample::read()?;
         let others = |name: &&str| *name != ADMIN && config.sample.enabled;
@@ -132,7 +135,8 @@ async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result
     }
     let password = given.admin.clone().unwrap_or_else(|| random_password(app.config.auth.password_min_length));
     if given.admin.is_none() {
-        // To the operator's terminal only: the log may be kept. It comes first: a password that can't be printed must not be set.
+        // To the operator's terminal only: the log may be kept. It comes first: a password that
+        // can't be printed must not be set.
         let printed =
             writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
         printed

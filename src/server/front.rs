@@ -1,6 +1,7 @@
 //! The listeners: from a connection to the calls on it.
 //!
-//! What `actix_web::HttpServer` would put together, with one more layer between connection and protocol ([`Intake`]).
+//! What `actix_web::HttpServer` would put together, with one more layer between connection and
+//! protocol ([`Intake`]).
 
 use std::convert::Infallible;
 use std::io;
@@ -43,8 +44,9 @@ impl Front {
     /// A server with that many workers, each of which has so many connections at most.
     pub fn new(app: &Arc<App>, workers: usize, connections: usize, certificates: Option<Arc<Certificates>>) -> Front {
         let server = &app.config.server;
-        // Handshakes at a time on each worker. Any number below that of connections would be one at which clients who begin a
-        // handshake and fall silent keep all others out, and by default it is 256.
+        // Handshakes at a time on each worker. Any number below that of connections would be one at
+        // which clients who begin a handshake and fall silent keep all others out, and by default
+        // it is 256.
         max_concurrent_tls_connect(connections);
         let builder = Server::build()
             .workers(workers)
@@ -154,7 +156,8 @@ where
     })
 }
 
-/// A head that can't be read is its client's fault, who may send any number of them: a line for who looks for it.
+/// A head that can't be read is its client's fault, who may send any number of them: a line for who
+/// looks for it.
 fn note_unreadable(client: Option<SocketAddr>, error: &DispatchError) {
     if let DispatchError::Parse(error) = error {
         let client = client.map(|client| client.ip().to_canonical().to_string());

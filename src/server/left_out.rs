@@ -1,4 +1,5 @@
-//! Databases that are in the data directory and not in the configuration: all calls for them are refused as for one that never was.
+//! Databases that are in the data directory and not in the configuration: all calls for them are
+//! refused as for one that never was.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,9 @@ use stet_actors::store::{Look, Range, StoreError, Table, View};
 
 use crate::config::Config;
 
-/// The databases that have objects beside their root folder, in use or in the recycle bin, and are not in `databases`. `keys` gives the
-/// first keys of a range of a table; it is asked twice a database and table at most, however many objects there are.
+/// The databases that have objects beside their root folder, in use or in the recycle bin, and are
+/// not in `databases`. `keys` gives the first keys of a range of a table; it is asked twice a
+/// database and table at most, however many objects there are.
 ///
 /// # Errors
 /// Those of `keys`.
@@ -35,7 +37,8 @@ pub(crate) fn left_out<E>(
     Ok(left_out)
 }
 
-/// Whether a table has an object of a database beside its root folder, which is made with the database.
+/// Whether a table has an object of a database beside its root folder, which is made with the
+/// database.
 fn has_rows<E>(
     database: DatabaseId,
     table: Table,
@@ -45,7 +48,8 @@ fn has_rows<E>(
     Ok(first.iter().any(|key| Loid::from_key(key) != Some(root(database))))
 }
 
-/// Whether a database has objects beside its root folder, in use or in the recycle bin. `keys` is that of [`left_out`].
+/// Whether a database has objects beside its root folder, in use or in the recycle bin. `keys` is
+/// that of [`left_out`].
 ///
 /// # Errors
 /// Those of `keys`.
@@ -70,7 +74,8 @@ pub(crate) fn told(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
     }
 }
 
-/// Says at a start which they are. Nothing hangs on it: what can't be read here is no reason to serve nothing.
+/// Says at a start which they are. Nothing hangs on it: what can't be read here is no reason to
+/// serve nothing.
 pub(super) fn tell(config: &Config, store: &dyn Look) {
     let keys = |table: Table, range: &Range, limit: usize| {
         let found = store.scan(View::Committed, table, range, limit, false)?;

@@ -1,12 +1,14 @@
 //! What makes filling a new data directory one step: it is done, or it is begun anew.
 //!
-//! Before anything is made in a new directory, a file named [`MARKER`] is, and it is removed when everything that filling makes is
-//! on disk. A start that finds it removes what the store and the contents are made of, which nobody but filling can have made:
-//! the server listens after it, and commands refuse such a directory. Where there is no marker, nothing is ever removed.
+//! Before anything is made in a new directory, a file named [`MARKER`] is, and it is removed when
+//! everything that filling makes is on disk. A start that finds it removes what the store and the
+//! contents are made of, which nobody but filling can have made: the server listens after it, and
+//! commands refuse such a directory. Where there is no marker, nothing is ever removed.
 //!
-//! Two processes that start on a new directory at once: the marker is locked by the one that fills. It gets its text only after
-//! its owner has looked around once more, with the lock held. So one that was made beside the files of another process, which
-//! had just finished, has no text, and stands for nothing.
+//! Two processes that start on a new directory at once: the marker is locked by the one that fills.
+//! It gets its text only after its owner has looked around once more, with the lock held. So one
+//! that was made beside the files of another process, which had just finished, has no text, and
+//! stands for nothing.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -35,10 +37,12 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// Begins to fill the directory, if it is new or was not filled to the end; makes it, if it is not there.
+    /// Begins to fill the directory, if it is new or was not filled to the end; makes it, if it is
+    /// not there.
     ///
     /// # Errors
-    /// [`Exit::InUse`]: another process is filling it. [`Exit::Data`]: contents are there without a store, or the disk fails.
+    /// [`Exit::InUse`]: another process is filling it. [`Exit::Data`]: contents are there without a
+    /// store, or the disk fails.
     pub fn begin(data: &Path, store: &dyn Backends) -> Result<Option<Filling>, Failure> {
         make(data).and_then(|()| Filling::look(data, store)).map_err(|error| {
             if error.kind() == ErrorKind::ResourceBusy {
@@ -125,7 +129,8 @@ pub(crate) fn is_unfilled(data: &Path) -> bool {
     std::fs::metadata(data.join(MARKER)).is_ok_and(|marker| marker.len() > 0)
 }
 
-/// Makes the directory, where it is not there; its name survives a crash, and so do those of the folders above that it needs.
+/// Makes the directory, where it is not there; its name survives a crash, and so do those of the
+/// folders above that it needs.
 fn make(data: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = data.ancestors().take_while(|folder| is_missing(folder)).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(data)?;
@@ -170,7 +175,8 @@ fn lock(marker: &File) -> io::Result<()> {
     })
 }
 
-/// Whether an open file is the one at a path: another process may have removed it before it could be locked.
+/// Whether an open file is the one at a path: another process may have removed it before it could
+/// be locked.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let at = match std::fs::metadata(path) {
         Ok(at) => at,

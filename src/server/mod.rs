@@ -55,7 +55,8 @@ use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 
-/// Files that are open beside connections and uploads: the store's, contents on their way out, the system's.
+/// Files that are open beside connections and uploads: the store's, contents on their way out, the
+/// system's.
 const OTHER_FILES: u64 = 512;
 
 /// How the store is opened.
@@ -82,8 +83,9 @@ pub fn store_options(config: &Config) -> StoreOptions {
     }
 }
 
-/// How the store is opened by a command that does not serve: it removes no event. What is past its time goes by the configuration of
-/// the server, and who names a directory need not have named that.
+/// How the store is opened by a command that does not serve: it removes no event. What is past its
+/// time goes by the configuration of the server, and who names a directory need not have named
+/// that.
 pub(crate) fn options_at_rest(config: &Config) -> StoreOptions {
     StoreOptions { event_retention_ms: None, ..store_options(config) }
 }
@@ -135,9 +137,9 @@ impl Ground {
     }
 }
 
-/// Serves until it is asked to end by what comes from `stops`; asked again it drains no longer. It listens where the configuration
-/// says, or at the sockets that it was `passed`. `listening` is called once requests are taken, with the address as
-/// `http://host:port`, or `https` with TLS.
+/// Serves until it is asked to end by what comes from `stops`; asked again it drains no longer. It
+/// listens where the configuration says, or at the sockets that it was `passed`. `listening` is
+/// called once requests are taken, with the address as `http://host:port`, or `https` with TLS.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -211,8 +213,9 @@ impl Prepared {
                     return Err(failure);
                 }
             };
-            // Whatever changes wait for afterwards: it is on disk, and in the tables, before the directory counts as filled. Who
-            // gives a journal up that is damaged must not lose all users with it.
+            // Whatever changes wait for afterwards: it is on disk, and in the tables, before the
+            // directory counts as filled. Who gives a journal up that is damaged must not lose all
+            // users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
             let ground = Ground { store, clock: ground.clock.clone() };
             let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
@@ -232,7 +235,8 @@ impl Prepared {
         }
     }
 
-    /// Makes sure that the directory has what every server needs, and brings the configuration into force.
+    /// Makes sure that the directory has what every server needs, and brings the configuration into
+    /// force.
     async fn make_ready(&self) -> Result<(), Failure> {
         check_filled(&self.app)?;
         left_out::tell(&self.app.config, &*self.store);
@@ -303,7 +307,8 @@ impl Prepared {
         let upkeep = || begin(&self.app, &self.repository);
         let outcome = run(&self.app, upkeep, certificates, reserved, stops, listening).await;
         measuring.abort();
-        // While the data directory is locked still: a server that comes after has a socket of its own.
+        // While the data directory is locked still: a server that comes after has a socket of its
+        // own.
         drop(socket);
         self.app.enter(Stage::Draining);
         if let Err(error) = self.app.sessions.flush().await {
@@ -336,7 +341,8 @@ impl Prepared {
     async fn close(self) {
         let Prepared { repository, store, .. } = self;
         repository.shut_down().await;
-        // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
+        // Folding the rest into the tables may take a moment, and it must not be done on a thread
+        // that serves.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         if let Err(error) = closed {
             tracing::error!(%error, "the store could not be closed in good order");
@@ -417,8 +423,8 @@ async fn run(
     outcome
 }
 
-/// Raises the limit of open files as far as the configuration needs it. Gives how many connections each worker may have open at a
-/// time: as many as configured, or as the limit leaves.
+/// Raises the limit of open files as far as the configuration needs it. Gives how many connections
+/// each worker may have open at a time: as many as configured, or as the limit leaves.
 ///
 /// # Errors
 /// [`Exit::Failed`]: it leaves none.
@@ -435,8 +441,8 @@ pub fn connections(config: &Config) -> Result<usize, Failure> {
     Ok(connections)
 }
 
-/// Notes in the log that the limit of open files leaves fewer connections than configured: there are enough for most, and
-/// `stet doctor` says what to do.
+/// Notes in the log that the limit of open files leaves fewer connections than configured: there
+/// are enough for most, and `stet doctor` says what to do.
 fn note_connections(config: &Config, connections: usize) {
     let wanted = config.server.max_connections;
     if connections < wanted {
@@ -465,13 +471,15 @@ fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
     }
 }
 
-/// Files that are open when each worker has so many connections. Each is open twice: see `http::connection`.
+/// Files that are open when each worker has so many connections. Each is open twice: see
+/// `http::connection`.
 pub(crate) fn files_for(config: &Config, connections: usize) -> u64 {
     let connections = config.server.threads().saturating_mul(connections).saturating_mul(2) as u64;
     connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)
 }
 
-/// How many connections each worker may have where so many files may be open, but no more than configured; `None` for none.
+/// How many connections each worker may have where so many files may be open, but no more than
+/// configured; `None` for none.
 pub(crate) fn connections_within(limit: u64, config: &Config) -> Option<usize> {
     let each = limit.checked_sub(files_for(config, 0))? / 2 / config.server.threads() as u64;
     let each = usize::try_from(each).unwrap_or(usize::MAX);

@@ -20,7 +20,8 @@ use crate::exit::{self, Exit, Failure};
 /// The data directory, which is there.
 ///
 /// # Errors
-/// [`Exit::Data`] when it is not, for opening would make what is missing, or when it was not filled to the end.
+/// [`Exit::Data`] when it is not, for opening would make what is missing, or when it was not filled
+/// to the end.
 pub fn existing(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
@@ -39,7 +40,8 @@ fn is_directory(data: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What is at a path, if anything. That it may not be looked at is told: who reads that it is not there looks for a lost newsroom.
+/// What is at a path, if anything. That it may not be looked at is told: who reads that it is not
+/// there looks for a lost newsroom.
 fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
     match path.metadata() {
         Ok(found) => Ok(Some(found)),
@@ -69,11 +71,12 @@ fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
     open_store(config)
 }
 
-/// Prints which acknowledged changes the data directory has lost. With `accept_loss` it goes on without them: the directory can be
-/// opened then.
+/// Prints which acknowledged changes the data directory has lost. With `accept_loss` it goes on
+/// without them: the directory can be opened then.
 ///
 /// # Errors
-/// [`Exit::Data`] when something is lost and `accept_loss` is not set, and when the directory can't be read or mended.
+/// [`Exit::Data`] when something is lost and `accept_loss` is not set, and when the directory can't
+/// be read or mended.
 pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
@@ -112,11 +115,12 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     exit::print(&found).map_err(|failure| Failure::new(failure.exit, format!("{}; it is:\n{found}", failure.message)))
 }
 
-/// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one JSON object each. A server that has
-/// the directory open is asked for it.
+/// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one
+/// JSON object each. A server that has the directory open is asked for it.
 ///
 /// # Errors
-/// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing can be printed.
+/// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing
+/// can be printed.
 pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), Failure> {
     let first = ask_server(config, &AdminRequest::Audit(TrailRequest::of(filter, None)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -182,10 +186,12 @@ fn beside_a_server(failure: Failure) -> Failure {
 /// Checks the data directory.
 ///
 /// # Errors
-/// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
+/// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are
+/// printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing(config)?;
-    // What changes nothing has the time to read every page, and what it finds must not be what damaged pages happen to say.
+    // What changes nothing has the time to read every page, and what it finds must not be what
+    // damaged pages happen to say.
     let store =
         open_store_with(data, StoreOptions { verify: true, ..options_at_rest(config) }).map_err(beside_a_server)?;
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {

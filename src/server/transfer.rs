@@ -1,5 +1,6 @@
-//! `stet import`, `stet export` and `stet config apply`: through a running server, or through one that is started for it on a data directory that no
-//! server has open. So what is transferred passes the same checks either way.
+//! `stet import`, `stet export` and `stet config apply`: through a running server, or through one
+//! that is started for it on a data directory that no server has open. So what is transferred
+//! passes the same checks either way.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,7 +22,8 @@ const KEY_LASTS_S: u64 = 7 * 24 * 60 * 60;
 /// Does it, and prints what came of it.
 ///
 /// # Errors
-/// [`Exit::Data`] when the data directory can't be opened, [`Exit::Failed`] when not all could be transferred.
+/// [`Exit::Data`] when the data directory can't be opened, [`Exit::Failed`] when not all could be
+/// transferred.
 pub fn transfer(config: Config, transfer: Transfer) -> Result<(), Failure> {
     transfer.check()?;
     let told = match transfer.url() {

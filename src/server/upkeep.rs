@@ -53,8 +53,9 @@ impl Upkeep {
         }
     }
 
-    /// What gives memory back, and no more: nothing that is kept is removed, no session ends, and no mail is sent. For how long that
-    /// is to be, a server's configuration says, and a command may have been given none.
+    /// What gives memory back, and no more: nothing that is kept is removed, no session ends, and
+    /// no mail is sent. For how long that is to be, a server's configuration says, and a command
+    /// may have been given none.
     pub(super) fn least(app: &Arc<App>, repository: &Repository) -> Upkeep {
         let every = Duration::from_secs(app.config.runtime.sweep_seconds.max(1));
         let recurring = vec![
@@ -71,11 +72,13 @@ impl Upkeep {
         }
         let Some(Tending { end_collecting, collecting, end_relaying, mut relaying }) = self.tending else { return };
         drop((end_collecting, end_relaying));
-        // Done while the data directory is still locked: the next server must not find a file that is about to be removed.
+        // Done while the data directory is still locked: the next server must not find a file that
+        // is about to be removed.
         if let Err(error) = collecting.await {
             tracing::error!(%error, "collecting content files was cut off");
         }
-        // It ends with the mail that it is at. A relay that keeps it waiting has had its chance: what became of that mail is not known then.
+        // It ends with the mail that it is at. A relay that keeps it waiting has had its chance:
+        // what became of that mail is not known then.
         if tokio::time::timeout(Duration::from_secs(10), &mut relaying).await.is_err() {
             relaying.abort();
         }
@@ -110,7 +113,8 @@ async fn maintain(app: Arc<App>) {
     }
 }
 
-/// Knows users where they were when the server ended: whoever tries their passwords meanwhile must not keep them out.
+/// Knows users where they were when the server ended: whoever tries their passwords meanwhile must
+/// not keep them out.
 async fn know_places(app: &App) {
     match app.sessions.list(None).await {
         Ok(sessions) => {
@@ -127,8 +131,8 @@ async fn know_places(app: &App) {
 /// Something to be done now and then, and how many it was done to.
 type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
 
-/// Takes one step after the other. A failed step is logged, and no step waits for another to succeed: what can't be read or
-/// written now may be so for good.
+/// Takes one step after the other. A failed step is logged, and no step waits for another to
+/// succeed: what can't be read or written now may be so for good.
 async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
     for (failed, step) in steps {
         if let Err(error) = step.await {
@@ -168,8 +172,8 @@ const LOOKS: Duration = Duration::from_secs(10);
 /// How often until all folders have been looked at once.
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
 
-/// Looks at the data directory now and then, for the metrics; for ever. One look at a time: who waits for a disk that does not answer is
-/// one thread.
+/// Looks at the data directory now and then, for the metrics; for ever. One look at a time: who
+/// waits for a disk that does not answer is one thread.
 pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
     let mut told = None;
     loop {
@@ -217,8 +221,8 @@ async fn purge(app: Arc<App>, repository: Repository) {
     }
 }
 
-/// Destroys the entries that have lain there for longer than so many seconds; one that can't be is logged, and does not hold up the
-/// others. Returns how many there were.
+/// Destroys the entries that have lain there for longer than so many seconds; one that can't be is
+/// logged, and does not hold up the others. Returns how many there were.
 async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (EndTime, u64)) -> Result<usize, Error> {
     let before = now.s().saturating_sub(seconds);
     let (mut after, mut count) = (None::<Bytes>, 0);

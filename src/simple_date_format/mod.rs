@@ -1,7 +1,9 @@
-//! Dates in the patterns of Java's `SimpleDateFormat`, which clients of the older surface name (docs/api/calendar.md, "Patterns").
+//! Dates in the patterns of Java's `SimpleDateFormat`, which clients of the older surface name
+//! (docs/api/calendar.md, "Patterns").
 //!
-//! Written is what Java writes, in English, with weeks as ISO 8601 has them. Read is what the pattern says and nothing else: where Java
-//! takes a thirteenth month for January, and passes over what stands behind a date, it is refused here.
+//! Written is what Java writes, in English, with weeks as ISO 8601 has them. Read is what the
+//! pattern says and nothing else: where Java takes a thirteenth month for January, and passes over
+//! what stands behind a date, it is refused here.
 
 mod read;
 
@@ -223,7 +225,8 @@ fn write_field(out: &mut String, field: Field, letters: usize, time: &ZonedDateT
     let _ = write!(out, "{number:0letters$}");
 }
 
-/// The first week of a month is the first with four days of it, as in ISO 8601; days before that are in week 0.
+/// The first week of a month is the first with four days of it, as in ISO 8601; days before that
+/// are in week 0.
 fn week_of_month(date: jiff::civil::Date) -> i32 {
     let first = i32::from(date.first_of_month().weekday().to_monday_zero_offset());
     let begins_with_the_month = 7 - first >= 4;

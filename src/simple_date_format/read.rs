@@ -30,8 +30,9 @@ struct Found {
 }
 
 impl SimpleDateFormat {
-    /// The day that a text is: where the text says from which offset of UTC it was written, that day in `zone`. `this_year` is for
-    /// years of two digits, which are taken for one from 80 years before to 20 years after it.
+    /// The day that a text is: where the text says from which offset of UTC it was written, that
+    /// day in `zone`. `this_year` is for years of two digits, which are taken for one from 80 years
+    /// before to 20 years after it.
     ///
     /// # Errors
     /// A clause that says what is wrong with the text.
@@ -44,12 +45,14 @@ impl SimpleDateFormat {
                     rest = rest.strip_prefix(&**wanted).ok_or_else(|| format!("`{wanted}` is missing in it"))?;
                 }
                 Piece::Field(field, letters) => {
-                    // A number with another right behind it has as many digits as letters; the last of them takes what there is.
+                    // A number with another right behind it has as many digits as letters; the last
+                    // of them takes what there is.
                     let is_number = |piece: Option<&Piece>| matches!(piece, Some(Piece::Field(field, letters)) if field.is_number(*letters));
                     let abuts = is_number(self.0.get(place + 1));
                     let ends_run = !abuts && is_number(place.checked_sub(1).and_then(|before| self.0.get(before)));
                     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-                    // No number is written with fewer digits, or with a nought more: there is a digit too few or too many.
+                    // No number is written with fewer digits, or with a nought more: there is a
+                    // digit too few or too many.
                     let odd = digits < *letters || (digits > *letters && rest.starts_with('0'));
                     if ends_run && is_number(Some(piece)) && odd {
                         return Err(format!(
@@ -118,8 +121,9 @@ fn number<'t, N: TryFrom<i64>>(
 const ABBREVIATIONS: [(&str, &str); 5] =
     [("Sept", "September"), ("Tues", "Tuesday"), ("Weds", "Wednesday"), ("Thurs", "Thursday"), ("Thur", "Thursday")];
 
-/// Which of some names a text begins with, whole or abbreviated and in any case, and what is behind it. An abbreviation may end with a
-/// full stop, unless the pattern has one there, which `next` says: the text that follows in it.
+/// Which of some names a text begins with, whole or abbreviated and in any case, and what is behind
+/// it. An abbreviation may end with a full stop, unless the pattern has one there, which `next`
+/// says: the text that follows in it.
 fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Result<(usize, &'t str), String> {
     let behind = |form: &str| {
         let (begin, behind) = text.split_at_checked(form.len())?;
@@ -292,7 +296,8 @@ fn of_two_digits(year: i16, this_year: i16) -> i16 {
     if candidate < first { candidate + 100 } else { candidate }
 }
 
-/// An offset from UTC that a text begins with: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or `+01:00`.
+/// An offset from UTC that a text begins with: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or
+/// `+01:00`.
 fn offset(text: &str) -> Result<(Offset, &str), String> {
     let wrong = || "its time zone is none like `Z`, `GMT` or `+01:00`".to_owned();
     let (named, rest) = match ["Z", "UTC", "GMT"].into_iter().find_map(|name| text.strip_prefix(name)) {

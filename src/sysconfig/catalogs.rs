@@ -97,7 +97,8 @@ impl WidthUnit {
     }
 }
 
-/// Where in the record of an object the value of a column stands, as replies have it: `["attributes", "metadata", "headline"]`.
+/// Where in the record of an object the value of a column stands, as replies have it:
+/// `["attributes", "metadata", "headline"]`.
 pub type Steps = Vec<Text>;
 
 /// A column.
@@ -185,17 +186,20 @@ impl ConfigFile for Catalogs {
 }
 
 impl Catalogs {
-    /// The catalogs for such lists that a member of these groups may use, in the order of the file; for all lists if none are named.
+    /// The catalogs for such lists that a member of these groups may use, in the order of the file;
+    /// for all lists if none are named.
     pub fn valid(&self, lists: Lists, groups: &[Text]) -> impl Iterator<Item = &Arc<Catalog>> {
         let serves =
             move |catalog: &Catalog| lists == Lists::All || catalog.lists == Lists::All || catalog.lists == lists;
         self.0.iter().filter(move |catalog| serves(catalog) && catalog.is_for(groups))
     }
 
-    /// The view of that name for such lists at a path, for a member of these groups; without a name the default one.
+    /// The view of that name for such lists at a path, for a member of these groups; without a name
+    /// the default one.
     ///
-    /// A catalog serves for its own path and all below it. Of several, the one with the longest path comes first, one that is for such
-    /// lists alone before one for all, then one that is marked as the default, then the one that stands first.
+    /// A catalog serves for its own path and all below it. Of several, the one with the longest
+    /// path comes first, one that is for such lists alone before one for all, then one that is
+    /// marked as the default, then the one that stands first.
     pub fn view(&self, name: Option<&str>, lists: Lists, path: &str, groups: &[Text]) -> Option<Arc<ColumnView>> {
         let mut views = self.views(lists, path, groups);
         let found = match name {
@@ -206,7 +210,8 @@ impl Catalogs {
         found.map(|place| views.swap_remove(place))
     }
 
-    /// Returns the views of a list that the catalogs have for a user of these groups, the most fitting first.
+    /// Returns the views of a list that the catalogs have for a user of these groups, the most
+    /// fitting first.
     pub fn views(&self, lists: Lists, path: &str, groups: &[Text]) -> Vec<Arc<ColumnView>> {
         let mut serving: Vec<&Catalog> = self
             .0

@@ -84,8 +84,8 @@ fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
     Ok(checked)
 }
 
-/// Reads the files of one cache and notes what is wrong in them. Returns their content, unless a file
-/// is faulty or none is there.
+/// Reads the files of one cache and notes what is wrong in them. Returns their content, unless a
+/// file is faulty or none is there.
 fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Result<Option<T>, E> {
     let mut files = Files::new();
     loop {

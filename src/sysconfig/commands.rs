@@ -1,5 +1,5 @@
-//! Commands that clients offer, and jobs that run them by the clock. The service keeps them for clients and runs none. A command
-//! that sets a status also says which privilege that change takes.
+//! Commands that clients offer, and jobs that run them by the clock. The service keeps them for
+//! clients and runs none. A command that sets a status also says which privilege that change takes.
 
 use std::collections::BTreeSet;
 
@@ -113,8 +113,9 @@ pub struct Select {
 pub struct Commands(pub Vec<Command>);
 
 impl Commands {
-    /// Returns the privileges of which each allows an object of that type to get a status: those of the
-    /// commands that set it; `write` without such a command, and for one that names no privilege.
+    /// Returns the privileges of which each allows an object of that type to get a status: those of
+    /// the commands that set it; `write` without such a command, and for one that names no
+    /// privilege.
     pub fn privileges_for(&self, types: &ObjectTypes, type_name: &str, status: &str) -> BTreeSet<Privilege> {
         let is_of = |name: &Text| **name == *type_name || types.get(name).is_some_and(|of| *of.name == *type_name);
         let fits = |command: &&Command| {
@@ -125,7 +126,8 @@ impl Commands {
         if found.is_empty() { BTreeSet::from([Privilege::Write]) } else { found }
     }
 
-    /// Returns the privileges that changes of status may take: `write`, and those of commands that set one.
+    /// Returns the privileges that changes of status may take: `write`, and those of commands that
+    /// set one.
     pub fn privileges_of_statuses(&self) -> BTreeSet<Privilege> {
         let named = self.0.iter().filter(|command| command.status.is_some()).map(Command::needed);
         named.chain([Privilege::Write]).collect()

@@ -1,4 +1,5 @@
-//! What the caches hold of configuration files: for each, which files it is read of and what it says without any.
+//! What the caches hold of configuration files: for each, which files it is read of and what it
+//! says without any.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub trait Content: Default + Send + Sync + 'static {
     /// Name of the cache.
     const NAME: &'static str;
 
-    /// Reads it of files; of those that it finds to be needed, it is read again when they are there.
+    /// Reads it of files; of those that it finds to be needed, it is read again when they are
+    /// there.
     fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>>;
 }
 
@@ -102,8 +104,8 @@ impl SiteContent {
         self.definitions.iter().find(|definition| definition.is_default).or(self.definitions.first())
     }
 
-    /// The metadata definition that attributes of objects of a type and work folder are held to, if it checks anything: the one that
-    /// fits best, or else the one that is marked as the default.
+    /// The metadata definition that attributes of objects of a type and work folder are held to, if
+    /// it checks anything: the one that fits best, or else the one that is marked as the default.
     pub fn rules_for(&self, kind: &str, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
         let found = self.best_fitting(Some(kind), work_folder);
         let marked = || self.definitions.iter().find(|definition| definition.is_default);
@@ -115,7 +117,8 @@ impl SiteContent {
         definition.model.check(xml, &self.values, limits)
     }
 
-    /// The metadata definition that fits objects of a type and work folder best, or else the default one.
+    /// The metadata definition that fits objects of a type and work folder best, or else the
+    /// default one.
     pub fn definition_for(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
         self.best_fitting(kind, work_folder).or_else(|| self.default_definition())
     }
@@ -188,14 +191,16 @@ fn note(faults: &mut Vec<Fault>, more: Vec<Fault>) {
     faults.extend(more.into_iter().take(room).map(Fault::cut));
 }
 
-/// Elements that all metadata definitions may have: each is some hundred bytes, and a DTD declares one in sixteen.
+/// Elements that all metadata definitions may have: each is some hundred bytes, and a DTD declares
+/// one in sixteen.
 const MOST_ELEMENTS: usize = 50_000;
 
 /// Reads several files, and gathers what is wrong in all of them.
 struct Gather<'s, 'f> {
     shelf: &'s Shelf<'f>,
     lacks: bool,
-    /// Bytes of what was read: of a file that others take in, or that several name, as often as it is read.
+    /// Bytes of what was read: of a file that others take in, or that several name, as often as it
+    /// is read.
     bytes: usize,
     /// Elements of metadata definitions.
     elements: usize,
@@ -248,7 +253,8 @@ impl<'s, 'f> Gather<'s, 'f> {
         value.map(|value| (value, whole))
     }
 
-    /// Counts what is about to be read. Files that are held once may be read again and again; this bounds what comes of that.
+    /// Counts what is about to be read. Files that are held once may be read again and again; this
+    /// bounds what comes of that.
     fn may_read(&mut self, path: &str, bytes: usize) -> bool {
         self.bytes += bytes;
         let may = self.bytes <= MOST_BYTES;
@@ -330,7 +336,8 @@ impl<'s, 'f> Gather<'s, 'f> {
         }
     }
 
-    /// A tree list that a definition names, in either of its forms; `None` for one that is known already.
+    /// A tree list that a definition names, in either of its forms; `None` for one that is known
+    /// already.
     fn tree(&mut self, path: &Text) -> Option<Tree> {
         let is_known = |root: &'static str| self.named.contains(&(path.clone(), root));
         if is_known(TreeList::ROOT.name) || is_known(WebConfiguration::ROOT.name) {

@@ -1,5 +1,6 @@
-//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`stet_xml`], and
-//! checked against the vocabulary before anyone looks at it. What is wrong is gathered, so that a reader is told all of it at once.
+//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within
+//! the bounds of [`stet_xml`], and checked against the vocabulary before anyone looks at it. What
+//! is wrong is gathered, so that a reader is told all of it at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -12,7 +13,8 @@ use super::files::{WHOLE_BYTES, limits};
 use super::vocabulary::{self, Kind, Times};
 use super::whole::{Whole, clause};
 
-/// Bytes of the longest attribute, and of the longest text that is a name or a path: faults quote them.
+/// Bytes of the longest attribute, and of the longest text that is a name or a path: faults quote
+/// them.
 pub(super) const MOST_VALUE_BYTES: usize = 4096;
 
 /// Elements, texts, comments and instructions that a file may have.
@@ -23,8 +25,9 @@ pub trait ConfigFile: Sized {
     /// What the file may say.
     const ROOT: &'static vocabulary::Element;
 
-    /// Reads a root. What is wrong beyond the vocabulary is noted by [`Element::fault`]. Where the vocabulary is not kept, the value is of no
-    /// use but for finding further faults: then nothing but a panic would be wrong.
+    /// Reads a root. What is wrong beyond the vocabulary is noted by [`Element::fault`]. Where the
+    /// vocabulary is not kept, the value is of no use but for finding further faults: then nothing
+    /// but a panic would be wrong.
     fn read(root: Element<'_>) -> Self;
 }
 
@@ -33,14 +36,16 @@ pub trait ConfigFile: Sized {
 pub struct Parsed<T> {
     /// What the file says.
     pub value: T,
-    /// Elements and attributes that stand in no vocabulary: mistakes in writing, or what another stet knows.
+    /// Elements and attributes that stand in no vocabulary: mistakes in writing, or what another
+    /// stet knows.
     pub unknown: Vec<Fault>,
 }
 
 /// What was read of a file as far as that goes, whatever is wrong in it.
 #[derive(Debug)]
 pub struct Reading<T> {
-    /// What the file says; `None` if it is no document of its kind. With faults it leads to further files, and to no use.
+    /// What the file says; `None` if it is no document of its kind. With faults it leads to further
+    /// files, and to no use.
     pub value: Option<T>,
     /// All that is wrong in it.
     pub faults: Vec<Fault>,
@@ -80,7 +85,8 @@ struct Document<'a> {
     whole: &'a Whole,
     faults: RefCell<Vec<Fault>>,
     unknown: RefCell<Vec<Fault>>,
-    /// Elements that the vocabulary has found at fault: what else would be said of them follows from that.
+    /// Elements that the vocabulary has found at fault: what else would be said of them follows
+    /// from that.
     faulty: RefCell<HashSet<NodeId>>,
     /// Whether the vocabulary has been checked, and the file is read.
     reading: Cell<bool>,
@@ -105,7 +111,8 @@ impl<'a> Document<'a> {
             };
             whole.fault(at, clause(&error))
         })?;
-        // A DOCTYPE may be there. What it declares is never put in: every reference to an entity has been refused above.
+        // A DOCTYPE may be there. What it declares is never put in: every reference to an entity
+        // has been refused above.
         let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
         let tree = roxmltree::Document::parse_with_options(text, options).map_err(|error| unread(whole, &error))?;
         let document = Document {
@@ -194,7 +201,8 @@ impl<'d> Element<'d> {
         self.note(&self.document.unknown, what);
     }
 
-    /// Beyond what is told nothing is looked up: to find a place takes time in proportion to the text.
+    /// Beyond what is told nothing is looked up: to find a place takes time in proportion to the
+    /// text.
     fn note(self, faults: &RefCell<Vec<Fault>>, fault: impl Into<String>) {
         let mut faults = faults.borrow_mut();
         if faults.len() < MOST_FAULTS {
@@ -273,7 +281,8 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
     }
 }
 
-/// What [`stet_xml::check`] lets pass and the reader does not: namespaces that nothing declares, more than can be read.
+/// What [`stet_xml::check`] lets pass and the reader does not: namespaces that nothing declares,
+/// more than can be read.
 fn unread(whole: &Whole, error: &roxmltree::Error) -> Fault {
     let (place, sentence) = (error.pos(), error.to_string());
     let fault = sentence.strip_suffix(&format!(" at {place}")).unwrap_or(&sentence);

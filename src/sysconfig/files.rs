@@ -1,4 +1,5 @@
-//! Configuration files, wherever they come from: what is read of them says which it needs, and is read again when they are there.
+//! Configuration files, wherever they come from: what is read of them says which it needs, and is
+//! read again when they are there.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,8 @@ const MOST_FILES: usize = 1000;
 /// Bytes that all files of one reading may have.
 pub const MOST_BYTES: usize = 32 << 20;
 
-/// The bounds on one file with `max_bytes`. Namespaces and attributes are few, for readers look each of them up among the others.
+/// The bounds on one file with `max_bytes`. Namespaces and attributes are few, for readers look
+/// each of them up among the others.
 pub const fn limits(max_bytes: usize) -> Limits {
     Limits { max_depth: 64, max_bytes, max_attributes: 256, max_namespaces: 64, ..Limits::UNBOUNDED }
 }
@@ -120,8 +122,8 @@ pub enum Read<T> {
     },
 }
 
-/// The path of a file that another one refers to: absolute, or relative to the folder of that; `None` for what does not lie in
-/// [`FOLDER`].
+/// The path of a file that another one refers to: absolute, or relative to the folder of that;
+/// `None` for what does not lie in [`FOLDER`].
 pub fn referred(from: &str, reference: &str) -> Option<String> {
     let mut steps: Vec<&str> = match reference.starts_with('/') {
         true => Vec::new(),

@@ -1,6 +1,7 @@
-//! Metadata definitions: which elements the metadata of some objects has, and how forms show them. A definition is an XML file, which
-//! may leave to a DTD what elements there are, what stands in them, and also how they are shown: by attributes that have the names of
-//! those of the file, with defaults.
+//! Metadata definitions: which elements the metadata of some objects has, and how forms show them.
+//! A definition is an XML file, which may leave to a DTD what elements there are, what stands in
+//! them, and also how they are shown: by attributes that have the names of those of the file, with
+//! defaults.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
@@ -52,13 +53,15 @@ pub struct MetadataElement {
     pub short_title: String,
     /// `true` or `false`: whether each value may be there once.
     pub distinct: String,
-    /// `None` or `ShowOnly`: not checked; `Warn`: what does not fit is reported; `Strict`: it is refused.
+    /// `None` or `ShowOnly`: not checked; `Warn`: what does not fit is reported; `Strict`: it is
+    /// refused.
     pub validity: String,
     /// `Expanded` or `Collapsed`: how it is shown first.
     pub expand_mode: String,
     /// `ReadOnly` or `Invisible`; empty where users may do all with it.
     pub visibility: String,
-    /// What its values are: string, list, date-time, tree-db, tree-db/XMLfile, tree-db/filesystem, dataSourceMaster.
+    /// What its values are: string, list, date-time, tree-db, tree-db/XMLfile, tree-db/filesystem,
+    /// dataSourceMaster.
     #[serde(rename = "type")]
     pub kind: String,
     /// What a new one starts with.
@@ -83,7 +86,8 @@ pub struct MetadataElement {
     pub data_source_url: String,
     /// What of an entry found there is the value.
     pub data_source_result_template: String,
-    /// `true` or `false`: whether it is what objects with these metadata are called where they have no title.
+    /// `true` or `false`: whether it is what objects with these metadata are called where they have
+    /// no title.
     #[serde(skip)]
     pub is_headline: String,
     /// How often each child stands in it: empty for exactly once, or `?`, `*`, `+`.
@@ -343,8 +347,8 @@ impl MetadataDefinition {
         (self.is_default, &self.applies_to, self.headline()).hash(hasher);
     }
 
-    /// How well it fits objects of a type and work folder, where one is named: the more of the path of the work folder it names, the
-    /// better, then by the type. `None` if it does not.
+    /// How well it fits objects of a type and work folder, where one is named: the more of the path
+    /// of the work folder it names, the better, then by the type. `None` if it does not.
     pub fn fits(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<(usize, bool)> {
         let fit = |applies: &AppliesTo| {
             let of_kind = match (&applies.kind, kind) {

@@ -1,8 +1,10 @@
-//! The configuration of the newsroom: object types, workflows, commands, jobs, and the site configuration with what belongs to it.
+//! The configuration of the newsroom: object types, workflows, commands, jobs, and the site
+//! configuration with what belongs to it.
 //!
-//! They are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md,
-//! "Configuration files"). What is read here is pure: of the text of files ([`files::Shelf`]) a value is made, or all that is wrong in
-//! them is told. [`caches`] holds what is in force.
+//! They are XML files of the repository that an operator edits through the interface and refreshes
+//! (docs/api/configuration.md, "Configuration files"). What is read here is pure: of the text of
+//! files ([`files::Shelf`]) a value is made, or all that is wrong in them is told. [`caches`] holds
+//! what is in force.
 
 pub mod caches;
 mod catalogs;

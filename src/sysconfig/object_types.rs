@@ -124,7 +124,8 @@ impl ObjectTypes {
         made
     }
 
-    /// The type of that name. A prefix (`EOM::`) is ignored, and so is case, unless two types differ by it alone.
+    /// The type of that name. A prefix (`EOM::`) is ignored, and so is case, unless two types
+    /// differ by it alone.
     pub fn get(&self, name: &str) -> Option<&ObjectType> {
         let place = self
             .by_name
@@ -134,8 +135,8 @@ impl ObjectTypes {
         self.types.get(*place)
     }
 
-    /// The type that an object gets when none is asked for: by its content type, if that is known, else by its
-    /// name's extension, else the type of unspecific content.
+    /// The type that an object gets when none is asked for: by its content type, if that is known,
+    /// else by its name's extension, else the type of unspecific content.
     pub fn infer(&self, content_type: Option<&str>, file_name: &str) -> Option<&ObjectType> {
         let content_type = content_type.map(media_type).filter(|text| text != GENERIC);
         let place = content_type

@@ -1,4 +1,5 @@
-//! What clients lay stories out with: content items, collages, page accessories, shape templates; and the indexes.
+//! What clients lay stories out with: content items, collages, page accessories, shape templates;
+//! and the indexes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,7 +62,8 @@ pub struct ItemPart {
 }
 
 impl ContentItem {
-    /// Whether clients can use it: its paths can be understood, and there are the object types that it names.
+    /// Whether clients can use it: its paths can be understood, and there are the object types that
+    /// it names.
     pub fn is_valid(&self, types: &ObjectTypes) -> bool {
         self.has_paths && self.sources.iter().flatten().all(|source| types.get(&source.kind).is_some())
     }
@@ -318,7 +320,8 @@ pub struct PageAccessories {
     pub common: Vec<Accessory>,
     /// In the order of the file.
     pub pages: Vec<Page>,
-    /// About as many bytes as it takes to list all pages, with the accessories of every page on each.
+    /// About as many bytes as it takes to list all pages, with the accessories of every page on
+    /// each.
     pub offered_bytes: usize,
 }
 
@@ -350,7 +353,8 @@ impl ConfigFile for PageAccessories {
     }
 }
 
-/// Bytes of the accessories of all pages, with those of every page counted for each: a call may ask for all.
+/// Bytes of the accessories of all pages, with those of every page counted for each: a call may ask
+/// for all.
 const MOST_OFFERED_BYTES: usize = 4 << 20;
 
 impl Accessory {

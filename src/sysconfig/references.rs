@@ -1,7 +1,7 @@
 //! Names in configuration files that stand for something in another file: workflows, statuses and
-//! object types. A refresh takes a file with a name that is nowhere all the same, for another file may
-//! be refreshed after it. A check of all files together reports such names as faults: a command whose
-//! status is misspelt would not guard the status that is meant.
+//! object types. A refresh takes a file with a name that is nowhere all the same, for another file
+//! may be refreshed after it. A check of all files together reports such names as faults: a command
+//! whose status is misspelt would not guard the status that is meant.
 
 use super::content::SITE_PATH;
 use super::fault::Fault;

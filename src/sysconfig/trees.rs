@@ -49,7 +49,8 @@ impl ConfigFile for WebConfiguration {
 }
 
 impl Tree {
-    /// The depth of documents is bounded. Of a tree that has too much already, nothing more is held.
+    /// The depth of documents is bounded. Of a tree that has too much already, nothing more is
+    /// held.
     fn add(&mut self, node: Element<'_>, above: &str) {
         for child in node.all("node") {
             let name = child.required("name");

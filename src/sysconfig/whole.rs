@@ -1,6 +1,8 @@
-//! A configuration file with the text of the files that it takes in: references to entities that its DOCTYPE declares as other files,
-//! `<!ENTITY channels SYSTEM "channels.xml">` and `&channels;`, give way to what these have in their root. Nothing is taken in
-//! but from `/SysConfig`, and nothing more than the bounds here say, so that files that take in each other end as faults.
+//! A configuration file with the text of the files that it takes in: references to entities that
+//! its DOCTYPE declares as other files, `<!ENTITY channels SYSTEM "channels.xml">` and
+//! `&channels;`, give way to what these have in their root. Nothing is taken in but from
+//! `/SysConfig`, and nothing more than the bounds here say, so that files that take in each other
+//! end as faults.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +18,8 @@ const MOST_DEEP: usize = 8;
 /// How often files may be referred to, in all, whether or not they are there.
 const MOST_INCLUSIONS: usize = 500;
 
-/// Bytes that are read for one file with all that it takes in, of a file as often as it is taken in.
+/// Bytes that are read for one file with all that it takes in, of a file as often as it is taken
+/// in.
 const MOST_READ: usize = 4 * WHOLE_BYTES;
 
 /// A file with what it takes in, and where each part of it comes from.
@@ -46,8 +49,9 @@ impl Whole {
         Whole { text: text.to_owned(), pieces: vec![Piece { at: 0, file: 0, from: 0 }], files: vec![Arc::new(file)] }
     }
 
-    /// Name of the root of a text that is a document. References to entities that its DOCTYPE declares as files may stand in it, and
-    /// no others: what they would become is nobody's to find out.
+    /// Name of the root of a text that is a document. References to entities that its DOCTYPE
+    /// declares as files may stand in it, and no others: what they would become is nobody's to find
+    /// out.
     ///
     /// # Errors
     /// What keeps it from being one.
@@ -123,7 +127,8 @@ struct Taking<'s, 'f> {
     faults: Vec<Fault>,
     /// References that were looked at.
     references: usize,
-    /// Bytes that were read for it, of a file each time that it is taken in: most of one may be what is not taken in.
+    /// Bytes that were read for it, of a file each time that it is taken in: most of one may be
+    /// what is not taken in.
     read: usize,
     /// Whether a file has not been looked for yet.
     lacks: bool,

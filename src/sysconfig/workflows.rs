@@ -61,8 +61,9 @@ impl Workflow {
         self.statuses.iter().any(|known| *known.name == *status)
     }
 
-    /// Returns the statuses that an object with that status can get next, in the order of the file. All can
-    /// be reached without a status, from that of another workflow, and if transitions are not enforced.
+    /// Returns the statuses that an object with that status can get next, in the order of the file.
+    /// All can be reached without a status, from that of another workflow, and if transitions are
+    /// not enforced.
     pub fn reachable(&self, from: Option<&str>) -> Vec<&str> {
         let from = from.filter(|from| self.enforce && self.has(from));
         let allowed = |to: &&str| match from {
@@ -118,12 +119,12 @@ impl Workflows {
         self.get(workflow).map(Workflow::initial)
     }
 
-    /// Refuses a status that no object of a workflow has, whatever its present status; `None` for types
-    /// without a workflow, whose objects have no status.
+    /// Refuses a status that no object of a workflow has, whatever its present status; `None` for
+    /// types without a workflow, whose objects have no status.
     ///
     /// # Errors
-    /// `StatusNotFound`, `InvalidStatus` for one of another workflow: both with the workflow's statuses;
-    /// `InvalidType` for any known status without a workflow.
+    /// `StatusNotFound`, `InvalidStatus` for one of another workflow: both with the workflow's
+    /// statuses; `InvalidType` for any known status without a workflow.
     pub fn check_status(&self, workflow: Option<&str>, wanted: &str) -> Result<()> {
         let workflow = workflow.and_then(|name| self.get(name));
         let of_workflow = workflow.map(|workflow| workflow.statuses.iter().map(|status| &*status.name));
@@ -149,8 +150,8 @@ impl Workflows {
     /// Refuses a change of status that a workflow does not allow.
     ///
     /// # Errors
-    /// As [`Workflows::check_status`]; `InvalidStatus` for a status that can't be reached from the present
-    /// one, with those that can.
+    /// As [`Workflows::check_status`]; `InvalidStatus` for a status that can't be reached from the
+    /// present one, with those that can.
     pub fn check_step(&self, workflow: &str, from: Option<&str>, to: &str) -> Result<()> {
         let Some(known) = self.get(workflow) else { return Ok(()) };
         let allowed = known.reachable(from);

@@ -1,11 +1,13 @@
-//! Traces by OpenTelemetry, if a collector is configured: of each request a span, part of the trace that its client began if it sends
-//! `traceparent`, and below it one for each change, from its command to the disk. They go to the collector by OTLP over HTTP.
+//! Traces by OpenTelemetry, if a collector is configured: of each request a span, part of the trace
+//! that its client began if it sends `traceparent`, and below it one for each change, from its
+//! command to the disk. They go to the collector by OTLP over HTTP.
 //!
-//! Without a collector there is nothing of this but a look at an `Option`. With one, a thread of its own sends what has gathered
-//! every few seconds; while the collector is slow or away, 2048 spans wait, and further ones are dropped: nobody waits for it.
+//! Without a collector there is nothing of this but a look at an `Option`. With one, a thread of
+//! its own sends what has gathered every few seconds; while the collector is slow or away, 2048
+//! spans wait, and further ones are dropped: nobody waits for it.
 //!
-//! What a span says is what the log says at finer levels: endpoint, path without the query (a token may stand there), status. No name
-//! of a user, no address, nothing of a body.
+//! What a span says is what the log says at finer levels: endpoint, path without the query (a token
+//! may stand there), status. No name of a user, no address, nothing of a body.
 
 mod sender;
 
@@ -78,7 +80,8 @@ impl Traces {
         Trace(Arc::new(Begun { tracer: self.0.tracer.clone(), context: parent.with_span(span) }))
     }
 
-    /// Sends what has gathered, and ends; waits for the collector for a moment. To be called where it may wait.
+    /// Sends what has gathered, and ends; waits for the collector for a moment. To be called where
+    /// it may wait.
     pub fn end(&self) {
         if let Err(error) = self.0.provider.shutdown_with_timeout(PATIENCE) {
             tracing::warn!(%error, "the last traces were not sent");
@@ -108,7 +111,8 @@ struct Begun {
     context: Context,
 }
 
-/// A span below that of a request, until it is dropped. Elsewhere, for it is large, and whoever waits meanwhile holds it.
+/// A span below that of a request, until it is dropped. Elsewhere, for it is large, and whoever
+/// waits meanwhile holds it.
 pub struct Step {
     _span: Box<Span>,
 }

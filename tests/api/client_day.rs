@@ -1,5 +1,6 @@
-//! What published clients of such servers do, call by call in their order: behind a base path, with the other product's codes, with a
-//! cookie and no token. Their requests are written out here, as they send them.
+//! What published clients of such servers do, call by call in their order: behind a base path, with
+//! the other product's codes, with a cookie and no token. Their requests are written out here, as
+//! they send them.
 
 use serde_json::{Value, json};
 

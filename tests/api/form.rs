@@ -1,4 +1,5 @@
-//! Forms as browsers and scripts send them (docs/api/README.md, "Multipart forms"), whatever call takes them.
+//! Forms as browsers and scripts send them (docs/api/README.md, "Multipart forms"), whatever call
+//! takes them.
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -107,7 +108,8 @@ fn a_post_of_which_no_type_is_told_is_read_found_and_shown_as_one_of_xml_is() {
     let as_xml = "<content contentType=\"text/xml\" form=\"xml\"><p>the <b>Ferry</b> is late</p></content>";
     assert_eq!(resolved.matches(as_xml).count(), posts.len(), "{resolved}");
 
-    // What begins otherwise is text, unless its name tells something else; and what can't be a type is none.
+    // What begins otherwise is text, unless its name tells something else; and what can't be a type
+    // is none.
     for (head, text, kind) in [
         ("", "1 < 2", "text/plain"),
         ("; filename=\"a\"\r\ncontent-type: ?", "1 < 2", "text/plain"),

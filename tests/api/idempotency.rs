@@ -249,7 +249,8 @@ fn what_a_call_has_renamed_or_moved_is_found_again_and_shown_to_those_who_may_se
     }
 }
 
-/// Who may only create where it goes may not change it there: that was the answer when the call was sent again.
+/// Who may only create where it goes may not change it there: that was the answer when the call was
+/// sent again.
 #[test]
 fn what_a_call_has_moved_out_of_the_callers_hands_is_told_again() {
     let server = Server::start();
@@ -358,8 +359,9 @@ fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usiz
         );
         stream.write_all(head.as_bytes()).expect("the head can be sent");
         stream.write_all(beginning).expect("the beginning can be sent");
-        // Who asks is refused for the body as long as the key is free, and takes it for that moment: an upload that comes
-        // just then is itself told that a call still runs, and another has to be begun.
+        // Who asks is refused for the body as long as the key is free, and takes it for that
+        // moment: an upload that comes just then is itself told that a call still runs, and another
+        // has to be begun.
         let asked = || keyed(client.call("folder-post", &[]), &key, &json!({})).send().status;
         wait_until("the key is taken", || asked() == 409 || is_answered(&stream));
         if !is_answered(&stream) {

@@ -9,7 +9,8 @@ use crate::harness::*;
 
 const SITE: &str = "/SysConfig/Site/siteconfig.xml";
 
-/// The pages that have examples, which are the answers of a server with the sample: `UPDATE_GOLDEN=1` writes them anew.
+/// The pages that have examples, which are the answers of a server with the sample:
+/// `UPDATE_GOLDEN=1` writes them anew.
 const PAGES: [&str; 8] =
     ["calendar", "channels", "content-items", "metadata", "paths", "people", "teams", "work-folders"];
 
@@ -405,7 +406,8 @@ fn the_values_of_an_element_are_the_paths_of_its_tree() {
     assert!(refused["details"]["errors"].to_string().contains("`a/b`"), "{refused}");
 }
 
-/// Ten thousand objects may lie there, and each has a path of up to 16 KB: a call took all of them into memory.
+/// Ten thousand objects may lie there, and each has a path of up to 16 KB: a call took all of them
+/// into memory.
 #[test]
 fn the_values_in_a_folder_have_a_bound_in_bytes_as_well() {
     let server = Server::start();

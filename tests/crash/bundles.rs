@@ -1,4 +1,5 @@
-//! Compound stories: their text, the copies that follow it, a number among their attributes, and where they lie.
+//! Compound stories: their text, the copies that follow it, a number among their attributes, and
+//! where they lie.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! Contents, small and large, their versions and drafts, and locks. Each worker has objects of its own.
+//! Contents, small and large, their versions and drafts, and locks. Each worker has objects of its
+//! own.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,5 @@
-//! `kill -9` during the first start: the next one begins anew, and makes what one makes that nobody disturbs.
+//! `kill -9` during the first start: the next one begins anew, and makes what one makes that nobody
+//! disturbs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// What is in a directory that was filled, but for times: how many rows of each kind, and which contents.
+/// What is in a directory that was filled, but for times: how many rows of each kind, and which
+/// contents.
 #[derive(Debug, PartialEq)]
 struct Shape {
     rows: String,

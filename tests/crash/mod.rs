@@ -1,8 +1,9 @@
-//! `kill -9` under load, again and again: what was acknowledged is there, and nothing is half there.
+//! `kill -9` under load, again and again: what was acknowledged is there, and nothing is half
+//! there.
 //!
-//! Each worker changes things that nobody else touches, and keeps a model of them: what every acknowledged change has made of
-//! them. The one change under way when the server dies may be there or not, but nothing between. Now and then the server is
-//! killed again while it recovers.
+//! Each worker changes things that nobody else touches, and keeps a model of them: what every
+//! acknowledged change has made of them. The one change under way when the server dies may be there
+//! or not, but nothing between. Now and then the server is killed again while it recovers.
 //!
 //! `STET_CRASH_ROUNDS` says how many rounds (3), `STET_CRASH_SEED` repeats the choices of a run.
 
@@ -22,13 +23,15 @@ use crate::harness::*;
 
 /// One who changes things, and knows what must be there.
 trait Worker: Send {
-    /// Changes things until the server is gone, counting what is acknowledged. Notes the change that was under way then.
+    /// Changes things until the server is gone, counting what is acknowledged. Notes the change
+    /// that was under way then.
     fn work(&mut self, client: &Client, acknowledged: &AtomicUsize);
 
     /// Whether there is a change of which nobody knows whether it was made.
     fn has_pending(&self) -> bool;
 
-    /// Compares what is there with what must be, the pending change being made or not, and goes on from that.
+    /// Compares what is there with what must be, the pending change being made or not, and goes on
+    /// from that.
     fn settle(&mut self, client: &Client);
 
     /// What else must be so when all rounds are over.
@@ -123,7 +126,8 @@ fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], hire: Hire, dic
         tally.rounds += 1;
         tally.acknowledged += acknowledged.into_inner();
         tally.unknown += workers.iter().filter(|worker| worker.has_pending()).count();
-        // What lies there right after the crash, in one round before and in the other after a server has seen it.
+        // What lies there right after the crash, in one round before and in the other after a
+        // server has seen it.
         if round % 2 == 0 {
             let (code, output) = server.check();
             assert_eq!(code, Some(0), "round {round}: what is there is not whole: {output}");
@@ -160,8 +164,8 @@ fn join_all(threads: Vec<std::thread::ScopedJoinHandle<'_, ()>>) {
     }
 }
 
-/// A fault on purpose must be found within these rounds, by who knows what must be there or by `stet check`; see
-/// `histories/plants.rs`.
+/// A fault on purpose must be found within these rounds, by who knows what must be there or by
+/// `stet check`; see `histories/plants.rs`.
 #[cfg(feature = "planted-bugs")]
 fn look_for(fault: &str, hire: Hire) {
     let mut dice = Dice::new(seed("STET_CRASH_SEED"));

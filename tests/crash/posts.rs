@@ -1,4 +1,5 @@
-//! Posts with their contents and attachments, small and large. All work on one liveblog, each on posts of its own.
+//! Posts with their contents and attachments, small and large. All work on one liveblog, each on
+//! posts of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,7 +52,8 @@ enum Change {
     Create(u64, Post),
     /// Where a post of that name is already, which is refused.
     Clash(u64),
-    /// A creation that writes over the post of that name, as a new version or in place of the latest.
+    /// A creation that writes over the post of that name, as a new version or in place of the
+    /// latest.
     Rewrite {
         at: u64,
         as_new: bool,

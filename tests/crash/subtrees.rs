@@ -1,4 +1,5 @@
-//! `kill -9` amid changes of folders with much below them: each is there for all who look, from the start on, and is done.
+//! `kill -9` amid changes of folders with much below them: each is there for all who look, from the
+//! start on, and is done.
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
-//! Topics, plans and templates. Each worker has a pair of topics or of plans of its own, does with it what the clients of a history
-//! do, and holds what it finds against the same whiteboard (`histories::topics`, `histories::plans`); others make topics of a
-//! template.
+//! Topics, plans and templates. Each worker has a pair of topics or of plans of its own, does with
+//! it what the clients of a history do, and holds what it finds against the same whiteboard
+//! (`histories::topics`, `histories::plans`); others make topics of a template.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -94,7 +94,8 @@ struct Founder {
     has_pending: bool,
 }
 
-/// What stands in the template, and in every topic that is made of it: names and titles in order, `structure` tells how many.
+/// What stands in the template, and in every topic that is made of it: names and titles in order,
+/// `structure` tells how many.
 const LINES: [&str; 4] = ["interview", "[pictures]", "portrait", "agency"];
 
 fn make_template(client: &Client, folder: &str) -> String {

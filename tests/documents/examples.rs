@@ -1,6 +1,6 @@
-//! The example of each document of `docs/api`: one call with curl, and its reply in full. The calls are
-//! made, and the replies compared; ids, times and tokens are written alike each time. The same examples
-//! stand in the OpenAPI document, by way of `src/http/openapi/examples.json`.
+//! The example of each document of `docs/api`: one call with curl, and its reply in full. The calls
+//! are made, and the replies compared; ids, times and tokens are written alike each time. The same
+//! examples stand in the OpenAPI document, by way of `src/http/openapi/examples.json`.
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test main documents::examples` writes the replies anew.
 
@@ -142,7 +142,8 @@ impl Settler {
         }
     }
 
-    /// The address of a preview at another server, with a loid in its path and a part of one in its query.
+    /// The address of a preview at another server, with a loid in its path and a part of one in its
+    /// query.
     fn preview_address(&mut self, text: &str) -> String {
         let (_, path) = text.split_once("/v3/").expect("an address has a path");
         let (path, number) = path.rsplit_once("&eomid=").expect("the address of a preview has a query");
@@ -191,7 +192,8 @@ impl Settler {
     }
 }
 
-/// Returns the token that documents show in place of a session's or a key's; `None` for any other text.
+/// Returns the token that documents show in place of a session's or a key's; `None` for any other
+/// text.
 fn shown_token(text: &str) -> Option<String> {
     const SHOWN: &str = "lK2v0sZt6mZkq1sUuI0u1XkY3mPqf0aB";
     const OF_KEYS: &str = "stk_";

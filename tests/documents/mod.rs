@@ -1,8 +1,9 @@
 //! The commands of the documents, run as a reader pastes them: the tour of `README.md` and
 //! `docs/COOKBOOK.md` against real servers, with the output that the documents promise.
 //!
-//! A fenced block `bash` is run; a block `text` behind it is its output. In that, `…` stands for any text,
-//! a line `…` for any number of lines, and loids and numbers of nine digits or more for any others.
+//! A fenced block `bash` is run; a block `text` behind it is its output. In that, `…` stands for
+//! any text, a line `…` for any number of lines, and loids and numbers of nine digits or more for
+//! any others.
 
 mod examples;
 mod kinds;

@@ -38,8 +38,8 @@ impl<'d> Script<'d> {
         Script(blocks)
     }
 
-    /// Runs all blocks in one shell, in the repository, and compares their outputs. A block that opens or
-    /// leaves a shell is for people, who have one open already.
+    /// Runs all blocks in one shell, in the repository, and compares their outputs. A block that
+    /// opens or leaves a shell is for people, who have one open already.
     pub fn run(&self, before: &str, environment: &[(&str, &str)]) {
         let blocks: Vec<&Block<'_>> =
             self.0.iter().filter(|block| !matches!(block.commands.trim(), "bash" | "exit")).collect();

@@ -1,5 +1,5 @@
-//! What a disk that fails and a program at fault raise of the alerts in `deploy/prometheus/alerts.yml`. The others are caused in
-//! `tests/operation/metrics/alerts.rs`.
+//! What a disk that fails and a program at fault raise of the alerts in
+//! `deploy/prometheus/alerts.yml`. The others are caused in `tests/operation/metrics/alerts.rs`.
 
 use std::time::Duration;
 
@@ -85,7 +85,8 @@ fn a_disk_that_keeps_changes_waiting_raises_alerts() {
     raises(&before, &waits, Cause::Once, &["StetCommitWaits"]);
     clock.advance(Duration::from_secs(10));
     raises(&before, &look_until(&house, "stalled"), Cause::Once, &["StetStoreBroken"]);
-    // What the disk has taken by the steady clock, which no test sets, is more than the bound by now, or soon is.
+    // What the disk has taken by the steady clock, which no test sets, is more than the bound by
+    // now, or soon is.
     std::thread::sleep(Duration::from_millis(300));
     house.disk.release();
     assert_eq!(change.join().expect("it does not panic"), 200);

@@ -1,4 +1,5 @@
-//! Rows that were damaged while the server was stopped: a container that can't be loaded, however often it is tried.
+//! Rows that were damaged while the server was stopped: a container that can't be loaded, however
+//! often it is tried.
 
 use std::time::Duration;
 

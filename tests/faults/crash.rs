@@ -1,4 +1,5 @@
-//! Losing power: of what was written and not synced anything may be left, torn at any sector, or nothing.
+//! Losing power: of what was written and not synced anything may be left, torn at any sector, or
+//! nothing.
 
 use super::errors::at_every_sync;
 use super::model::{FIRST, Possible};

@@ -1,5 +1,6 @@
-//! I/O errors, a full disk and a loss of power at every sync of each of the store's files, in the course of a day: objects are
-//! made, drawers filled, things moved and removed, a checkpoint made, the server started again.
+//! I/O errors, a full disk and a loss of power at every sync of each of the store's files, in the
+//! course of a day: objects are made, drawers filled, things moved and removed, a checkpoint made,
+//! the server started again.
 
 use super::model::{FIRST, Possible, SECOND, Step, THIRD};
 use super::*;
@@ -33,7 +34,8 @@ impl Run {
         }
     }
 
-    /// Sends calls, until the machine is down. A fault that lasts is mended once a call has met it, and the call is sent again.
+    /// Sends calls, until the machine is down. A fault that lasts is mended once a call has met it,
+    /// and the call is sent again.
     fn send(&mut self, steps: &[Step]) {
         let client = self.house.client();
         for step in steps {
@@ -47,7 +49,8 @@ impl Run {
                 disk.heal();
                 self.recovers();
                 let begun = std::time::Instant::now();
-                // A disk that was full is told as ready while the journal is still being opened anew.
+                // A disk that was full is told as ready while the journal is still being opened
+                // anew.
                 while !self.is_down() && self.possible.send(&client, *step, || disk.boots() > 0).status != 200 {
                     assert!(begun.elapsed() < PATIENCE, "{}: {step:?} never goes through", self.when);
                     std::thread::sleep(std::time::Duration::from_millis(2));
@@ -125,14 +128,15 @@ fn play(at: Option<At>) -> ([u64; 3], bool) {
     (StoreFile::ALL.map(|file| run.house.disk.syncs_of(file)), came)
 }
 
-/// So many syncs of a file are there in some runs and not in others: what the server commits by itself goes with a call's commit
-/// or alone.
+/// So many syncs of a file are there in some runs and not in others: what the server commits by
+/// itself goes with a call's commit or alone.
 const LOOSE: u64 = 6;
 
 /// Every sync of each file goes wrong in this way, each in a run of its own.
 ///
-/// In the short form every third does, and of the six faults that two begin with the first, two with the second and two with the
-/// third sync (`begin`): each sync meets two of them. `STET_FAULT_STRIDE=1` is the long form.
+/// In the short form every third does, and of the six faults that two begin with the first, two
+/// with the second and two with the third sync (`begin`): each sync meets two of them.
+/// `STET_FAULT_STRIDE=1` is the long form.
 pub fn at_every_sync(fault: Fault, times: u64, begin: u64) {
     let (counted, _) = play(None);
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1);

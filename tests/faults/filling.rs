@@ -26,7 +26,8 @@ fn undisturbed() -> (BTreeMap<&'static str, usize>, u64) {
     (rows(&house), syncs)
 }
 
-/// A first start meets this fault, at every so many syncs; then the machine loses power, or has room again.
+/// A first start meets this fault, at every so many syncs; then the machine loses power, or has
+/// room again.
 fn at_some_syncs(fault: Fault, times: u64, begin: u64) {
     let (wanted, syncs) = undisturbed();
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1) * 16;

@@ -81,7 +81,8 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
         assert_eq!(follow.must().event, "hello");
         follow
     };
-    // The reporter may write, the reader may not; a contributor writes posts, but not to the liveblog.
+    // The reporter may write, the reader may not; a contributor writes posts, but not to the
+    // liveblog.
     let (mut reporter, mut reader, mut contributor) = (follow("reporter"), follow("reader"), follow("contributor"));
     let first = run(&repository, liveblog, post(true)).post;
     let status = |post: Loid, to| SetStatus { post: PostAddress::Loid(post), to, reach: Reach::All };
@@ -183,8 +184,8 @@ fn a_session_that_runs_out_ends_its_streams() {
     house.stop();
 }
 
-/// The kinds that one is told who follows from behind an event or from now on, and does not look before three posts and the end
-/// of the liveblog are on disk; then what that must have been.
+/// The kinds that one is told who follows from behind an event or from now on, and does not look
+/// before three posts and the end of the liveblog are on disk; then what that must have been.
 async fn told_at_the_end(
     (app, repository): (&Arc<App>, &Repository),
     followers: &Arc<Followers>,

@@ -1,4 +1,5 @@
-//! A disk that fills up: changes are refused with 507, reads go on, and changes go through again when there is room.
+//! A disk that fills up: changes are refused with 507, reads go on, and changes go through again
+//! when there is room.
 
 use serde_json::json;
 use stet::config::DatabaseConfig;
@@ -164,7 +165,8 @@ fn a_key_and_a_session_whose_end_a_full_disk_refuses_are_ended_by_the_same_calls
     assert_eq!(told, ["key.revoke", "key.create"].map(|action| (json!(action), json!("admin"))));
 }
 
-/// Of many who change something while the disk fills up, only those in the first commit that found no room heard of it.
+/// Of many who change something while the disk fills up, only those in the first commit that found
+/// no room heard of it.
 #[test]
 fn whoever_waits_behind_a_change_that_found_no_room_is_told_so_too() {
     const WAITING: usize = 5;
@@ -250,7 +252,8 @@ fn checkpoints_that_find_no_room_are_told_and_made_up_for_and_changes_go_on() {
     all_there(&house.client(), &made);
 }
 
-/// A server that was killed when its memory held no more rows, not started; with the names of the stories that it had acknowledged.
+/// A server that was killed when its memory held no more rows, not started; with the names of the
+/// stories that it had acknowledged.
 fn killed_with_full_memory() -> (House, Vec<String>) {
     let mut house = House::shared();
     // As late as can be, and the interval is an hour.
@@ -276,7 +279,8 @@ fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
     house.start();
     let client = house.client();
     all_there(&client, &made);
-    // Rows that were in both generations are there once now, which may leave room for one more story.
+    // Rows that were in both generations are there once now, which may leave room for one more
+    // story.
     let (early, refused) = until_refused(&client, "early");
     assert!(
         refused.status >= 503 && early.len() <= 1,

@@ -53,7 +53,8 @@ pub struct House {
     _place: Place,
 }
 
-/// Metrics belong to the process, so a test that looks at them has it for itself; others go on beside each other.
+/// Metrics belong to the process, so a test that looks at them has it for itself; others go on
+/// beside each other.
 #[expect(dead_code, reason = "a guard is never read, only held")]
 enum Place {
     Alone(RwLockWriteGuard<'static, ()>),
@@ -70,7 +71,8 @@ struct Running {
     thread: JoinHandle<Result<(), String>>,
 }
 
-/// How the server stands on `disk`: checkpoints only where a test asks for them, and no long waits for a journal that fails.
+/// How the server stands on `disk`: checkpoints only where a test asks for them, and no long waits
+/// for a journal that fails.
 fn ground_of(config: &Config, disk: &Disk, clock: Arc<dyn Clock>) -> Ground {
     let mut store = store_options(config);
     store.backends = Arc::new(disk.clone());
@@ -208,7 +210,8 @@ impl House {
         }
     }
 
-    /// The machine loses power: what was not synced is gone but for what `seed` leaves, and so is the process.
+    /// The machine loses power: what was not synced is gone but for what `seed` leaves, and so is
+    /// the process.
     pub fn lose_power(&mut self, seed: u64) {
         self.disk.crash(seed);
         // Its files are dead; nothing that it still does reaches the disk.

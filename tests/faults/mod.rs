@@ -1,5 +1,6 @@
-//! The whole server on a disk in memory that fails, stalls and crashes when a test says so, or on a real one that is full;
-//! spoken to over HTTP. Each kind of fault has a file. What `docs/DURABILITY.md` says is shown here.
+//! The whole server on a disk in memory that fails, stalls and crashes when a test says so, or on a
+//! real one that is full; spoken to over HTTP. Each kind of fault has a file. What
+//! `docs/DURABILITY.md` says is shown here.
 
 mod alerts;
 mod corrupt;

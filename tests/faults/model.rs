@@ -1,7 +1,8 @@
 //! A scenario, what of it was acknowledged, and what there may therefore be.
 //!
-//! Whatever was acknowledged must be there, whatever was refused must not, and what nobody knows the outcome of may be there or
-//! not: so there is a set of states that are possible, of which the server must show one.
+//! Whatever was acknowledged must be there, whatever was refused must not, and what nobody knows
+//! the outcome of may be there or not: so there is a set of states that are possible, of which the
+//! server must show one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,8 +70,8 @@ pub const SECOND: &[Step] = &[
 pub const THIRD: &[Step] =
     &[Add("b", "four"), Destroy("three"), Clear("a"), Add("b", "one"), Write("four", 20), Post("live", 3, 30)];
 
-/// What there is, by name: the sizes of stories' versions, which stories are locked, what is in drawers, and of posts the sizes
-/// and whether they were rejected.
+/// What there is, by name: the sizes of stories' versions, which stories are locked, what is in
+/// drawers, and of posts the sizes and whether they were rejected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
     stories: BTreeMap<String, Vec<usize>>,
@@ -234,8 +235,8 @@ impl Possible {
         Possible(BTreeSet::from([State::default()]))
     }
 
-    /// Sends a call and notes what its answer leaves possible. `down`: whether the machine has gone down meanwhile, after which
-    /// no answer but a success tells anything.
+    /// Sends a call and notes what its answer leaves possible. `down`: whether the machine has gone
+    /// down meanwhile, after which no answer but a success tells anything.
     pub fn send(&mut self, client: &Client, step: Step, down: impl Fn() -> bool) -> Answer {
         let answer = send(client, step);
         let with: BTreeSet<State> = self.0.iter().filter_map(|state| state.after(step)).collect();
@@ -246,8 +247,8 @@ impl Possible {
         } else if unknown || down() {
             self.0.extend(with);
         } else {
-            // Refused by the disk, or because an earlier call was, or just when the disk works again and the numbers that it
-            // had no room for are being reserved.
+            // Refused by the disk, or because an earlier call was, or just when the disk works
+            // again and the numbers that it had no room for are being reserved.
             let codes = [
                 (500, "CMS.RepositoryError"),
                 (507, "CMS.StorageFull"),

@@ -1,4 +1,5 @@
-//! The real binary on a real file system that fills up. Skipped, with a word, where mounting one is not permitted.
+//! The real binary on a real file system that fills up. Skipped, with a word, where mounting one is
+//! not permitted.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};

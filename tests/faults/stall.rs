@@ -1,4 +1,5 @@
-//! A disk that does not answer: changes wait, reads go on, what is too much is refused, and nothing is lost.
+//! A disk that does not answer: changes wait, reads go on, what is too much is refused, and nothing
+//! is lost.
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! The checker: what it must accept, what it must refuse, and that it agrees with the definition of linearizability.
+//! The checker: what it must accept, what it must refuse, and that it agrees with the definition of
+//! linearizability.
 
 use proptest::prelude::*;
 
@@ -51,7 +52,8 @@ fn falsified(reply: &Reply, dice: &mut Dice) -> Reply {
     }
 }
 
-/// A short concurrent history: some answers are right for an order that may or may not be allowed, some never came.
+/// A short concurrent history: some answers are right for an order that may or may not be allowed,
+/// some never came.
 fn concurrent(seed: u64) -> History {
     let mut dice = Dice::of(&[seed]);
     let mut calls: History = Vec::new();
@@ -131,7 +133,8 @@ proptest! {
         let least = shrink(&wrong);
         prop_assert!(!is_linearizable(&least));
         prop_assert_eq!(least.last(), Some(&wrong[index]));
-        // A call that had no answer may have been the same; nobody can name a shortcut that it would have shown.
+        // A call that had no answer may have been the same; nobody can name a shortcut that it
+        // would have shown.
         let named = |item: &Shown| history.iter().any(|call| call.op.shortcut() == Some(item.shortcut));
         if !right.shown().iter().any(named) {
             wrong[index].answered = None;

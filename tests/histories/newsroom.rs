@@ -38,7 +38,8 @@ pub trait Subject: Sized + Send + Sync {
     /// Sends the call; an error if no answer came.
     fn send(&self, room: &Self::Room, client: &Client, op: &Op<Self>) -> Result<Answer, String>;
     fn understood(&self, room: &Self::Room, op: &Op<Self>, answer: &Answer) -> Reply<Self>;
-    /// What the answer to a change shows beside: a reading of its own, which came some time after the change.
+    /// What the answer to a change shows beside: a reading of its own, which came some time after
+    /// the change.
     fn shown_beside(&self, _op: &Op<Self>, _answer: &Answer) -> Option<(Op<Self>, Reply<Self>)> {
         None
     }
@@ -184,7 +185,8 @@ fn judge<W: Whiteboard>(history: &[Call<W>], which: &str) -> Result<(), String> 
 }
 
 impl<S: Subject> Work<'_, S> {
-    /// All clients of all things make their calls, while the server is killed so many times; gives the server as it is then.
+    /// All clients of all things make their calls, while the server is killed so many times; gives
+    /// the server as it is then.
     fn go_on(&self, mut server: Server, kills: usize, chance: impl Fn(&[u64]) -> Dice + Sync) -> Server {
         let whereabouts = Whereabouts::of(&server);
         let done = AtomicUsize::new(0);

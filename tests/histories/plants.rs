@@ -1,5 +1,6 @@
-//! Faults on purpose (`actors/src/planted.rs`): a check that finds none of them proves nothing. They need the feature
-//! `planted-bugs`, which `scripts/test` builds all tests with: a fault sleeps unless a server's environment names it.
+//! Faults on purpose (`actors/src/planted.rs`): a check that finds none of them proves nothing.
+//! They need the feature `planted-bugs`, which `scripts/test` builds all tests with: a fault sleeps
+//! unless a server's environment names it.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -17,7 +18,8 @@ fn binary_knows_of_plants() -> bool {
     }
 }
 
-/// Packages of this workspace that a build with these arguments has the faults in, by Cargo's own reckoning.
+/// Packages of this workspace that a build with these arguments has the faults in, by Cargo's own
+/// reckoning.
 fn packages_with_plants(arguments: &[&str]) -> BTreeSet<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -94,7 +96,8 @@ mod planted {
         assert!(goes_back(&[("PLANTED_BUG", "hasty-read")]), "the fault was not found");
     }
 
-    /// Whether a reader is ever shown the new content of an object, which is rows, and then its record of before, which is in a cache.
+    /// Whether a reader is ever shown the new content of an object, which is rows, and then its
+    /// record of before, which is in a cache.
     fn goes_back(settings: &[(&str, &str)]) -> bool {
         let server = Server::with(settings);
         let client = server.login("editor");

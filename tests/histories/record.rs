@@ -1,4 +1,5 @@
-//! A history: what each client asked and when, what it was answered and when. And the question whether one order explains it all.
+//! A history: what each client asked and when, what it was answered and when. And the question
+//! whether one order explains it all.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
@@ -8,7 +9,8 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use todc_utils::{Action, History as Actions, Specification, WGLChecker};
 
-/// A moment: its place among all moments of the history, and microseconds since it began, which are only told.
+/// A moment: its place among all moments of the history, and microseconds since it began, which are
+/// only told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     pub place: usize,
@@ -41,7 +43,8 @@ pub trait Whiteboard: Clone + Debug + Eq + Hash {
     fn legend() -> String;
 }
 
-/// A call, and the answer unless none came: then it may have been carried out, or not, or yet may be.
+/// A call, and the answer unless none came: then it may have been carried out, or not, or yet may
+/// be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call<W: Whiteboard> {
     pub client: usize,
@@ -116,18 +119,19 @@ impl<W: Whiteboard> Specification for Rules<W> {
     }
 }
 
-/// Whether there is an order of all calls in which each is answered as it was, and none comes before one that had been answered
-/// before it was asked.
+/// Whether there is an order of all calls in which each is answered as it was, and none comes
+/// before one that had been answered before it was asked.
 ///
-/// A call without an answer may come anywhere behind its asking. If it was never carried out it comes last, where nobody sees it:
-/// its answer is taken to come when all is over.
+/// A call without an answer may come anywhere behind its asking. If it was never carried out it
+/// comes last, where nobody sees it: its answer is taken to come when all is over.
 pub fn is_linearizable<W: Whiteboard>(history: &[Call<W>]) -> bool {
     let end = usize::MAX;
     let mut actions = Vec::new();
     for (number, call) in history.iter().enumerate() {
         let step = (call.op.clone(), call.answered.as_ref().map(|(_, reply)| reply.clone()));
         let answered = call.answered.as_ref().map_or(end, |(moment, _)| moment.place);
-        // Each call is a process of its own: a client asks only when it has its answer, so that the moments say all.
+        // Each call is a process of its own: a client asks only when it has its answer, so that the
+        // moments say all.
         actions.push((call.asked.place, (number, Action::Call(step.clone()))));
         actions.push((answered, (number, Action::Response(step))));
     }
@@ -148,10 +152,12 @@ fn up_to<W: Whiteboard>(history: &[Call<W>], place: usize) -> History<W> {
     cut
 }
 
-/// The least part of a refused history that is refused for the same reason: everything up to the first answer that nothing
-/// explains, without the calls that changed nothing and are not needed for the refusal.
+/// The least part of a refused history that is refused for the same reason: everything up to the
+/// first answer that nothing explains, without the calls that changed nothing and are not needed
+/// for the refusal.
 ///
-/// Leaving out a call that may have changed something would make other answers wrong that were right.
+/// Leaving out a call that may have changed something would make other answers wrong that were
+/// right.
 pub fn shrink<W: Whiteboard>(history: &[Call<W>]) -> History<W> {
     let mut places: Vec<usize> = history.iter().filter_map(|call| Some(call.answered.as_ref()?.0.place)).collect();
     places.sort_unstable();

@@ -45,7 +45,8 @@ pub enum Lie {
     BufferStreams,
     /// A moderation is answered as one of a post that is gone since. That much a server may do.
     ShortReply,
-    /// A poll is large and leaves out what has changed, as one that was made while it went out may. That much a server may do.
+    /// A poll is large and leaves out what has changed, as one that was made while it went out may.
+    /// That much a server may do.
     LargePoll,
 }
 

@@ -1,4 +1,5 @@
-//! How a load ends: what counts as failed, what is not good enough, beside what it is put, and by which signal.
+//! How a load ends: what counts as failed, what is not good enough, beside what it is put, and by
+//! which signal.
 
 use std::cell::RefCell;
 use std::fs::File;

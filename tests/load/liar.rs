@@ -13,7 +13,8 @@ use crate::harness::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
     None,
-    /// An addition is acknowledged, and then taken back behind everybody's back, whenever it is made.
+    /// An addition is acknowledged, and then taken back behind everybody's back, whenever it is
+    /// made.
     Undo,
     /// Answers carry no revision, neither as ETag nor in the body.
     NoRevisions,
@@ -62,7 +63,8 @@ impl Mind for Liar {
                 continue;
             }
             let (answer, content) = ask(&mut server, &head, &body)?;
-            // An addition of one object; the first two are those by which the load tries out what revisions mean.
+            // An addition of one object; the first two are those by which the load tries out what
+            // revisions mean.
             let is_addition = call.starts_with("POST") && call.contains("/item/") && answer.starts_with("HTTP/1.1 200");
             let number = if is_addition { self.added.fetch_add(1, Ordering::Relaxed) } else { 0 };
             let is_read = call.starts_with("GET") && call.contains("showItems");

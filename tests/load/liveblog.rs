@@ -163,7 +163,8 @@ fn a_reply_that_tells_of_a_post_that_is_gone_is_no_failure_and_leaves_its_call_i
     assert_eq!(report["all"]["failed"], 0, "{}", report["failed"]);
 }
 
-/// A large reply is made while it goes out, and what has gone by then is left out of it: that was taken for a fault.
+/// A large reply is made while it goes out, and what has gone by then is left out of it: that was
+/// taken for a fault.
 #[test]
 fn a_poll_that_is_a_large_reply_is_not_asked_to_be_of_one_moment() {
     let server = Server::start();
@@ -173,7 +174,8 @@ fn a_poll_that_is_a_large_reply_is_not_asked_to_be_of_one_moment() {
     assert!(large.has_lied() && is_replayed(&report), "{}", report["verdict"]);
 }
 
-/// A server may say that it can't tell any more what was missed; whoever was told so is not among those that heard everything.
+/// A server may say that it can't tell any more what was missed; whoever was told so is not among
+/// those that heard everything.
 #[test]
 fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {
     let server = Server::start();

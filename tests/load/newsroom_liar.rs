@@ -1,4 +1,5 @@
-//! A proxy in front of a server that swallows the changes of one family, or only counts what passes.
+//! A proxy in front of a server that swallows the changes of one family, or only counts what
+//! passes.
 
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
@@ -15,7 +16,8 @@ use crate::harness::*;
 pub enum Lie {
     /// Nothing.
     None,
-    /// Calls of this method with this in their path get the answer to an earlier one, and are not passed on.
+    /// Calls of this method with this in their path get the answer to an earlier one, and are not
+    /// passed on.
     Swallow(&'static str, &'static str),
     /// Texts that are read under a path with this in it are of another step.
     Alter(&'static str),

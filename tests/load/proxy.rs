@@ -55,8 +55,8 @@ impl Proxy {
         proxy
     }
 
-    /// Kills the server and starts it again, elsewhere. Who connects meanwhile waits: on the port of a server that is gone one may
-    /// meet somebody else, oneself even.
+    /// Kills the server and starts it again, elsewhere. Who connects meanwhile waits: on the port
+    /// of a server that is gone one may meet somebody else, oneself even.
     pub fn restart(&self, mut server: Server) -> Server {
         *self.upstream.lock() = None;
         server.kill();
@@ -90,7 +90,8 @@ fn connect(
     Ok((BufReader::new(client), BufReader::new(server)))
 }
 
-/// A message of HTTP/1.1: its head without the empty line, and its body. One in chunks is given a length.
+/// A message of HTTP/1.1: its head without the empty line, and its body. One in chunks is given a
+/// length.
 pub fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
     let mut head = String::new();
     loop {

@@ -45,7 +45,8 @@ pub fn topic_liar(server: &Server, lie: Lie) -> Proxy {
     Proxy::before(server, |lies| TopicLiar { lie, items, edits, moves, reads, lies })
 }
 
-/// Items with which a load of [`super::topic::FILLED`] prepares itself; the one by which it tries out what revisions mean is the first.
+/// Items with which a load of [`super::topic::FILLED`] prepares itself; the one by which it tries
+/// out what revisions mean is the first.
 const PREPARED: usize = 1 + super::topic::FILLED;
 
 impl Mind for TopicLiar {

@@ -1,4 +1,5 @@
-//! `stet config`: files are checked before they are saved, and those that are saved without a server.
+//! `stet config`: files are checked before they are saved, and those that are saved without a
+//! server.
 
 use super::*;
 

@@ -57,7 +57,8 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
     }
 }
 
-/// Whoever may not enter a directory was told that it is none of stet's, and looked for a lost newsroom.
+/// Whoever may not enter a directory was told that it is none of stet's, and looked for a lost
+/// newsroom.
 #[test]
 fn who_may_not_look_into_a_data_directory_is_told_so() {
     if !rustix::process::geteuid().is_root() {
@@ -215,7 +216,8 @@ fn a_file_of_a_newer_stet_is_refused() {
     for file in files(data.path()) {
         let sound = std::fs::read(&file).expect("the file can be read");
         if file.extension().is_some_and(|extension| extension == "wal") {
-            // The head: a magic of eight bytes, the format, sixteen bytes of salt, and a checksum of it all.
+            // The head: a magic of eight bytes, the format, sixteen bytes of salt, and a checksum
+            // of it all.
             let mut newer = sound.clone();
             newer[8..16].copy_from_slice(&999u64.to_le_bytes());
             let sum = crc32fast::hash(&newer[..32]);
@@ -286,7 +288,8 @@ fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_an
 #[test]
 fn a_directory_that_is_not_new_is_never_cleared_and_contents_without_their_store_are_refused() {
     let data = used_directory();
-    // As a start leaves it that came to a directory just when another had filled it, and was killed.
+    // As a start leaves it that came to a directory just when another had filled it, and was
+    // killed.
     std::fs::write(data.path().join("filling"), "").expect("it can be written");
     let serving = Serving::in_directory(data.path());
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200, "nothing was removed");
@@ -303,7 +306,8 @@ fn a_directory_that_is_not_new_is_never_cleared_and_contents_without_their_store
     assert_eq!(contents(), before);
 }
 
-/// Where the disk of the contents was not mounted, uploads were acknowledged onto the one below, and lost once it was.
+/// Where the disk of the contents was not mounted, uploads were acknowledged onto the one below,
+/// and lost once it was.
 #[test]
 fn contents_that_are_not_there_are_told_and_no_start_goes_on_without_them() {
     let data = used_directory();

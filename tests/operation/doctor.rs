@@ -142,7 +142,8 @@ fn without_a_directory_it_says_what_the_first_start_does_and_makes_none() {
     says(&doctor(home.path(), &[]), 0, "warn", "directory", &["was cut short", "begins anew"]);
 }
 
-/// No start goes on without the tables where changes were in them; the doctor warned, and ended with 0.
+/// No start goes on without the tables where changes were in them; the doctor warned, and ended
+/// with 0.
 #[test]
 fn tables_that_are_missing_are_a_failure_where_anything_else_of_them_is_left() {
     for left in ["journal.wal", "journal.mark", "content/ab"] {
@@ -253,8 +254,8 @@ fn a_database_with_objects_that_is_not_in_the_configuration_is_told_at_a_start_t
     assert_eq!(server.terminate(), Some(0));
 }
 
-/// Folders of contents that a server can't write in, such as those that a copy made as root has left, kept uploads alone from working,
-/// and nothing told it.
+/// Folders of contents that a server can't write in, such as those that a copy made as root has
+/// left, kept uploads alone from working, and nothing told it.
 #[test]
 fn folders_of_contents_of_another_user_are_told() {
     if !rustix::process::geteuid().is_root() {

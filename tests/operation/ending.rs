@@ -1,4 +1,5 @@
-//! Starts and ends beside others: load balancers, which are to lose no call, and a service manager, which is told how it stands.
+//! Starts and ends beside others: load balancers, which are to lose no call, and a service manager,
+//! which is told how it stands.
 
 use std::os::unix::net::UnixDatagram;
 
@@ -119,7 +120,8 @@ fn a_service_manager_that_takes_nothing_holds_nobody_up() {
     assert!(manager.told().starts_with("READY=1\n"));
 }
 
-/// Starts what follows with a socket that listens already, as a `.socket` unit does, and says at which port.
+/// Starts what follows with a socket that listens already, as a `.socket` unit does, and says at
+/// which port.
 const ACTIVATE: &str = "
 import os, socket, sys
 s = socket.socket()

@@ -8,7 +8,8 @@ type Files = BTreeMap<&'static str, Vec<u8>>;
 
 const PAGE: usize = 4096;
 
-/// What a server leaves that is killed right after some changes, none of which a checkpoint has folded; and another's journal.
+/// What a server leaves that is killed right after some changes, none of which a checkpoint has
+/// folded; and another's journal.
 struct Killed {
     data: TempDir,
     files: Files,

@@ -1,4 +1,5 @@
-//! The binary as an operator meets it: standard output, exit codes, signals, and data directories that are not as they should be.
+//! The binary as an operator meets it: standard output, exit codes, signals, and data directories
+//! that are not as they should be.
 
 mod admin;
 mod audit;

@@ -1,4 +1,5 @@
-//! `stet probe`: the server asked as a load balancer asks it, by a program that is where the server is.
+//! `stet probe`: the server asked as a load balancer asks it, by a program that is where the server
+//! is.
 
 use std::io::Write;
 use std::net::TcpListener;

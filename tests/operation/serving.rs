@@ -182,8 +182,9 @@ fn at_sigterm_a_request_under_way_gets_its_answer() {
     );
     slow.write_all(head.as_bytes()).expect("the head can be sent");
     slow.write_all(&body.as_bytes()[..10]).expect("half the body can be sent");
-    // Both are on one connection thread, in this order: once the second is answered the first has been taken up.
-    client.get("/healthz");
+    // Both are on one connection thread, in this order: once the second is answered the first has
+    // been taken up. It must be a new connection: one that is there already is no later.
+    client.afresh().get("/healthz");
     server.ask_to_end();
     wait_until("it drains", || server.log().contains("draining"));
     slow.write_all(&body.as_bytes()[10..]).expect("the rest of the body can be sent");
@@ -319,7 +320,8 @@ fn a_log_of_json_is_one_object_a_line() {
     }
 }
 
-/// Sends `count` heads that can't be read, each on a connection of its own, and waits for what comes of each.
+/// Sends `count` heads that can't be read, each on a connection of its own, and waits for what
+/// comes of each.
 fn send_bad_heads(address: &str, count: usize) {
     use std::io::Read;
     for number in 0..count {

@@ -22,7 +22,8 @@ fn large_attributes_are_shown_in_any_way_without_keeping_a_thread_of_requests() 
         json!({ "name": "heavy", "folderPath": "/Users/editor", "attributes": xml }).to_string().as_bytes(),
     );
     let loid = made.ok()["info"]["id"].as_str().expect("it has one").to_owned();
-    // Beside each there is one that asks for next to nothing: how slow the machine is shows in that.
+    // Beside each there is one that asks for next to nothing: how slow the machine is shows in
+    // that.
     let small = client.drawer("/Users/editor", "light", 10);
     let (mut heavy, mut light) = (0.0, 0.0);
     let slow = |times: &mut f64, call: &dyn Fn() -> Answer| {

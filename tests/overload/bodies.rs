@@ -88,7 +88,8 @@ fn four_hundred_large_logins_cost_no_memory() {
             assert_eq!(&answer, b"HTTP/1.1 413");
         }
     }
-    // 2.4 GB, were they held. What the kernel and the connections' own buffers take comes to some 100 KiB each.
+    // 2.4 GB, were they held. What the kernel and the connections' own buffers take comes to some
+    // 100 KiB each.
     assert_peak(&server, before, 100 * MIB);
     assert_serves(&server);
 }
@@ -171,7 +172,8 @@ fn as_many_values_as_are_allowed_count_and_are_read_a_few_at_a_time() {
     assert!(statuses.contains(&200) && statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
     let made = statuses.iter().filter(|status| **status == 200).count();
     println!("{made} were made");
-    // The part of one user, and some MiB for each drawer that was made meanwhile and stays open. All at once would be 800.
+    // The part of one user, and some MiB for each drawer that was made meanwhile and stays open.
+    // All at once would be 800.
     assert_peak(&server, before, (140 + 6 * made as u64) * MIB);
     let client = server.login("editor");
     wait_until("all is given back", || client.metric(HELD) == 0.0);

@@ -1,4 +1,5 @@
-//! What is kept in memory because it was asked for: however much is asked for, and under however many displays.
+//! What is kept in memory because it was asked for: however much is asked for, and under however
+//! many displays.
 
 use super::*;
 
@@ -58,7 +59,8 @@ fn many_displays_of_large_objects_and_drawers_keep_no_more_than_the_budget() {
         most = most.max(assert_bounded(&client));
     }
     assert!(most > ROOM / 3, "of {ROOM} bytes no more than {most} were used");
-    // 32 × 100 KB for the drawer, 30 × 4 × 20 KB for the objects, and what they were made of, would be three times as much.
+    // 32 × 100 KB for the drawer, 30 × 4 × 20 KB for the objects, and what they were made of, would
+    // be three times as much.
     let kept = client.metric("stet_cache_entries{cache=\"replies\"}");
     assert!((1.0..32.0).contains(&kept), "{kept} replies are kept");
     assert!(figures(&client, "stet_cache_misses_total")[0] > 30);
@@ -70,8 +72,8 @@ fn many_displays_of_large_objects_and_drawers_keep_no_more_than_the_budget() {
     let before_hits = hits();
     client.get(&format!("/v3/object/{}", encoded(&huge))).ok();
     assert_eq!((records(), hits()), (kept, before_hits));
-    // What was not asked for lately may have to be asked for more than once before others in its shard make room for it; which
-    // those are is by chance.
+    // What was not asked for lately may have to be asked for more than once before others in its
+    // shard make room for it; which those are is by chance.
     let is_hit = || {
         client.get(&format!("/v3/object/{}", encoded(&small[0]))).ok();
         hits() > before_hits

@@ -41,8 +41,8 @@ fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
     let before = peak(&server);
     let files = open_files(&server);
     let silent: Vec<TcpStream> = (0..4 * LIMIT).map(|_| connect(&server)).collect();
-    // All that is beyond is in the system's hands and costs this process nothing; a few may be on their way to a worker. Each is
-    // open twice.
+    // All that is beyond is in the system's hands and costs this process nothing; a few may be on
+    // their way to a worker. Each is open twice.
     wait_until("the limit is reached", || open_files(&server) >= files + 2 * (LIMIT - 4));
     assert!(open_files(&server) <= files + 2 * LIMIT + 16, "{} files are open", open_files(&server) - files);
     // Behind all of them: served when those have been cut off.

@@ -36,7 +36,8 @@ fn at_sigterm_under_full_load_everybody_is_answered_or_cut_off_and_what_was_ackn
                     let name = format!("{number}-{count}");
                     let body = json!({ "folderPath": folder, "name": name }).to_string();
                     let json = [("content-type", "application/json")];
-                    // No answer means a connection that was closed or not taken; that one does not hang, the harness sees to.
+                    // No answer means a connection that was closed or not taken; that one does not
+                    // hang, the harness sees to.
                     let Ok(answer) = client.try_send("POST", "/v3/container/drawer", &json, body.as_bytes()) else {
                         break;
                     };

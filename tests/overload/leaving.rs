@@ -1,4 +1,5 @@
-//! Clients that are gone before they are answered, and clients that ask without waiting for answers.
+//! Clients that are gone before they are answered, and clients that ask without waiting for
+//! answers.
 
 use std::time::Duration;
 

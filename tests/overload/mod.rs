@@ -1,9 +1,9 @@
-//! Too much at once, from clients that are slow, rude or gone: memory stays bounded, what was acknowledged is there, others
-//! are served meanwhile, and the server ends in good order. What one request alone can do wrong is in `api/http` and
-//! `api/edge`.
+//! Too much at once, from clients that are slow, rude or gone: memory stays bounded, what was
+//! acknowledged is there, others are served meanwhile, and the server ends in good order. What one
+//! request alone can do wrong is in `api/http` and `api/edge`.
 //!
-//! Bounds on memory are generous: several times what is needed, and a fraction of what it would take without the rule that
-//! they prove.
+//! Bounds on memory are generous: several times what is needed, and a fraction of what it would
+//! take without the rule that they prove.
 
 mod attributes;
 mod bodies;
@@ -33,8 +33,8 @@ use crate::harness::*;
 
 const MIB: u64 = 1 << 20;
 
-/// A few tests here at a time: each brings many threads or connections of its own, and waits most of the time. A server's memory
-/// is its own, so none minds the others.
+/// A few tests here at a time: each brings many threads or connections of its own, and waits most
+/// of the time. A server's memory is its own, so none minds the others.
 fn turn() -> impl Drop {
     static TURNS: [Mutex<()>; 4] = [const { Mutex::new(()) }; 4];
     static NEXT: AtomicUsize = AtomicUsize::new(0);

@@ -11,8 +11,8 @@ const CHANGES: usize = 40;
 /// And at most: by then somebody must have been refused.
 const MOST: usize = 2000;
 
-/// Lets many clients make drawers with `change` (client, its number, the change's) until some were refused; gives the numbers
-/// of those that were acknowledged. A refused change is not tried again.
+/// Lets many clients make drawers with `change` (client, its number, the change's) until some were
+/// refused; gives the numbers of those that were acknowledged. A refused change is not tried again.
 fn storm(server: &Server, change: impl Fn(&Client, usize, usize) -> Answer + Sync) -> BTreeSet<(usize, usize)> {
     let (refused, change) = (AtomicUsize::new(0), &change);
     let refused = &refused;

@@ -1,5 +1,5 @@
-//! Replies that are large, however they are asked for: their memory does not grow with their length, nor with how slowly they are
-//! read, and what is there is counted.
+//! Replies that are large, however they are asked for: their memory does not grow with their
+//! length, nor with how slowly they are read, and what is there is counted.
 
 use super::*;
 
@@ -11,7 +11,8 @@ fn get(client: &Client, path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(client)).into_bytes()
 }
 
-/// A folder with large stories, a drawer with them, and replies of 12 MiB about them that nobody else gets.
+/// A folder with large stories, a drawer with them, and replies of 12 MiB about them that nobody
+/// else gets.
 fn large_replies(client: &Client) -> (Vec<String>, Vec<Vec<u8>>) {
     let folder = own_folder();
     let stories = large_stories(client, &folder, STORIES);
@@ -118,7 +119,8 @@ fn replies_that_nobody_takes_leave_no_room_for_more_and_others_are_served() {
         stream.read_exact(&mut status).expect("an answer has a status");
         match &status {
             b" 200" => readers.push(stream),
-            // Some take more than others, and those whose items are still being made give some of theirs back.
+            // Some take more than others, and those whose items are still being made give some of
+            // theirs back.
             _ => match client.try_send("POST", "/v3/object", &[("content-type", "application/json")], &whole) {
                 Ok(answer) if answer.status == 503 => break (status, answer),
                 Ok(answer) => drop(answer.ok()),

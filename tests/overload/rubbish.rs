@@ -1,4 +1,5 @@
-//! Every seed of the fuzz targets as a request: refused or taken, but never a failure of the server's own.
+//! Every seed of the fuzz targets as a request: refused or taken, but never a failure of the
+//! server's own.
 
 use std::path::PathBuf;
 

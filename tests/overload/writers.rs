@@ -20,8 +20,8 @@ fn many_heads_that_drip_are_cut_off_and_others_served_meanwhile() {
     assert_peak(&server, before, 64 * MIB);
 }
 
-/// What they have sent so far does not count for anything: they go on byte by byte, and are cut off all the same, down to the
-/// files that were open before; others are served.
+/// What they have sent so far does not count for anything: they go on byte by byte, and are cut off
+/// all the same, down to the files that were open before; others are served.
 fn go_on_until_cut_off(server: &Server, streams: &[TcpStream], files: usize) {
     assert_serves(server);
     wait_until("they are all cut off", || {
@@ -38,7 +38,8 @@ fn bodies_that_drip_are_cut_off_and_others_served_meanwhile() {
     assert_serves(&server);
     let client = server.login("editor");
     let (before, files) = (peak(&server), open_files(&server));
-    // So much is left to send that nobody comes to the end of it, byte by byte, however often they are looked at.
+    // So much is left to send that nobody comes to the end of it, byte by byte, however often they
+    // are looked at.
     let head = post(&client, "/v3/object", &json!({ "sources": ["x".repeat(60_000)] }));
     let mut streams: Vec<TcpStream> = (0..WRITERS).map(|_| connect(&server)).collect();
     for stream in &mut streams {

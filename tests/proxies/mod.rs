@@ -1,5 +1,5 @@
-//! The examples in `deploy/proxy`, as they stand there, each before a real server: Debian's nginx, HAProxy and Caddy. Only names,
-//! addresses and paths of files are put in their place.
+//! The examples in `deploy/proxy`, as they stand there, each before a real server: Debian's nginx,
+//! HAProxy and Caddy. Only names, addresses and paths of files are put in their place.
 
 mod ending;
 mod passing;
@@ -182,8 +182,8 @@ fn found(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is missing: scripts/test installs it"))
 }
 
-/// Three addresses that nobody else has: an address of this machine by the process, ports by the proxy. A port that was free a
-/// moment ago may be another's by now.
+/// Three addresses that nobody else has: an address of this machine by the process, ports by the
+/// proxy. A port that was free a moment ago may be another's by now.
 fn addresses() -> [SocketAddrV4; 3] {
     static PORT: AtomicU16 = AtomicU16::new(20_000);
     let [_, high, middle, low] = std::process::id().to_be_bytes();

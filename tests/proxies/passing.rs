@@ -173,7 +173,8 @@ fn a_body_beyond_the_limit_is_refused_in_the_words_of_the_server() {
     }
 }
 
-/// A POST with lies of all kinds about where it comes from, over a connection that is closed behind it.
+/// A POST with lies of all kinds about where it comes from, over a connection that is closed behind
+/// it.
 fn lying(proxy: &Proxy, path: &str, headers: &str, body: &serde_json::Value) -> String {
     let body = body.to_string();
     format!(
@@ -211,7 +212,8 @@ fn the_client_is_known_by_what_the_proxy_has_seen_and_not_by_what_it_says() {
             };
             if header == "x-forwarded" {
                 assert!(cookie.contains("; Secure"), "{kind:?}: {cookie}");
-                // A page of this site may write by cookie, as the browser names it; another may not.
+                // A page of this site may write by cookie, as the browser names it; another may
+                // not.
                 let own = format!("https://{}", proxy.host());
                 assert!(create("own", &own).starts_with("HTTP/1.1 200"), "{kind:?}: {}", create("own", &own));
                 assert_eq!(entries(), CLIENT.to_string(), "{kind:?}");
@@ -220,7 +222,8 @@ fn the_client_is_known_by_what_the_proxy_has_seen_and_not_by_what_it_says() {
                     assert!(answer.starts_with("HTTP/1.1 403"), "{kind:?} {foreign}: {answer}");
                 }
             } else {
-                // The examples write the other kind. What a client says in this one does not come through.
+                // The examples write the other kind. What a client says in this one does not come
+                // through.
                 assert!(!cookie.contains("; Secure"), "{kind:?}: {cookie}");
                 let own = format!("http://{}", proxy.host());
                 assert!(create("own", &own).starts_with("HTTP/1.1 200"), "{kind:?}: {}", create("own", &own));
@@ -230,7 +233,8 @@ fn the_client_is_known_by_what_the_proxy_has_seen_and_not_by_what_it_says() {
     }
 }
 
-/// How many connections to a server there are or were a moment ago, as the kernel lists them: from whichever side was closed first.
+/// How many connections to a server there are or were a moment ago, as the kernel lists them: from
+/// whichever side was closed first.
 fn connections_to(server: &Server) -> usize {
     let port = server.base.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).expect("it has a port");
     let table = std::fs::read_to_string("/proc/net/tcp").expect("the kernel lists connections");

@@ -82,7 +82,8 @@ impl<'s> Hostile<'s> {
         Hostile { server, client, folder, large, drawer, liveblog, posts, begun: AtomicUsize::new(0) }
     }
 
-    /// Does one after the other until `over`, beginning with the `first`; tells how many. Each is done once at least.
+    /// Does one after the other until `over`, beginning with the `first`; tells how many. Each is
+    /// done once at least.
     pub fn attack(&self, first: usize, over: &AtomicBool) -> usize {
         for (done, (name, attack)) in ATTACKS.iter().cycle().skip(first * ATTACKS.len() / 2).enumerate() {
             if done >= ATTACKS.len() && over.load(Ordering::Relaxed) {
@@ -114,7 +115,8 @@ impl<'s> Hostile<'s> {
     }
 }
 
-/// Asserts that a server keeps its head: whatever is asked, the answer is no fault of its own but too much to do.
+/// Asserts that a server keeps its head: whatever is asked, the answer is no fault of its own but
+/// too much to do.
 #[track_caller]
 fn refused_or_done(answer: &Answer) {
     let overloaded = answer.status == 503 && answer.header("retry-after").is_some();

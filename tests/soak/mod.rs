@@ -1,6 +1,6 @@
-//! A newsroom at work, and hostile clients beside it that do all that one user, or nobody at all, could do to a server: the work is
-//! verified, and memory and open files stay where they are. In the ordinary tests for some seconds; `scripts/soak` for as long as
-//! it is told.
+//! A newsroom at work, and hostile clients beside it that do all that one user, or nobody at all,
+//! could do to a server: the work is verified, and memory and open files stay where they are. In
+//! the ordinary tests for some seconds; `scripts/soak` for as long as it is told.
 
 mod hostile;
 
@@ -33,11 +33,13 @@ struct Moment {
     open: usize,
     /// How long somebody else waited for an answer.
     waited: Duration,
-    /// How long the disk took at most, since the moment before, to sync one block: no change can be faster.
+    /// How long the disk took at most, since the moment before, to sync one block: no change can be
+    /// faster.
     disk: Duration,
 }
 
-/// Syncs one block of a file over and over, beside the server's own, so that what the disk does is not taken for the server's doing.
+/// Syncs one block of a file over and over, beside the server's own, so that what the disk does is
+/// not taken for the server's doing.
 #[derive(Debug, Default)]
 struct Disk {
     /// Microseconds.
@@ -104,8 +106,8 @@ fn finding(report: &Path) -> String {
 #[test]
 fn a_newsroom_at_work_does_not_mind_hostile_clients() {
     let seconds = setting("STET_SOAK_SECONDS").unwrap_or(SECONDS);
-    // The newsroom grows all the while. Caches that are full soon, and what is kept for a while only: so what still grows later on
-    // is something that has no bound.
+    // The newsroom grows all the while. Caches that are full soon, and what is kept for a while
+    // only: so what still grows later on is something that has no bound.
     let server = Server::with(&[
         ("LIMITS__IDEMPOTENCY_SECONDS", "60"),
         ("CONTENT__COLLECT_AFTER_SECONDS", "60"),
@@ -155,7 +157,8 @@ fn a_newsroom_at_work_does_not_mind_hostile_clients() {
     assert!(!server.log().contains("panicked"), "{}", server.log());
 }
 
-/// Asserts that the last quarter has no more in memory than the second, but for what little a warm cache still grows by.
+/// Asserts that the last quarter has no more in memory than the second, but for what little a warm
+/// cache still grows by.
 fn flat(moments: &[(Duration, Moment)]) {
     fn most<T: Ord + Default>(moments: &[(Duration, Moment)], what: impl Fn(&Moment) -> T) -> T {
         moments.iter().map(|(_, moment)| what(moment)).max().unwrap_or_default()

@@ -1,6 +1,8 @@
-//! Which file of a crate uses which: the paths in its code, resolved through modules, imports and re-exports.
+//! Which file of a crate uses which: the paths in its code, resolved through modules, imports and
+//! re-exports.
 //!
-//! Tests are left out. A `pub use` is a table of contents, not a use: whoever follows it uses the file behind it.
+//! Tests are left out. A `pub use` is a table of contents, not a use: whoever follows it uses the
+//! file behind it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! The structure that `docs/ARCHITECTURE.md` describes, held by the code itself: dependencies run one way, and no ring of files
-//! that all need each other grows beyond what one person can hold in mind.
+//! The structure that `docs/ARCHITECTURE.md` describes, held by the code itself: dependencies run
+//! one way, and no ring of files that all need each other grows beyond what one person can hold in
+//! mind.
 
 mod files;
 mod promises;
@@ -128,7 +129,8 @@ fn no_ring_of_files_is_large() {
     }
 }
 
-/// The code is made in one place, which takes what has the name: a client learns from it what is there.
+/// The code is made in one place, which takes what has the name: a client learns from it what is
+/// there.
 #[test]
 fn a_taken_name_is_refused_in_one_way() {
     for (folder, users) in [("src", &["http/error.rs"][..]), ("actors/src", &["error.rs"])] {

@@ -1,5 +1,5 @@
-//! Real news items, as agencies publish them: what goes in must come out byte for byte, before and after a crash; and as posts of
-//! a liveblog they must be what they were in all that is made of it.
+//! Real news items, as agencies publish them: what goes in must come out byte for byte, before and
+//! after a crash; and as posts of a liveblog they must be what they were in all that is made of it.
 
 use std::path::{Path, PathBuf};
 

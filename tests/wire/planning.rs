@@ -1,4 +1,5 @@
-//! Planning and event items of an agency, read by a planning desk and turned into a plan with topics.
+//! Planning and event items of an agency, read by a planning desk and turned into a plan with
+//! topics.
 
 use std::collections::BTreeMap;
 

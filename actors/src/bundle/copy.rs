@@ -28,7 +28,8 @@ pub struct CopyToChannel {
     pub type_name: Text,
     /// Its workflow status.
     pub status: Option<Text>,
-    /// For how many seconds without use the caller has it checked out at the end; not at all without it.
+    /// For how many seconds without use the caller has it checked out at the end; not at all
+    /// without it.
     pub checked_out_s: Option<u64>,
     /// How it is noted that the bundle is used for the channel.
     pub ticket: Ticket,
@@ -91,7 +92,8 @@ pub struct CopiedBundle {
 /// How many bundles are copied at once: all copies are made in one step, and others wait meanwhile.
 pub const MAX_COPIES: usize = 200;
 
-/// Makes copies of the bundles that a web container names, as one change. It replies with one for each, in their order.
+/// Makes copies of the bundles that a web container names, as one change. It replies with one for
+/// each, in their order.
 #[derive(Debug, Clone)]
 pub struct CopyLinked {
     /// The web container.
@@ -130,7 +132,8 @@ impl Joint for CopyLinked {
             let error = Error::new(Code::TooLarge, message).with_source(self.container);
             return Err(error.with_detail("limit", MAX_COPIES).into());
         }
-        // All before the first is made: else each would ask for one turn more, and all be made again for it.
+        // All before the first is made: else each would ask for one turn more, and all be made
+        // again for it.
         let plans = self.copies.iter().map(|copy| copy.plan(turns, context)).collect::<Result<Vec<_>, _>>()?;
         turns.need(plans.iter().filter_map(Plan::from))?;
         let mut copied = Vec::with_capacity(bundles);
@@ -149,7 +152,8 @@ impl Joint for CopyLinked {
 }
 
 impl Plan {
-    /// The object whose turn the copy takes: whoever checks in there meets the copy as one that follows, or it has been before.
+    /// The object whose turn the copy takes: whoever checks in there meets the copy as one that
+    /// follows, or it has been before.
     fn from(&self) -> Option<Loid> {
         match self {
             Plan::There(_) => None,

@@ -1,5 +1,5 @@
-//! Channel copies that follow what they were inherited from get each content that is checked in there, in the same change
-//! (docs/api/bundles.md, "Following").
+//! Channel copies that follow what they were inherited from get each content that is checked in
+//! there, in the same change (docs/api/bundles.md, "Following").
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::joint::Turns;
 use crate::object::{ChannelCopy, FamilyKind, FolderKey, NewContent, Record};
 use crate::store::View;
 
-/// An object, whose turn has been taken, has got that content as a new version, or in place of the latest. If it is a channel copy, it
-/// does not follow any more; if others follow it, they get the content too, and so do those that follow these. One that somebody has
-/// checked out keeps its own.
+/// An object, whose turn has been taken, has got that content as a new version, or in place of the
+/// latest. If it is a channel copy, it does not follow any more; if others follow it, they get the
+/// content too, and so do those that follow these. One that somebody has checked out keeps its own.
 pub(crate) fn spread(
     object: Loid,
     content: &NewContent,
@@ -42,8 +42,8 @@ pub(crate) fn spread(
     }
 }
 
-/// Gives a copy that comes back from the recycle bin the content that it follows, if that has changed
-/// meanwhile; as a new version, for the copy's own has been seen.
+/// Gives a copy that comes back from the recycle bin the content that it follows, if that has
+/// changed meanwhile; as a new version, for the copy's own has been seen.
 pub(crate) fn catch_up(copy: Loid, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
     let mut record = Record::clone(&turns.any(copy)?.record);
     let Some(ChannelCopy { follows: true, inherited_from: Some(FolderKey(from)), .. }) = record.copy else {

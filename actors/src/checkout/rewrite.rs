@@ -5,8 +5,9 @@ use crate::command::{Context, Fault};
 use crate::id::Loid;
 use crate::object::Draft;
 
-/// Writes a content over the one that it was made of: the working copy, if the caller has the object checked out and has saved one, else
-/// the latest version. It replies whether it did; if another content is there, nothing has changed.
+/// Writes a content over the one that it was made of: the working copy, if the caller has the
+/// object checked out and has saved one, else the latest version. It replies whether it did; if
+/// another content is there, nothing has changed.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
     /// What is written.

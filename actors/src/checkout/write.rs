@@ -27,17 +27,20 @@ pub struct Switches {
     pub check_out_clean: bool,
 }
 
-/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing
-/// is written. Without a lock and a check-out the lock is taken and released within the step.
+/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in;
+/// without a draft either, nothing is written. Without a lock and a check-out the lock is taken and
+/// released within the step.
 ///
-/// A draft of another user goes only by the word of a caller who holds the lock, and so has it before their eyes, or says
-/// [`Switches::check_out_clean`]. Others do not save over it; what they check in leaves it alone or, where they keep the lock, and
-/// would read it in place of what they wrote, puts it before theirs as a version of its own.
+/// A draft of another user goes only by the word of a caller who holds the lock, and so has it
+/// before their eyes, or says [`Switches::check_out_clean`]. Others do not save over it; what they
+/// check in leaves it alone or, where they keep the lock, and would read it in place of what they
+/// wrote, puts it before theirs as a version of its own.
 ///
-/// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not
-/// written by a caller who knew what it would replace. For the same reason the latest version stays if it is another
-/// user's, and the caller neither held the lock before the call nor names the present state by `If-Match`: a client whose lock has
-/// expired saves as if it still had it.
+/// A draft that does not come from the present content is checked in as a new version whatever the
+/// switches say: it was not written by a caller who knew what it would replace. For the same reason
+/// the latest version stays if it is another user's, and the caller neither held the lock before
+/// the call nor names the present state by `If-Match`: a client whose lock has expired saves as if
+/// it still had it.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.
@@ -94,7 +97,8 @@ impl WriteContent {
             let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
             let new = match (&self.body, draft) {
                 (Some(body), draft) => {
-                    // Who goes on from a draft has seen the content that the draft comes from, and no other.
+                    // Who goes on from a draft has seen the content that the draft comes from, and
+                    // no other.
                     let own = draft.filter(|_| checked_out && unseen.is_none());
                     let overtaken = overtaken || own.is_some_and(|draft| draft.base != Base::of(&record));
                     Some((body.clone(), to.new_version || overtaken))
@@ -105,8 +109,8 @@ impl WriteContent {
                 }
                 (None, None) => None,
             };
-            // Bytes that come in place of a draft that the caller has not seen leave it where it is, if it does not come in the way of
-            // who holds the lock from now on.
+            // Bytes that come in place of a draft that the caller has not seen leave it where it
+            // is, if it does not come in the way of who holds the lock from now on.
             let unseen = unseen.filter(|_| self.body.is_some());
             let kept = unseen.filter(|_| to.keep_checked_out);
             if let Some(draft) = kept {
@@ -117,7 +121,8 @@ impl WriteContent {
                 put(&mut after, &new, as_new, context)?;
                 written = Some((new, as_new));
             }
-            // A caller who has the object checked out goes on from the draft, or drops it. It belongs to nobody else.
+            // A caller who has the object checked out goes on from the draft, or drops it. It
+            // belongs to nobody else.
             let dropped = match unseen {
                 Some(_) => kept,
                 None => leftover.as_ref().filter(|_| checked_out || to.keep_checked_out),
@@ -170,8 +175,9 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Whether the latest version is another user's, and the caller can't be known to have seen it: they did not hold the lock before
-/// the call, which `held` says, and do not name the present state of the object.
+/// Whether the latest version is another user's, and the caller can't be known to have seen it:
+/// they did not hold the lock before the call, which `held` says, and do not name the present state
+/// of the object.
 pub(crate) fn latest_is_unseen(record: &Record, held: bool, context: &Context<'_>) -> Result<bool, StoreError> {
     if held || record.version == 0 || context.names_present(record) {
         return Ok(false);
@@ -180,8 +186,8 @@ pub(crate) fn latest_is_unseen(record: &Record, held: bool, context: &Context<'_
     Ok(latest.is_some_and(|latest| latest.author != context.who.user))
 }
 
-/// Whether a draft is another user's, and the caller, who held the lock before the call or did not, can't have read it: only who holds
-/// the lock does, so they don't know what they would lose.
+/// Whether a draft is another user's, and the caller, who held the lock before the call or did not,
+/// can't have read it: only who holds the lock does, so they don't know what they would lose.
 fn is_unseen(draft: &Draft, held: bool, context: &Context<'_>) -> bool {
     !held && draft.author != context.who.user
 }
@@ -195,7 +201,8 @@ fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result
     Ok(())
 }
 
-/// There is one draft, and nobody who does not hold the lock sees that of another: it must not go without a trace.
+/// There is one draft, and nobody who does not hold the lock sees that of another: it must not go
+/// without a trace.
 fn not_yours(draft: &Draft) -> Error {
     let message = format!(
         "`{}` has a draft of `{}`, which this would save over: check it out without a content to go on from there, or clean to drop it.",
@@ -222,8 +229,9 @@ fn remove(draft: Option<&Draft>, context: &mut Context<'_>) {
     }
 }
 
-/// Takes the draft out of the way of a content that who has the object checked out from now on goes on from; whether they held the lock
-/// before says `held`. A draft that they have not seen becomes a version: whether there was one.
+/// Takes the draft out of the way of a content that who has the object checked out from now on goes
+/// on from; whether they held the lock before says `held`. A draft that they have not seen becomes
+/// a version: whether there was one.
 pub(crate) fn set_draft_aside(record: &mut Record, held: bool, context: &mut Context<'_>) -> Result<bool, Fault> {
     let draft: Option<Draft> = context.look_up(&Draft::key(record.loid))?;
     let kept = draft.as_ref().filter(|draft| is_unseen(draft, held, context));

@@ -61,7 +61,8 @@ pub struct Context<'a> {
     /// The one of them that it made last.
     newest: Option<Object>,
     expect: Option<&'a Expect>,
-    /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
+    /// Whether what is expected holds; `None` while the command has not said of which object it is
+    /// asked.
     expected: Option<Result<()>>,
     pub(super) rows: Rows,
     pub(super) statuses: Statuses<'a>,
@@ -89,8 +90,9 @@ pub struct Concerned {
     pub unseen: Option<Vec<String>>,
 }
 
-/// What the events of a command name: each container's event what concerns that container, and all of them one object at most. So
-/// however many containers a command changes, their events together name no more than it has noted, and that one.
+/// What the events of a command name: each container's event what concerns that container, and all
+/// of them one object at most. So however many containers a command changes, their events together
+/// name no more than it has noted, and that one.
 #[derive(Debug, Default)]
 pub struct Told {
     about: Option<String>,
@@ -165,8 +167,9 @@ impl<'a> Context<'a> {
         self.rows.lift_limit();
     }
 
-    /// Holds an attribute text that is to be stored to the rules, with the record that its object or part is to have. What was stored
-    /// before is not checked again unless the record has changed what rules depend on.
+    /// Holds an attribute text that is to be stored to the rules, with the record that its object
+    /// or part is to have. What was stored before is not checked again unless the record has
+    /// changed what rules depend on.
     ///
     /// # Errors
     /// `InvalidAttributes`; [`Fault::Unchecked`].
@@ -228,9 +231,10 @@ impl<'a> Context<'a> {
         Context { expect, ..self }
     }
 
-    /// Holds an object to what the caller expects of it: the one that a joint command is about, or that it writes over or removes.
-    /// Each joint command says so of one object at least, whenever it goes through; a command of one container is held to that
-    /// container by itself. What does not hold is found out last: a precondition counts only for what would succeed without it
+    /// Holds an object to what the caller expects of it: the one that a joint command is about, or
+    /// that it writes over or removes. Each joint command says so of one object at least, whenever
+    /// it goes through; a command of one container is held to that container by itself. What does
+    /// not hold is found out last: a precondition counts only for what would succeed without it
     /// (RFC 9110, 13.2.1).
     pub fn expects(&mut self, record: &Record) {
         if let Some(expect) = self.expect
@@ -240,7 +244,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether the caller names the present state of an object in `If-Match`, and so knows what a change replaces.
+    /// Whether the caller names the present state of an object in `If-Match`, and so knows what a
+    /// change replaces.
     pub fn names_present(&self, record: &Record) -> bool {
         self.expect.is_some_and(|expect| expect.names(record))
     }
@@ -263,7 +268,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The refusal of a name that an object has already. Who may not read that object learns only that the name is taken.
+    /// The refusal of a name that an object has already. Who may not read that object learns only
+    /// that the name is taken.
     pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> Fault {
         match self.reads().and_then(|mut reads| reads.may_read(existing)) {
             Ok(true) => Error::duplicated(message, Some(existing)).into(),
@@ -280,7 +286,8 @@ impl<'a> Context<'a> {
         Reads::over(self.readable, self.look)
     }
 
-    /// Whether the caller may read everything: a count for anybody else must not reveal what is hidden from them.
+    /// Whether the caller may read everything: a count for anybody else must not reveal what is
+    /// hidden from them.
     pub fn reads_all(&self) -> bool {
         self.readable.is_none()
     }
@@ -314,7 +321,8 @@ impl<'a> Context<'a> {
         self.look
     }
 
-    /// Whether the object is alive; it will still be when the change is submitted, since whatever removes objects steps alone.
+    /// Whether the object is alive; it will still be when the change is submitted, since whatever
+    /// removes objects steps alone.
     ///
     /// # Errors
     /// What the store says.
@@ -355,8 +363,9 @@ impl<'a> Context<'a> {
         self.rows.push(Change { table: key.table, key: key.key, value });
     }
 
-    /// Says which object the command is about: the events of all containers that it changes name that one. It is one object, or what is
-    /// said first counts: what else there is to name concerns one container ([`Context::concerns`]).
+    /// Says which object the command is about: the events of all containers that it changes name
+    /// that one. It is one object, or what is said first counts: what else there is to name
+    /// concerns one container ([`Context::concerns`]).
     pub fn is_about(&mut self, object: Loid) {
         let about = self.told.about.get_or_insert_with(|| object.to_string());
         debug_assert_eq!(*about, object.to_string(), "a command is about one object");
@@ -367,8 +376,8 @@ impl<'a> Context<'a> {
         self.told_by(container).ids.push(id.to_string());
     }
 
-    /// Names a part in the event of its container that readers see only at times: whether they saw it before the change, and see it
-    /// after.
+    /// Names a part in the event of its container that readers see only at times: whether they saw
+    /// it before the change, and see it after.
     pub fn concerns_seen(&mut self, container: Loid, id: impl std::fmt::Display, before: bool, after: bool) {
         let id = id.to_string();
         let concerned = self.told_by(container);
@@ -382,7 +391,8 @@ impl<'a> Context<'a> {
         concerned.ids.push(id);
     }
 
-    /// What a container's event names. An object that has just been made has none yet: it is told of by the folder that it lies in.
+    /// What a container's event names. An object that has just been made has none yet: it is told
+    /// of by the folder that it lies in.
     fn told_by(&mut self, container: Loid) -> &mut Concerned {
         let mut teller = container;
         while let Some(made) = self.made.get(&teller) {
@@ -391,8 +401,8 @@ impl<'a> Context<'a> {
         self.told.of.entry(teller).or_default()
     }
 
-    /// What the command changes is no change of the object as readers have it, such as a lock: the revision goes up, but
-    /// `modified` and `last_modifier` stay.
+    /// What the command changes is no change of the object as readers have it, such as a lock: the
+    /// revision goes up, but `modified` and `last_modifier` stay.
     pub fn keep_stamp(&mut self) {
         self.keeps_stamp = true;
     }
@@ -474,8 +484,8 @@ impl<'a> Context<'a> {
         self.limits.paths
     }
 
-    /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an object that goes into it, and more
-    /// for one that has others below.
+    /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an
+    /// object that goes into it, and more for one that has others below.
     ///
     /// # Errors
     /// `InvalidPath`, what the store says.
@@ -495,8 +505,8 @@ impl<'a> Context<'a> {
         Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
     }
 
-    /// Refuses a place in `folder` for what was there with `depth` names in its path and has unknown levels below, if that is deeper
-    /// than it was: nothing below was too deep there.
+    /// Refuses a place in `folder` for what was there with `depth` names in its path and has
+    /// unknown levels below, if that is deeper than it was: nothing below was too deep there.
     ///
     /// # Errors
     /// As [`Context::check_depth`].
@@ -504,8 +514,8 @@ impl<'a> Context<'a> {
         self.check_depth(folder, (self.limits.paths.depth + 1).saturating_sub(depth).max(1))
     }
 
-    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside. There is no other way to make
-    /// one, and so none that lies too deep.
+    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.
+    /// There is no other way to make one, and so none that lies too deep.
     ///
     /// # Errors
     /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and
@@ -583,8 +593,9 @@ impl<'a> Context<'a> {
         self.made.contains_key(&loid)
     }
 
-    /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows
-    /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
+    /// Notes what became of an object's own rows between `before` and `after`; with a change, or
+    /// with rows noted by the command (`touched`), raises the revision and stamps the record.
+    /// Returns whether it did.
     ///
     /// # Errors
     /// `InvalidAttributes`; `TooLarge` for a container that would grow beyond its limit;
@@ -616,7 +627,8 @@ impl<'a> Context<'a> {
         let record = Arc::make_mut(&mut after.record);
         record.container_bytes = bytes;
         record.revision = before.record.revision + self.events_of(before.record.loid);
-        // The recycle bin notes when and by whom an object came there. Back from it, an object is what it was.
+        // The recycle bin notes when and by whom an object came there. Back from it, an object is
+        // what it was.
         let by_bin = record.bin.is_some() || before.record.bin.is_some();
         let keeps_stamp = self.keeps_stamp || by_bin || self.keeping_stamp.contains(&record.loid);
         if !keeps_stamp {
@@ -632,7 +644,8 @@ impl<'a> Context<'a> {
         self.rows.noted()
     }
 
-    /// The changes noted so far, and what follows from all of them: how much lies in the folders whose names have changed.
+    /// The changes noted so far, and what follows from all of them: how much lies in the folders
+    /// whose names have changed.
     ///
     /// # Errors
     /// [`Context::check_size`]; what the store says.

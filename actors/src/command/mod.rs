@@ -18,19 +18,21 @@ use crate::workflow::STATUS_EVENT;
 
 /// A change of one container.
 ///
-/// `apply` is synchronous and short: microseconds, or some for each item of its container. Time, fresh numbers and rows of others come through the context. What it does
-/// to the state counts only if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy. It may be called
-/// again when a commit has failed in the meantime, hence `&self`.
+/// `apply` is synchronous and short: microseconds, or some for each item of its container. Time,
+/// fresh numbers and rows of others come through the context. What it does to the state counts only
+/// if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy. It may be
+/// called again when a commit has failed in the meantime, hence `&self`.
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
-    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again gets the same: see
-    /// [`crate::receipt`].
+    /// What the caller gets when the change is on disk. It can be written down, so that a call sent
+    /// again gets the same: see [`crate::receipt`].
     type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// Name in events, logs and metrics, e.g. `drawer.item.add`.
     const NAME: &'static str;
 
-    /// Applies the command. A command that puts no rows and leaves the record alone changes nothing: no event, same revision.
+    /// Applies the command. A command that puts no rows and leaves the record alone changes
+    /// nothing: no event, same revision.
     ///
     /// # Errors
     /// Whatever rule says no; then nothing is changed.
@@ -48,14 +50,17 @@ pub enum Fault {
     Refused(crate::error::Error),
     /// The store failed while a row was looked up.
     Store(StoreError),
-    /// A joint command needs the turns of these containers too, and is to be applied again with them.
+    /// A joint command needs the turns of these containers too, and is to be applied again with
+    /// them.
     NeedsTurns(Vec<Loid>),
-    /// A joint command changes more objects below this one than one step can: locks of others there are to be looked for, and it
-    /// is to be applied again if there are none.
+    /// A joint command changes more objects below this one than one step can: locks of others there
+    /// are to be looked for, and it is to be applied again if there are none.
     NeedsLocks(Loid),
-    /// It would store attribute texts whose check was put off, and is to be applied again when they have been checked.
+    /// It would store attribute texts whose check was put off, and is to be applied again when they
+    /// have been checked.
     Unchecked,
-    /// It alters more than a small change, and is to be applied again when its caller's turn among those that do has come.
+    /// It alters more than a small change, and is to be applied again when its caller's turn among
+    /// those that do has come.
     IsLarge,
 }
 
@@ -89,9 +94,10 @@ pub struct Who {
 }
 
 impl Who {
-    /// Returns the events of a container that a command has changed from `before` to a later revision,
-    /// for the audit trail and for followers of the container. Each revision has one event: the command's
-    /// own first, unless nothing but statuses has changed, then one for each changed status.
+    /// Returns the events of a container that a command has changed from `before` to a later
+    /// revision, for the audit trail and for followers of the container. Each revision has one
+    /// event: the command's own first, unless nothing but statuses has changed, then one for each
+    /// changed status.
     pub(crate) fn events(
         &self,
         container: Loid,
@@ -113,7 +119,8 @@ impl Who {
         (before + 1..).zip(all).map(|(revision, event)| Event { revision, ..event }).collect()
     }
 
-    /// What was done at this caller's wish to what is in no container, such as users: for the audit trail.
+    /// What was done at this caller's wish to what is in no container, such as users: for the audit
+    /// trail.
     pub fn deed(&self, kind: &str, ids: Vec<String>, at_ms: u64) -> Event {
         Event {
             container: None,
@@ -150,6 +157,7 @@ pub trait Numbers: Send + Sync {
     /// The next number.
     ///
     /// # Errors
-    /// `Overloaded` when the numbers reserved on disk are used up faster than new ones can be reserved.
+    /// `Overloaded` when the numbers reserved on disk are used up faster than new ones can be
+    /// reserved.
     fn next(&self) -> Result<u64>;
 }

@@ -1,5 +1,5 @@
-//! The commands that change a drawer. The rules are in docs/api/drawers.md; the reply names the items concerned, with the
-//! positions they have once the change is done.
+//! The commands that change a drawer. The rules are in docs/api/drawers.md; the reply names the
+//! items concerned, with the positions they have once the change is done.
 
 use std::collections::HashSet;
 
@@ -27,12 +27,14 @@ pub(super) fn full(drawer: &DrawerState) -> Error {
         .with_detail("capacity", capacity)
 }
 
-/// Refuses an object that is not alive, or that the caller may not read: for them it is not there either.
+/// Refuses an object that is not alive, or that the caller may not read: for them it is not there
+/// either.
 pub(super) fn check_there(object: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
     if context.is_alive(object)? && reads.may_read(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
 }
 
-/// The object to be added where that is what an address asks for; `None` for an item that is there already.
+/// The object to be added where that is what an address asks for; `None` for an item that is there
+/// already.
 ///
 /// An item whose object the caller may not read is not there for them, and can't be added either.
 fn missing(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<Option<Loid>> {
@@ -303,7 +305,8 @@ pub struct Moved {
     pub items: Placed,
     /// The revision of the drawer that it left, once the move was done.
     pub source_revision: u64,
-    /// The revision of the drawer that it went to, once the move was done: as before if it was there already.
+    /// The revision of the drawer that it went to, once the move was done: as before if it was
+    /// there already.
     pub target_revision: u64,
 }
 

@@ -23,7 +23,8 @@ pub struct NewDrawer {
     pub description: Text,
     /// The objects in it, first to last.
     pub items: Vec<Loid>,
-    /// What the caller really said of these: all that changes of a drawer that is there and not replaced.
+    /// What the caller really said of these: all that changes of a drawer that is there and not
+    /// replaced.
     pub said: Update,
 }
 

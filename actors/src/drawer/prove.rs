@@ -5,8 +5,8 @@ use crate::object::Record;
 use crate::proof::{Head, Proof};
 use crate::store::StoreError;
 
-/// Every item stands for an object that is there, and is hidden if that lies in the recycle bin; a head, and no more items than
-/// fit.
+/// Every item stands for an object that is there, and is hidden if that lies in the recycle bin; a
+/// head, and no more items than fit.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let drawer = record.loid;
     let head = proof.head::<DrawerHead>(record, HEAD)?;

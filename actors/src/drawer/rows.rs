@@ -56,7 +56,8 @@ pub struct Item {
 }
 
 impl Item {
-    /// Notes that the item and its object are concerned: a search for the history of the object finds it here, too.
+    /// Notes that the item and its object are concerned: a search for the history of the object
+    /// finds it here, too.
     pub(super) fn concern(&self, context: &mut Context<'_>) {
         context.concerns(self.drawer, self.shortcut);
         context.concerns(self.drawer, self.object);

@@ -1,7 +1,7 @@
 //! A drawer in memory.
 //!
-//! `items` has all items, hidden ones too, by order number. What the interface calls position and count speaks of the
-//! visible ones.
+//! `items` has all items, hidden ones too, by order number. What the interface calls position and
+//! count speaks of the visible ones.
 
 use std::sync::Arc;
 
@@ -141,8 +141,9 @@ impl DrawerState {
         }
     }
 
-    /// Puts an item that is not there in front of the visible position `position` (`count` or more: at the tail),
-    /// and makes room: hidden items yield first, then the last visible one goes (docs/api/drawers.md, "Capacity").
+    /// Puts an item that is not there in front of the visible position `position` (`count` or more:
+    /// at the tail), and makes room: hidden items yield first, then the last visible one goes
+    /// (docs/api/drawers.md, "Capacity").
     pub(super) fn insert(
         &mut self,
         object: Loid,
@@ -212,8 +213,8 @@ impl DrawerState {
         }
     }
 
-    /// Hides or shows the item of an object, because it was discarded or restored. It keeps its place.
-    /// Returns whether there was something to do.
+    /// Hides or shows the item of an object, because it was discarded or restored. It keeps its
+    /// place. Returns whether there was something to do.
     pub fn set_hidden(&mut self, object: Loid, hidden: bool, context: &mut Context<'_>) -> bool {
         let Some(order) = self.by_object.get(object.to_number()) else { return false };
         let Some(old) = self.items.get(order).copied().filter(|item| item.hidden != hidden) else { return false };

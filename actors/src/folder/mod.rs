@@ -1,5 +1,6 @@
-//! Folders: they hold objects under names. The names are an index of the store, not state of the actor, so that a folder
-//! costs the same however much lies in it; the actor's turn is what keeps a name from being given twice.
+//! Folders: they hold objects under names. The names are an index of the store, not state of the
+//! actor, so that a folder costs the same however much lies in it; the actor's turn is what keeps a
+//! name from being given twice.
 
 mod names;
 mod place;

@@ -37,7 +37,8 @@ pub fn walk<'n>(
     Ok(Some(at))
 }
 
-/// At most `limit` entries of a folder with their keys in [`Table::Names`], by name, after the given name.
+/// At most `limit` entries of a folder with their keys in [`Table::Names`], by name, after the
+/// given name.
 ///
 /// # Errors
 /// What the store says.
@@ -56,7 +57,8 @@ pub(crate) fn entries(
     page.into_iter().map(|(key, value)| Ok((key.slice(Loid::KEY_LEN..), loid_of(&value)?))).collect()
 }
 
-/// At most `limit` objects in a folder, by name, after the given key; and the key to go on from, if there may be more.
+/// At most `limit` objects in a folder, by name, after the given key; and the key to go on from, if
+/// there may be more.
 ///
 /// # Errors
 /// What the store says.
@@ -77,7 +79,8 @@ pub fn children(
     Ok((loids, next))
 }
 
-/// The path of an object: the names from the root down; `None` for one that lies deeper than any configuration allows.
+/// The path of an object: the names from the root down; `None` for one that lies deeper than any
+/// configuration allows.
 ///
 /// # Errors
 /// What the store says.
@@ -94,7 +97,8 @@ pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<Option<St
     })
 }
 
-/// [`path_of`] with a look-up of one's own: an object's folder and name, and what gives the same for a folder.
+/// [`path_of`] with a look-up of one's own: an object's folder and name, and what gives the same
+/// for a folder.
 ///
 /// # Errors
 /// What `above` says.
@@ -123,7 +127,8 @@ pub fn path_by<E>(
 /// The longest ending of a name that counts as its extension, with the dot.
 const MAX_EXTENSION_BYTES: usize = 64;
 
-/// The first of `name`, `name (2)`, `name (3)`, … that is free in the folder; the number goes before the extension.
+/// The first of `name`, `name (2)`, `name (3)`, … that is free in the folder; the number goes
+/// before the extension.
 ///
 /// # Errors
 /// What `taken` says.
@@ -144,8 +149,8 @@ pub fn free_name<E: From<Error>>(name: &str, mut taken: impl FnMut(&str) -> Resu
         }
         format!("{}{tail}", &stem[..room])
     };
-    // Doubling, then halving: a thousand objects of one name cost ten look-ups and not a thousand. Where numbers in
-    // between are free again it may find one of those, which is as good.
+    // Doubling, then halving: a thousand objects of one name cost ten look-ups and not a thousand.
+    // Where numbers in between are free again it may find one of those, which is as good.
     let (mut low, mut high) = (1, 2);
     while taken(&numbered(high))? {
         (low, high) = (high, high * 2);

@@ -11,11 +11,12 @@ use crate::store::View;
 /// How many objects a bundle may hold: each change of its text looks at all of them.
 pub const MAX_MEMBERS: usize = 500;
 
-/// Refuses a place where an object of that family can't go: a folder holds any, a bundle only bundles, beside the channel copies that
-/// are made in it.
+/// Refuses a place where an object of that family can't go: a folder holds any, a bundle only
+/// bundles, beside the channel copies that are made in it.
 ///
 /// # Errors
-/// `ObjectNotFound`; `InvalidType` for what holds nothing; `InvalidForContainer`; `TooLarge` for a bundle that is full.
+/// `ObjectNotFound`; `InvalidType` for what holds nothing; `InvalidForContainer`; `TooLarge` for a
+/// bundle that is full.
 pub(crate) fn check_place(
     place: Loid,
     family: FamilyKind,
@@ -53,7 +54,8 @@ pub(crate) fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), Faul
     Err(Error::new(Code::TooLarge, message).with_source(bundle).with_detail("limit", MAX_MEMBERS).into())
 }
 
-/// Refuses to put a channel copy elsewhere, or under another name: it is its bundle's, and its channel's.
+/// Refuses to put a channel copy elsewhere, or under another name: it is its bundle's, and its
+/// channel's.
 ///
 /// # Errors
 /// `InvalidForContainer`.

@@ -9,10 +9,12 @@ use crate::id::Loid;
 use crate::object::{FamilyKind, Reach, Record};
 use crate::store::{Key, Range, StoreError, Table, View};
 
-/// Refuses to act on an object with all that lies in it, if any of that, at whatever depth, is out of the caller's reach: who made a
-/// bundle would take along what others made in it, or come by rights to that where it goes. So is what has more in it than one step looks at.
+/// Refuses to act on an object with all that lies in it, if any of that, at whatever depth, is out
+/// of the caller's reach: who made a bundle would take along what others made in it, or come by
+/// rights to that where it goes. So is what has more in it than one step looks at.
 ///
-/// Complete for commands that step alone: nothing is put into it between this look and the submission.
+/// Complete for commands that step alone: nothing is put into it between this look and the
+/// submission.
 ///
 /// # Errors
 /// `PermissionDenied`; what the store says.

@@ -22,8 +22,8 @@ use crate::object::{
 };
 use crate::store::{View, loid_key};
 
-/// Which statuses objects may have. That goes by their type, and where a creation that names none meets an object, which type that is shows
-/// only in the command.
+/// Which statuses objects may have. That goes by their type, and where a creation that names none
+/// meets an object, which type that is shows only in the command.
 pub trait Statuses: Debug + Send + Sync + 'static {
     /// Refuses a status that objects of that type may not have.
     ///
@@ -47,7 +47,8 @@ pub struct NewObject {
     pub status: Option<Text>,
     /// The status it gets without one, if it is new or changes its type.
     pub initial_status: Option<Text>,
-    /// Where the caller did not ask for the type: then an existing object keeps its own, and by that it goes whether it may have the status.
+    /// Where the caller did not ask for the type: then an existing object keeps its own, and by
+    /// that it goes whether it may have the status.
     pub inferred: Option<Arc<dyn Statuses>>,
     /// Story family.
     pub suid: Option<Text>,
@@ -69,20 +70,20 @@ pub struct NewObject {
     pub mode: CreateMode,
     /// Whose object that is there the caller may change.
     pub reach: Reach,
-    /// Whether the caller has it checked out at the end: seconds without use after which the lock ends. Else an object that is there
-    /// keeps the lock that it has.
+    /// Whether the caller has it checked out at the end: seconds without use after which the lock
+    /// ends. Else an object that is there keeps the lock that it has.
     pub checked_out_s: Option<u64>,
     /// Epoch seconds, where it is not now.
     pub created: Option<u64>,
     /// What it keeps, if it comes from another repository.
     pub imported: Option<Imported>,
-    /// The uuid of the new object, if the caller chose it. Then the call means the object that has the uuid, and never writes over
-    /// another one.
+    /// The uuid of the new object, if the caller chose it. Then the call means the object that has
+    /// the uuid, and never writes over another one.
     pub uuid: Option<ObjectUuid>,
 }
 
-/// What a new object begins with where nothing else is said, such as what its template has. An object that is there keeps its own,
-/// but for a new version, which has to have some content.
+/// What a new object begins with where nothing else is said, such as what its template has. An
+/// object that is there keeps its own, but for a new version, which has to have some content.
 #[derive(Debug, Clone, Default)]
 pub struct Beginning {
     /// XML.
@@ -147,7 +148,8 @@ pub struct Create {
     pub object: NewObject,
 }
 
-/// The creation of an object that is always there, such as a root folder: it is the answer, and nothing changes.
+/// The creation of an object that is always there, such as a root folder: it is the answer, and
+/// nothing changes.
 #[derive(Debug, Clone, Copy)]
 pub struct Meet {
     /// The object.
@@ -181,8 +183,8 @@ pub enum Outcome {
     Existing,
     /// The object that was there has been changed.
     Changed,
-    /// The object that was there has texts that it takes long to amend: nothing has been changed, and they are to be amended
-    /// [`Ahead`](crate::amend::Ahead).
+    /// The object that was there has texts that it takes long to amend: nothing has been changed,
+    /// and they are to be amended [`Ahead`](crate::amend::Ahead).
     Postponed,
 }
 
@@ -384,8 +386,8 @@ impl Create {
 }
 
 impl NewObject {
-    /// Whether it may be written over an object of that family: its own. Where the type was left open, what there is of these families
-    /// beside record and content stays as it is.
+    /// Whether it may be written over an object of that family: its own. Where the type was left
+    /// open, what there is of these families beside record and content stays as it is.
     fn may_be_written_over(&self, family: FamilyKind) -> bool {
         let plain = |family| matches!(family, FamilyKind::Document | FamilyKind::Bundle | FamilyKind::WebContainer);
         let own = self.parts.family();
@@ -417,7 +419,8 @@ impl NewObject {
         self.content.as_ref().or(self.begins_with.content.as_ref())
     }
 
-    /// The content that an object that is there gets. What is replaced is gone, so there nothing counts but what is given.
+    /// The content that an object that is there gets. What is replaced is gone, so there nothing
+    /// counts but what is given.
     fn content_over(&self, mode: CreateMode) -> Option<&NewContent> {
         if mode == CreateMode::NewVersion { self.content_of_new() } else { self.content.as_ref() }
     }
@@ -505,7 +508,8 @@ impl NewObject {
             let held = record.lock_at(context.now_s());
             record.lock = Some(lock_of(held, lasts_s, context));
             if content.is_some() {
-                // Who has it checked out goes on from what was given here, and from no draft of before.
+                // Who has it checked out goes on from what was given here, and from no draft of
+                // before.
                 draft_is_latest = set_draft_aside(record, was_held, context)?;
             }
         }

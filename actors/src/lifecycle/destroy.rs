@@ -10,8 +10,8 @@ use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{Attributes, Task};
 
-/// Removes an object for good, from its folder or from the recycle bin, with all that lies below it: versions, bytes, attributes,
-/// and what holds it in any container.
+/// Removes an object for good, from its folder or from the recycle bin, with all that lies below
+/// it: versions, bytes, attributes, and what holds it in any container.
 #[derive(Debug, Clone, Copy)]
 pub struct Destroy {
     /// The object.

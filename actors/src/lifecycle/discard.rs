@@ -15,8 +15,8 @@ use crate::joint::{Joint, Turns};
 use crate::object::{Bin, PathLimits, Reach, Record, Task, Text};
 use crate::store::{Key, StoreError, Table, View};
 
-/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers
-/// that hold it are kept; the name becomes free.
+/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes
+/// and the places in containers that hold it are kept; the name becomes free.
 #[derive(Debug, Clone, Copy)]
 pub struct Discard {
     /// The object.
@@ -60,7 +60,8 @@ impl Joint for Discard {
     }
 }
 
-/// A live object and what lies below it, as much as one step changes, and the folders in which more is left.
+/// A live object and what lies below it, as much as one step changes, and the folders in which more
+/// is left.
 pub(super) fn live(record: &Record, turns: &mut Turns, context: &Context<'_>) -> Result<(Part, Vec<Open>), Fault> {
     turns.need(record.folder())?;
     let mut part = Part::beginning_with(record.loid, context)?;
@@ -75,7 +76,8 @@ pub(super) fn live(record: &Record, turns: &mut Turns, context: &Context<'_>) ->
     Ok((part, left))
 }
 
-/// The first step: the object is in the bin, and with it a part of what lies below it; the rest is left.
+/// The first step: the object is in the bin, and with it a part of what lies below it; the rest is
+/// left.
 pub(super) fn begin(
     record: &Record,
     part: &Part,
@@ -101,8 +103,8 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// Moves objects to the recycle bin, along with an entry or as the entry. What lies in none of the others lies in a folder that is
-/// there already.
+/// Moves objects to the recycle bin, along with an entry or as the entry. What lies in none of the
+/// others lies in a folder that is there already.
 pub(super) fn take_along(entry: &Bin, part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
     let mut paths: HashMap<Loid, Text> = HashMap::from([(entry.entry, entry.path.clone())]);
     for object in &part.objects {

@@ -12,7 +12,8 @@ use crate::object::{
 };
 use crate::store::{StoreError, Table, View};
 
-/// What is kept of an object that comes from another repository, beside what every creation says of it.
+/// What is kept of an object that comes from another repository, beside what every creation says of
+/// it.
 #[derive(Debug, Clone)]
 pub struct Imported {
     /// Its uuid: an object that has it already is the one that is meant.
@@ -194,7 +195,8 @@ impl Imported {
     }
 }
 
-/// Everything that is imported takes this object's turn, for a uuid to be looked for and taken in one.
+/// Everything that is imported takes this object's turn, for a uuid to be looked for and taken in
+/// one.
 pub(super) fn turn() -> Loid {
     root(DatabaseId::main())
 }

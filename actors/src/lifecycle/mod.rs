@@ -1,10 +1,10 @@
-//! How objects of any family come to be, go to the recycle bin, come back, and cease to be (docs/api/objects.md, "Creating" and
-//! "The recycle bin").
+//! How objects of any family come to be, go to the recycle bin, come back, and cease to be
+//! (docs/api/objects.md, "Creating" and "The recycle bin").
 //!
-//! Each of these changes several containers at once: the folder that holds the name, the object, the containers that
-//! hold it. They are joint commands, so none is ever half done.
-//! What lies below a folder may be too much for one change. Then the first one decides, and [`remainders`] goes on; until that is
-//! done, nobody finds what is below where it was ([`crate::object::standing`]).
+//! Each of these changes several containers at once: the folder that holds the name, the object,
+//! the containers that hold it. They are joint commands, so none is ever half done. What lies below
+//! a folder may be too much for one change. Then the first one decides, and [`remainders`] goes on;
+//! until that is done, nobody finds what is below where it was ([`crate::object::standing`]).
 
 mod below;
 mod beside;

@@ -72,7 +72,8 @@ impl Joint for MoveObject {
         let name = name_in(self.folder, &record.name, self.object, self.mode, context)?;
         match levels(&record, context)? {
             Some(levels) => context.check_depth(self.folder, levels)?,
-            // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
+            // Too much to be looked through at once: it may go to where nothing lies deeper than it
+            // did.
             None => {
                 let depth = depth_of(context.look(), View::Latest, self.object, context.path_limits().depth)?;
                 context.check_no_deeper(self.folder, depth)?
@@ -101,7 +102,8 @@ impl MoveObject {
     }
 }
 
-/// How many levels an object has: 1 if nothing lies below it; `None` if more lies below it than one step looks at.
+/// How many levels an object has: 1 if nothing lies below it; `None` if more lies below it than one
+/// step looks at.
 fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault> {
     let (mut most, mut room) = (1, context.subtrees.objects_per_step);
     let mut folders = VecDeque::new();

@@ -9,8 +9,8 @@ use crate::id::Loid;
 use crate::joint::Turns;
 use crate::object::{CreateMode, FamilyKind, Object};
 
-/// What a new object has as a container: the family says what that is ([`Family::New`]). It says to which family the object
-/// belongs.
+/// What a new object has as a container: the family says what that is ([`Family::New`]). It says to
+/// which family the object belongs.
 #[derive(Clone)]
 pub struct NewParts(Arc<dyn AnyNew>);
 

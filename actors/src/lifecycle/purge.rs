@@ -8,8 +8,8 @@ use crate::id::{DatabaseId, Loid};
 use crate::joint::{Joint, Turns};
 use crate::store::{Look, Range, StoreError, Table, View};
 
-/// Destroys an entry of the recycle bin with all that it took along, if it still lies there and was discarded before a time. It replies
-/// whether it did.
+/// Destroys an entry of the recycle bin with all that it took along, if it still lies there and was
+/// discarded before a time. It replies whether it did.
 #[derive(Debug, Clone, Copy)]
 pub struct Purge {
     /// The entry.
@@ -44,8 +44,8 @@ impl Joint for Purge {
     }
 }
 
-/// At most `limit` entries of a database's recycle bin, the oldest first or the newest; and the key of the last in [`Table::Bin`], behind
-/// which the oldest first go on.
+/// At most `limit` entries of a database's recycle bin, the oldest first or the newest; and the key
+/// of the last in [`Table::Bin`], behind which the oldest first go on.
 ///
 /// # Errors
 /// What the store says.

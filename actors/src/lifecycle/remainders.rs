@@ -1,4 +1,5 @@
-//! Going on with what the first step of a change of a subtree has left: steps of bounded size, one after the other.
+//! Going on with what the first step of a change of a subtree has left: steps of bounded size, one
+//! after the other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use crate::joint::{Joint, Turns};
 use crate::object::{PathLimits, Record, Remainder, Task};
 use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// What a step says that has found other rows than it was made of: it may have done nothing, but what is left is another matter now.
+/// What a step says that has found other rows than it was made of: it may have done nothing, but
+/// what is left is another matter now.
 const LOOK_AGAIN: bool = true;
 
 /// A step of what is left to be done for an entry.
@@ -65,8 +67,9 @@ impl Step {
         self.rows.last()
     }
 
-    /// Whether the rows are still as they were read. They may have been pending, and their commit have failed while the step waited for
-    /// its turn: then nothing was decided, and nothing is to be gone on with.
+    /// Whether the rows are still as they were read. They may have been pending, and their commit
+    /// have failed while the step waited for its turn: then nothing was decided, and nothing is to
+    /// be gone on with.
     fn is_left(&self, context: &Context<'_>) -> Result<bool, StoreError> {
         for row in &self.rows {
             if context.look_up(&row.place())?.as_ref() != Some(row) {
@@ -80,7 +83,8 @@ impl Step {
         self.changed.lock().clone_from(&part.objects);
     }
 
-    /// Changes a part of what the entry took along, and behind the last of that the entry itself, if it `ends` with it.
+    /// Changes a part of what the entry took along, and behind the last of that the entry itself,
+    /// if it `ends` with it.
     fn of_members(
         &self,
         ends: bool,
@@ -109,8 +113,8 @@ impl Step {
     }
 }
 
-/// Moves a part of what lies below a discarded folder to the recycle bin. Its reply, as that of the others, is whether it did
-/// anything.
+/// Moves a part of what lies below a discarded folder to the recycle bin. Its reply, as that of the
+/// others, is whether it did anything.
 pub(crate) struct Gather(Step);
 
 impl Joint for Gather {
@@ -200,7 +204,8 @@ impl Joint for Remove {
     }
 }
 
-/// Looks through some locks, for such below an object that the caller may not break. Gives where to go on, if there are more.
+/// Looks through some locks, for such below an object that the caller may not break. Gives where to
+/// go on, if there are more.
 ///
 /// # Errors
 /// `ObjectLocked`, `ObjectLockedByMe`; what the store says.

@@ -14,7 +14,8 @@ use crate::joint::{Joint, Turns};
 use crate::object::{CreateMode, FolderKey, Reach, Task};
 use crate::store::View;
 
-/// Brings an entry of the recycle bin back, with all that it took along, to its former folder or another one.
+/// Brings an entry of the recycle bin back, with all that it took along, to its former folder or
+/// another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Restore {
     /// The entry.
@@ -88,7 +89,8 @@ impl Joint for Restore {
         // Also where it was: that folder itself may lie deeper than it did.
         match &left {
             None => context.check_depth(folder, part.levels(turns)?)?,
-            // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
+            // Too much to be looked through at once: it may go to where nothing lies deeper than it
+            // did.
             Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
         };
         context.is_about(self.object);

@@ -1,9 +1,9 @@
-//! Everything that a step of a change of an object affects: objects below it, as many as one step changes, and the containers
-//! that hold any of them.
+//! Everything that a step of a change of an object affects: objects below it, as many as one step
+//! changes, and the containers that hold any of them.
 //!
-//! The first step of a change finds what there is; where that is too much for one step, it leaves [`Remainder`]s, and
-//! [`super::remainders`] goes on. Folders go to the recycle bin before what lies in them, so that nothing is added there
-//! afterwards.
+//! The first step of a change finds what there is; where that is too much for one step, it leaves
+//! [`Remainder`]s, and [`super::remainders`] goes on. Folders go to the recycle bin before what
+//! lies in them, so that nothing is added there afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -45,8 +45,8 @@ impl Part {
     }
 
     fn add(&mut self, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
-        // Complete: these commands step alone, so nothing is put into a container between this look and our submission; and what
-        // was put there by a change submitted before is in `Latest`.
+        // Complete: these commands step alone, so nothing is put into a container between this look
+        // and our submission; and what was put there by a change submitted before is in `Latest`.
         let containers = containers_of(context.look(), View::Latest, object)?;
         self.weight += weight_of(object, context)?;
         for container in containers {
@@ -71,7 +71,8 @@ impl Part {
         turns.need(self.objects.iter().chain(self.holders.keys()).copied())
     }
 
-    /// How many levels it has: 1 if nothing lies below the first object. All that lies below that one must be in it.
+    /// How many levels it has: 1 if nothing lies below the first object. All that lies below that
+    /// one must be in it.
     pub fn levels(&self, turns: &mut Turns) -> Result<usize, Fault> {
         let mut known: HashMap<Loid, usize> = self.objects.first().map(|top| (*top, 1)).into_iter().collect();
         let (mut most, mut way) = (1, Vec::new());
@@ -105,7 +106,8 @@ impl Part {
         Ok(())
     }
 
-    /// Adds what lies in these folders, and below, as long as there is room. Gives the folders in which more is left.
+    /// Adds what lies in these folders, and below, as long as there is room. Gives the folders in
+    /// which more is left.
     pub fn add_below(&mut self, folders: Vec<Open>, context: &Context<'_>) -> Result<Vec<Open>, Fault> {
         let mut known = folders.len();
         let mut queue = VecDeque::from(folders);
@@ -164,8 +166,8 @@ impl Part {
         Ok(more.then_some(open))
     }
 
-    /// Adds what an entry of the recycle bin took along, after that key, as long as there is room. Gives the key to go on after,
-    /// if there is more.
+    /// Adds what an entry of the recycle bin took along, after that key, as long as there is room.
+    /// Gives the key to go on after, if there is more.
     pub fn add_members(&mut self, entry: Loid, after: &[u8], context: &Context<'_>) -> Result<Option<Vec<u8>>, Fault> {
         let key = entry.to_key();
         let (mut after, all) = (after.to_vec(), Range::prefix(&key));

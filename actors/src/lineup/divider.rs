@@ -66,7 +66,8 @@ impl<const KIND: u8> Row for Divider<KIND> {
 pub struct NewDivider {
     /// Empty in a new one without it.
     pub title: Option<Text>,
-    /// Counted from 0 among the lines that the caller sees; −1 is the end, as nothing said is of a new one.
+    /// Counted from 0 among the lines that the caller sees; −1 is the end, as nothing said is of a
+    /// new one.
     pub position: Option<i64>,
 }
 

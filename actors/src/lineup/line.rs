@@ -12,7 +12,8 @@ pub trait Member: Movable {
     /// Distinguishes it from all other lines of its container.
     fn id(&self) -> u128;
 
-    /// The object that must be read by whoever is to see it; `None`: everybody sees it who sees the lineup.
+    /// The object that must be read by whoever is to see it; `None`: everybody sees it who sees the
+    /// lineup.
     fn object(&self) -> Option<Loid>;
 
     /// Writes its row, `old` as it was.

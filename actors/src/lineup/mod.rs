@@ -1,7 +1,9 @@
-//! Lineups: what stands in one order, members of a family (items of a topic, topics of a plan) and dividers between them.
+//! Lineups: what stands in one order, members of a family (items of a topic, topics of a plan) and
+//! dividers between them.
 //!
-//! Positions count what can be seen, from 0: members whose object lies in the recycle bin keep their place and do not count.
-//! Whoever stands somewhere keeps its order number while others come and go ([`crate::sequence::Movable`]).
+//! Positions count what can be seen, from 0: members whose object lies in the recycle bin keep
+//! their place and do not count. Whoever stands somewhere keeps its order number while others come
+//! and go ([`crate::sequence::Movable`]).
 
 mod divider;
 mod line;
@@ -16,13 +18,16 @@ use crate::id::Loid;
 use crate::readable::Reads;
 use crate::sequence::{Movable, Numbers, Ordered, Sequence};
 
-/// How many lines a container may have, dividers included: all of them are in memory with it, and a reply has them all.
+/// How many lines a container may have, dividers included: all of them are in memory with it, and a
+/// reply has them all.
 pub const MAX_LINES: usize = 20_000;
 
-/// How many dividers an order may have: a reply has them beside what stands between them, all at once.
+/// How many dividers an order may have: a reply has them beside what stands between them, all at
+/// once.
 pub const MAX_DIVIDERS: usize = 1000;
 
-/// See the module's head. A clone shares everything. `KIND` is the number of the kind of its dividers.
+/// See the module's head. A clone shares everything. `KIND` is the number of the kind of its
+/// dividers.
 #[derive(Debug, Clone)]
 pub struct Lineup<M: Member, const KIND: u8> {
     lines: Sequence<Line<M, KIND>>,
@@ -75,8 +80,9 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         Some((self.lines.rank(order).1, self.lines.get(order)?))
     }
 
-    /// Where a line is to stand: the place among all that can be seen that stands for a position as the caller counts, who sees what
-    /// they may read. Nothing said, −1 and what lies behind the last mean the end.
+    /// Where a line is to stand: the place among all that can be seen that stands for a position as
+    /// the caller counts, who sees what they may read. Nothing said, −1 and what lies behind the
+    /// last mean the end.
     ///
     /// # Errors
     /// `InvalidParameter` for less than −1; what the store says.
@@ -91,8 +97,8 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         Ok(reads.place(position, self.count(), objects)?.unwrap_or(END))
     }
 
-    /// Puts a line that is not there in front of the visible position `position`; behind the last: at the end. `make` is given its
-    /// order number.
+    /// Puts a line that is not there in front of the visible position `position`; behind the last:
+    /// at the end. `make` is given its order number.
     pub fn insert(
         &mut self,
         position: usize,
@@ -105,7 +111,8 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         line
     }
 
-    /// Puts a line that stood elsewhere, and was let go there, in front of the visible position `position`; `old` is as its row has it.
+    /// Puts a line that stood elsewhere, and was let go there, in front of the visible position
+    /// `position`; `old` is as its row has it.
     pub fn insert_moved(
         &mut self,
         old: &Line<M, KIND>,
@@ -119,7 +126,8 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         line
     }
 
-    /// Moves a line to the visible position `position` among the others; `new` is what it is then, wherever that says that it stands.
+    /// Moves a line to the visible position `position` among the others; `new` is what it is then,
+    /// wherever that says that it stands.
     pub fn shift(&mut self, old: &Line<M, KIND>, new: &Line<M, KIND>, position: usize, context: &mut Context<'_>) {
         // It stays one of the same kind, known by the same id.
         self.lines.remove(old.order());

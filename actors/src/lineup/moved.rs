@@ -25,7 +25,8 @@ pub struct Revised {
 }
 
 impl Revised {
-    /// A container that had this revision before the command: it goes up by one, whatever the command does to it.
+    /// A container that had this revision before the command: it goes up by one, whatever the
+    /// command does to it.
     pub fn from(container: Loid, before: u64) -> Revised {
         Revised { container, revision: before + 1 }
     }

@@ -1,7 +1,7 @@
 //! The commands that change a liveblog (docs/api/posts.md).
 //!
-//! Rights are checked before. The command gets a [`Reach`] for what depends on the post's state: for a caller who
-//! holds `moderate` it is all posts, and for nobody else.
+//! Rights are checked before. The command gets a [`Reach`] for what depends on the post's state:
+//! for a caller who holds `moderate` it is all posts, and for nobody else.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,8 @@ pub struct PostDone {
     pub post: Loid,
     /// Whether it is new.
     pub is_new: bool,
-    /// The liveblog's revision with the change; 0 if nothing has changed, or it was not noted yet when the change was made.
+    /// The liveblog's revision with the change; 0 if nothing has changed, or it was not noted yet
+    /// when the change was made.
     #[serde(default)]
     pub revision: u64,
 }
@@ -43,7 +44,8 @@ pub struct AddPost {
     pub body: PostBody,
     /// Files beside them.
     pub attachments: Vec<NewAttachment>,
-    /// When the name is taken. A post without a timestamp has a name that nobody asked for: it gets one that is free.
+    /// When the name is taken. A post without a timestamp has a name that nobody asked for: it gets
+    /// one that is free.
     pub mode: CreateMode,
     /// Whose post that is there the caller may write over.
     pub reach: Reach,
@@ -63,14 +65,16 @@ impl Command for AddPost {
         if let Some(there) = liveblog.named(name).cloned() {
             match mode {
                 CreateMode::AutoRename => {}
-                // Whoever does not see the post may not write over it either, and hears the same whatever they ask for.
+                // Whoever does not see the post may not write over it either, and hears the same
+                // whatever they ask for.
                 _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(name, None).into()),
                 CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false, revision: 0 }),
                 CreateMode::Exception => return Err(name_taken(name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
                     let mut post = Post::clone(&there);
-                    // It may have been moved since it was named. Others may have that timestamp: names are unique, times are not.
+                    // It may have been moved since it was named. Others may have that timestamp:
+                    // names are unique, times are not.
                     post.timestamp = timestamp;
                     let replaced = if mode == CreateMode::Replace { there.record.version } else { 0 };
                     write(&mut post, Some(&self.body), replaced, context)?;
@@ -179,7 +183,8 @@ pub struct SetStatus {
     pub post: PostAddress,
     /// What it is to be.
     pub to: PostStatus,
-    /// Whose posts the caller may change; unless all, they may only set them pending or deleted, and not bring one back.
+    /// Whose posts the caller may change; unless all, they may only set them pending or deleted,
+    /// and not bring one back.
     pub reach: Reach,
 }
 

@@ -6,8 +6,8 @@ use crate::error::{Code, Error, Result};
 use crate::object::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, NewContent, Text, check_texts};
 use crate::part::{set_attributes, write_content};
 
-/// What a caller says of a post (docs/api/posts.md, "Adding and changing"); what is `None` stays as it is, or is empty in a new
-/// post.
+/// What a caller says of a post (docs/api/posts.md, "Adding and changing"); what is `None` stays as
+/// it is, or is empty in a new post.
 #[derive(Debug, Clone, Default)]
 pub struct PostFields {
     /// See [`Post`].

@@ -1,7 +1,9 @@
-//! Liveblogs: posts in order of time, each with a status that says who sees it (docs/api/liveblogs.md, docs/api/posts.md).
+//! Liveblogs: posts in order of time, each with a status that says who sees it
+//! (docs/api/liveblogs.md, docs/api/posts.md).
 //!
-//! A post is a part of its liveblog: the liveblog's actor makes all its changes one after the other, and a new post
-//! is one row more, however many there are. It has a loid, a uuid, versions and attributes as objects have.
+//! A post is a part of its liveblog: the liveblog's actor makes all its changes one after the
+//! other, and a new post is one row more, however many there are. It has a loid, a uuid, versions
+//! and attributes as objects have.
 
 mod commands;
 mod fields;

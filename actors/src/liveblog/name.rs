@@ -1,4 +1,5 @@
-//! What posts are called, and how a liveblog finds them by it (docs/api/posts.md, "Timestamp and name").
+//! What posts are called, and how a liveblog finds them by it (docs/api/posts.md, "Timestamp and
+//! name").
 
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
@@ -83,8 +84,8 @@ impl fmt::Display for TimedName {
     }
 }
 
-/// What a post is found by: its name, as a number where it can be one. A map of numbers is copied without counting references, of which
-/// each would be in memory somewhere else.
+/// What a post is found by: its name, as a number where it can be one. A map of numbers is copied
+/// without counting references, of which each would be in memory somewhere else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NameKey {
     /// Each name that a post is given.

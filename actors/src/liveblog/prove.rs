@@ -22,8 +22,8 @@ struct Seen {
     small: BTreeSet<u64>,
 }
 
-/// A head; every post has its latest version and the bytes of its attachments, and no other post has its name; none is remembered
-/// as removed; bytes of attachments are those of a post.
+/// A head; every post has its latest version and the bytes of its attachments, and no other post
+/// has its name; none is remembered as removed; bytes of attachments are those of a post.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let liveblog = record.loid;
     let head = proof.head::<LiveblogHead>(record, HEAD)?;

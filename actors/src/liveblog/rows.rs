@@ -18,8 +18,8 @@ pub const POST: PartKind = PartKind::of::<Post>(4);
 /// The kind of [`RemovedPost`].
 pub const REMOVED_POST: PartKind = PartKind::of::<RemovedPost>(5);
 
-// A post is one row, written anew at each of its changes: what it may hold has bounds; those of its texts are in
-// `object::text`.
+// A post is one row, written anew at each of its changes: what it may hold has bounds; those of its
+// texts are in `object::text`.
 
 /// How many tags a post may have.
 pub const MAX_TAGS: usize = 100;
@@ -89,14 +89,15 @@ pub struct StatusChange {
     pub at_ms: u64,
 }
 
-/// One post. It has a loid, versions and attributes like an object, but lives and ends with its liveblog.
+/// One post. It has a loid, versions and attributes like an object, but lives and ends with its
+/// liveblog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     /// The liveblog.
     #[serde(with = "loid_key")]
     pub liveblog: Loid,
-    /// What every object has; the folder is the liveblog, the creator the author, and the revision that of the liveblog at the
-    /// post's last change.
+    /// What every object has; the folder is the liveblog, the creator the author, and the revision
+    /// that of the liveblog at the post's last change.
     pub record: Record,
     /// What readers may see of it.
     pub status: PostStatus,
@@ -118,11 +119,11 @@ pub struct Post {
     pub tags: Vec<Text>,
     /// Files, in the order they came.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are forgotten, but for the
-    /// creation and the first approval.
+    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are
+    /// forgotten, but for the creation and the first approval.
     pub history: Vec<StatusChange>,
-    /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long. In NFC, but for posts
-    /// from before that was so.
+    /// The words of its content, without mark-up and in lower case, for searching; cut off where it
+    /// is long. In NFC, but for posts from before that was so.
     pub text: Text,
 }
 
@@ -214,8 +215,8 @@ impl Row for Post {
 /// The least order number of a post that is not pinned.
 pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 
-/// Newest first, pinned ones before all others (docs/api/liveblogs.md, "Replies"): the number grows from the first post to the
-/// last.
+/// Newest first, pinned ones before all others (docs/api/liveblogs.md, "Replies"): the number grows
+/// from the first post to the last.
 fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
     // Timestamps have less than 63 bits: `post_name` refuses what lies beyond the year 9999.
     let age = !timestamp & (u64::MAX >> 1);
@@ -233,7 +234,8 @@ impl Ordered for std::sync::Arc<Post> {
     }
 }
 
-/// A removed post: a caller who asks for the changes since a revision gets its id, if they may have seen it.
+/// A removed post: a caller who asks for the changes since a revision gets its id, if they may have
+/// seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
     /// The liveblog.
@@ -244,8 +246,8 @@ pub struct RemovedPost {
     pub post: Loid,
     /// The liveblog's revision that it went with.
     pub revision: u64,
-    /// Whether it was ever approved. Rows from before this was noted say no, and name no author: then only who sees all posts is
-    /// told.
+    /// Whether it was ever approved. Rows from before this was noted say no, and name no author:
+    /// then only who sees all posts is told.
     #[serde(default)]
     pub was_approved: bool,
     /// Name of the user who made it.

@@ -1,5 +1,5 @@
-//! Who sees which posts (docs/api/posts.md, "Who sees a post"). Posts that a reader does not see cost them nothing: they are
-//! not walked.
+//! Who sees which posts (docs/api/posts.md, "Who sees a post"). Posts that a reader does not see
+//! cost them nothing: they are not walked.
 
 use std::sync::Arc;
 
@@ -100,7 +100,8 @@ impl LiveblogState {
         counts
     }
 
-    /// The posts that are seen, in the order of the listing, without the first `skip`. Skipped posts are not walked.
+    /// The posts that are seen, in the order of the listing, without the first `skip`. Skipped
+    /// posts are not walked.
     pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
         let all = self.sequence();
         let hidden = match sight {
@@ -110,7 +111,8 @@ impl LiveblogState {
         };
         let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
         let own = &hidden.numbers;
-        // So many of the caller's hidden posts are skipped: each of them has fewer posts before it than are to be skipped.
+        // So many of the caller's hidden posts are skipped: each of them has fewer posts before it
+        // than are to be skipped.
         let (mut low, mut high) = (0, own.len());
         while low < high {
             let middle = low.midpoint(high);

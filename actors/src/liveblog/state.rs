@@ -61,9 +61,9 @@ impl Change {
 
 /// See the module's head. A clone shares everything.
 ///
-/// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly the greatest name, so it is
-/// the same nodes that are copied and let go, and they are in the processor's cache. Hashed, changes touch nodes all over the
-/// memory of a large liveblog.
+/// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly
+/// the greatest name, so it is the same nodes that are copied and let go, and they are in the
+/// processor's cache. Hashed, changes touch nodes all over the memory of a large liveblog.
 #[derive(Debug, Clone)]
 pub struct LiveblogState {
     object: Object,
@@ -225,8 +225,8 @@ impl LiveblogState {
         }
     }
 
-    /// The posts that have changed after a revision, oldest change first, each once: the post as it is, or the row of one that
-    /// was removed.
+    /// The posts that have changed after a revision, oldest change first, each once: the post as it
+    /// is, or the row of one that was removed.
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         self.changes.after(&revision).filter_map(|(_, change)| match change {
             // The index names only posts that exist.
@@ -300,8 +300,8 @@ impl LiveblogState {
         revision
     }
 
-    /// Takes a post out for good, with its versions, attributes and attachments, and remembers that it went. Gives the revision that
-    /// goes with it.
+    /// Takes a post out for good, with its versions, attributes and attachments, and remembers that
+    /// it went. Gives the revision that goes with it.
     pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<u64, Fault> {
         erase(post, context)?;
         let removed = RemovedPost {

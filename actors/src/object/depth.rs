@@ -4,8 +4,9 @@ use super::record::Record;
 use crate::id::Loid;
 use crate::store::{Look, Row, StoreError, Table, View, decode_value};
 
-/// How many names the path of an object has, which lies somewhere or lay there before it came to the recycle bin; some number
-/// greater than `most` if it has more than that, for no more folders are looked at.
+/// How many names the path of an object has, which lies somewhere or lay there before it came to
+/// the recycle bin; some number greater than `most` if it has more than that, for no more folders
+/// are looked at.
 ///
 /// # Errors
 /// What the store says.

@@ -8,7 +8,8 @@ use super::record::{Content, Record, Text};
 use crate::id::Loid;
 use crate::store::{Key, Row, Table, loid_key};
 
-/// The working copy of an object: one at most, whoever wrote it. It outlives the lock, so that nothing that was saved is lost.
+/// The working copy of an object: one at most, whoever wrote it. It outlives the lock, so that
+/// nothing that was saved is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// The object.
@@ -47,7 +48,8 @@ impl Draft {
         Key { table: Table::Drafts, key: Bytes::copy_from_slice(&object.to_key()) }
     }
 
-    /// Under which loid the bytes of an object's draft lie when they are small: that of a version which no object will ever have.
+    /// Under which loid the bytes of an object's draft lie when they are small: that of a version
+    /// which no object will ever have.
     pub const fn body_loid(object: Loid) -> Loid {
         object.at_version(u32::MAX)
     }

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::record::{Content, Stored};
 use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
 
-/// Notes that the row at `row` refers to the content's file, if it lies in one. `part` distinguishes several contents of one row.
+/// Notes that the row at `row` refers to the content's file, if it lies in one. `part`
+/// distinguishes several contents of one row.
 pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec<(Key, Bytes)>) {
     if content.stored == Stored::File {
         let key = key_of(&[&content.sha256, &[row.table as u8], &row.key, part]);
@@ -13,8 +14,8 @@ pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec
     }
 }
 
-/// The first rows that refer to the content file of that SHA-256, `limit` at most; what follows a row's key tells several contents of
-/// one row apart.
+/// The first rows that refer to the content file of that SHA-256, `limit` at most; what follows a
+/// row's key tells several contents of one row apart.
 ///
 /// # Errors
 /// What the store says.

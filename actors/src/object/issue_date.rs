@@ -3,13 +3,14 @@
 use super::Text;
 use crate::error::{Error, Result};
 
-/// A day, `yyyyMMdd`. There is no other way to give an object one, so each is stored with eight digits.
+/// A day, `yyyyMMdd`. There is no other way to give an object one, so each is stored with eight
+/// digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueDate(Text);
 
 impl IssueDate {
-    /// What a client gives for a day, if it is one: an empty text says none, as clients are told where no issue is
-    /// being made.
+    /// What a client gives for a day, if it is one: an empty text says none, as clients are told
+    /// where no issue is being made.
     ///
     /// # Errors
     /// `InvalidParameter`, naming `issueDate`.
@@ -36,7 +37,8 @@ impl IssueDate {
     }
 }
 
-/// Whether eight digits are a day of the Gregorian calendar. Issues may be older than what computers call the beginning of time.
+/// Whether eight digits are a day of the Gregorian calendar. Issues may be older than what
+/// computers call the beginning of time.
 fn is_day(text: &str) -> bool {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;

@@ -1,9 +1,9 @@
-//! Links between two objects, or parts of containers, each under a name of its own on either side (docs/api/objects.md,
-//! "Correlates").
+//! Links between two objects, or parts of containers, each under a name of its own on either side
+//! (docs/api/objects.md, "Correlates").
 //!
-//! A link is one row, found from both sides. It is made and taken back in the turns of both ([`crate::correlate`]); it goes with
-//! either of them, in that one's turn alone: what it puts is nothing that the other has in memory. Two that go at once both remove
-//! it, which is as well.
+//! A link is one row, found from both sides. It is made and taken back in the turns of both
+//! ([`crate::correlate`]); it goes with either of them, in that one's turn alone: what it puts is
+//! nothing that the other has in memory. Two that go at once both remove it, which is as well.
 
 use std::collections::BTreeSet;
 
@@ -93,9 +93,10 @@ pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link
     Ok(links)
 }
 
-/// The links of several objects or items, made from either side; one between two of them comes once or twice. Items that were made one
-/// after the other lie beside each other, and few of them have links: so what lies between the first and the last is read at once, if
-/// it is no more than there are items.
+/// The links of several objects or items, made from either side; one between two of them comes once
+/// or twice. Items that were made one after the other lie beside each other, and few of them have
+/// links: so what lies between the first and the last is read at once, if it is no more than there
+/// are items.
 ///
 /// # Errors
 /// What the store says.

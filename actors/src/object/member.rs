@@ -1,12 +1,13 @@
-//! Which parts of containers hold an object: the index of those that are notified when the object goes or comes back.
+//! Which parts of containers hold an object: the index of those that are notified when the object
+//! goes or comes back.
 
 use bytes::Bytes;
 
 use crate::id::Loid;
 use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
 
-/// Notes that the part at `part`, a place in [`Table::Parts`], holds an object. Once for each object, however often the part
-/// names it.
+/// Notes that the part at `part`, a place in [`Table::Parts`], holds an object. Once for each
+/// object, however often the part names it.
 pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
     let key = Key { table: Table::Members, key: key_of(&[&object.to_key(), &part.key]) };
     if !entries.iter().any(|(there, _)| *there == key) {
@@ -14,15 +15,16 @@ pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
     }
 }
 
-/// Entries that are read at a time where containers hold the object with several of their parts: what is read of a container beyond
-/// its first entry is of no use.
+/// Entries that are read at a time where containers hold the object with several of their parts:
+/// what is read of a container beyond its first entry is of no use.
 const FEW: usize = 8;
 
 /// Entries that are read at a time at most, where each is of another container.
 const MANY: usize = 256;
 
-/// The containers that hold an object, live or discarded ones, each once and in the order of their loids, some at a time. Of each no
-/// more than some entries are read, with however many of its parts it holds the object.
+/// The containers that hold an object, live or discarded ones, each once and in the order of their
+/// loids, some at a time. Of each no more than some entries are read, with however many of its
+/// parts it holds the object.
 pub struct Holders {
     /// What has not been looked at; `None` behind the last.
     range: Option<Range>,

@@ -1,4 +1,5 @@
-//! What every object has, container or not: record, attribute texts, versions, links, and the rules for names.
+//! What every object has, container or not: record, attribute texts, versions, links, and the rules
+//! for names.
 
 mod copy;
 mod depth;

@@ -13,7 +13,8 @@ use crate::store::key_of;
 /// The longest name there is, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// Bytes of a text beyond which it is no name in any form: normalising makes it shorter by far less, to two bytes of seven at most.
+/// Bytes of a text beyond which it is no name in any form: normalising makes it shorter by far
+/// less, to two bytes of seven at most.
 pub const MAX_NAME_TEXT_BYTES: usize = 16 * MAX_NAME_BYTES;
 
 /// How long and how deep paths may be: what a client can make following one, or making one, cost.
@@ -26,8 +27,8 @@ pub struct PathLimits {
 }
 
 impl PathLimits {
-    /// As much as any configuration may allow: for paths that come from nobody but ourselves. Whatever walks up folders stops
-    /// after so many.
+    /// As much as any configuration may allow: for paths that come from nobody but ourselves.
+    /// Whatever walks up folders stops after so many.
     pub const WIDEST: PathLimits = PathLimits { bytes: (MAX_NAME_BYTES + 1) * 1024, depth: 1024 };
 }
 
@@ -63,7 +64,8 @@ pub fn file_name(name: &str) -> Result<String> {
     Ok(name.replace([':', '"', '|'], "_"))
 }
 
-/// A name as an object of that family gets it. Topics and plans are called by their titles, which may have a `/`: it becomes `_` there.
+/// A name as an object of that family gets it. Topics and plans are called by their titles, which
+/// may have a `/`: it becomes `_` there.
 ///
 /// # Errors
 /// As [`check_name`].
@@ -77,7 +79,8 @@ pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
 /// Looks at a name.
 ///
 /// # Errors
-/// `InvalidName` when it is empty, `.` or `..`, longer than [`MAX_NAME_BYTES`], or has a `/` or a control character.
+/// `InvalidName` when it is empty, `.` or `..`, longer than [`MAX_NAME_BYTES`], or has a `/` or a
+/// control character.
 pub fn check_name(name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", printable(name))).with_source(name))
@@ -108,7 +111,8 @@ pub fn name_key(folder: Loid, name: &str) -> Bytes {
     key_of(&[&folder.to_key(), normal_form(name).as_bytes()])
 }
 
-/// A name, or another text, in the form in which names are compared: NFC. To see that it has that already costs little.
+/// A name, or another text, in the form in which names are compared: NFC. To see that it has that
+/// already costs little.
 pub fn normal_form(name: &str) -> Cow<'_, str> {
     if name.is_ascii() || is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
@@ -116,8 +120,8 @@ pub fn normal_form(name: &str) -> Cow<'_, str> {
 /// The names along an absolute path; `/` has none.
 ///
 /// # Errors
-/// `InvalidPath` when it does not begin with `/`, has an empty part, or is longer or deeper than allowed; a `/` at the end is
-/// forgiven.
+/// `InvalidPath` when it does not begin with `/`, has an empty part, or is longer or deeper than
+/// allowed; a `/` at the end is forgiven.
 pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
     let refuse = |why: &str| Err(Error::new(Code::InvalidPath, format!("The path `{path}` {why}.")).with_source(path));
     if path.len() > limits.bytes {

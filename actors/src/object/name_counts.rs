@@ -1,4 +1,5 @@
-//! How many names a folder has, kept as a row by each change of names: who asks need not read them all.
+//! How many names a folder has, kept as a row by each change of names: who asks need not read them
+//! all.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,8 @@ fn count_of(value: &[u8]) -> Result<u64, StoreError> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// What the numbers of names are to be when these names have changed in the folders whose turns are held; the last change of a name
-/// counts.
+/// What the numbers of names are to be when these names have changed in the folders whose turns are
+/// held; the last change of a name counts.
 ///
 /// # Errors
 /// What the store says.

@@ -2,8 +2,8 @@
 
 use super::Text;
 
-/// Which existing objects a caller may change. Found by whoever knows the caller's rights, and given to a command, which alone
-/// sees what it would change.
+/// Which existing objects a caller may change. Found by whoever knows the caller's rights, and
+/// given to a command, which alone sees what it would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// All of it.

@@ -15,7 +15,8 @@ use crate::store::{Key, Look, Row, StoreError, Table, View, decode_value, key_of
 /// Text that is shared rather than copied when a record is.
 pub type Text = Arc<str>;
 
-/// Which family of containers an object belongs to: what its actor can do. Set at creation from the object type.
+/// Which family of containers an object belongs to: what its actor can do. Set at creation from the
+/// object type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FamilyKind {
@@ -73,7 +74,8 @@ pub struct Bin {
     pub at: u64,
     /// Name of the user.
     pub by: Text,
-    /// The object that was discarded: this one, or a folder that took it along. Restoring that restores all.
+    /// The object that was discarded: this one, or a folder that took it along. Restoring that
+    /// restores all.
     #[serde(with = "loid_key")]
     pub entry: Loid,
     /// Its path at that time.
@@ -102,8 +104,8 @@ pub struct Content {
     pub stored: Stored,
 }
 
-/// What the repository knows of an object. Small: attribute texts and parts are rows of their own, so that a change
-/// of any of them rewrites no more than it must.
+/// What the repository knows of an object. Small: attribute texts and parts are rows of their own,
+/// so that a change of any of them rewrites no more than it must.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The object's loid.
@@ -174,7 +176,8 @@ impl Record {
         Ok(value.map(|value| decode_value(Record::FORMAT, &value)).transpose()?)
     }
 
-    /// The record of a new object without a folder, a type of its own, or anything else that may be left out; at revision 1.
+    /// The record of a new object without a folder, a type of its own, or anything else that may be
+    /// left out; at revision 1.
     pub fn new(loid: Loid, name: &str, type_name: &str, family: FamilyKind, creator: &Text, now_ms: u64) -> Record {
         Record {
             loid,
@@ -280,8 +283,8 @@ impl Row for Record {
     }
 }
 
-/// The attribute texts of an object: XML, stored as it came (docs/api/objects.md, "Attributes"). `None` where nothing was ever
-/// given.
+/// The attribute texts of an object: XML, stored as it came (docs/api/objects.md, "Attributes").
+/// `None` where nothing was ever given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// The object.

@@ -1,6 +1,7 @@
-//! What the change of a subtree has left to be done: a folder with all that lies below it goes to the recycle bin, comes back, or
-//! ceases to be in steps of bounded size. The first step decides; these rows say what the others still have to do, so that they
-//! are done after a crash, too. Normally there are none.
+//! What the change of a subtree has left to be done: a folder with all that lies below it goes to
+//! the recycle bin, comes back, or ceases to be in steps of bounded size. The first step decides;
+//! these rows say what the others still have to do, so that they are done after a crash, too.
+//! Normally there are none.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -32,8 +33,8 @@ pub struct Remainder {
     /// The folder that it is to be done in; the entry itself, but for [`Task::Gather`].
     #[serde(with = "loid_key")]
     pub folder: Loid,
-    /// How far it has been done: the rest of a key in [`Table::Names`] below the folder, or in [`Table::BinMembers`] below the
-    /// entry. Empty: not begun.
+    /// How far it has been done: the rest of a key in [`Table::Names`] below the folder, or in
+    /// [`Table::BinMembers`] below the entry. Empty: not begun.
     pub after: Vec<u8>,
     /// Name of the user who asked for it.
     pub user: Text,
@@ -90,7 +91,8 @@ impl Remainder {
         found.first().map(|(key, _)| entry(key)).transpose()
     }
 
-    /// Whether that is left to be done for an entry as a whole: not for [`Task::Gather`], which is left for folders.
+    /// Whether that is left to be done for an entry as a whole: not for [`Task::Gather`], which is
+    /// left for folders.
     ///
     /// # Errors
     /// What the store says.
@@ -132,8 +134,8 @@ pub fn standing(look: &dyn Look, view: View, record: &Record) -> Result<Standing
                 returning.get_or_insert(bin.entry);
             }
             Some(bin) => {
-                // What lies in a discarded folder is not yet where that is. What lies in the bin itself is, unless it is the entry
-                // of more to come, or to be destroyed.
+                // What lies in a discarded folder is not yet where that is. What lies in the bin
+                // itself is, unless it is the entry of more to come, or to be destroyed.
                 let stays = at.loid == record.loid
                     && !left(bin.entry, Task::Destroy)?
                     && (bin.entry != at.loid || Remainder::of(look, view, bin.entry, None, 1)?.is_empty());

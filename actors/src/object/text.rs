@@ -1,5 +1,5 @@
-//! How long texts are that containers hold in memory, and that are written anew with each change of what they stand in. Those that
-//! are there from before there was a bound stay as they are.
+//! How long texts are that containers hold in memory, and that are written anew with each change of
+//! what they stand in. Those that are there from before there was a bound stay as they are.
 
 use super::name::MAX_NAME_BYTES;
 use crate::error::{Error, Result};

@@ -35,8 +35,9 @@ pub struct NewContent {
     pub content: Content,
     /// The bytes themselves where they are small; else they lie in a file already.
     pub small: Option<Bytes>,
-    /// Goes with the command until its change set has been submitted: from then on the file is referred to by a row, or by none
-    /// ever. `None` for small ones, and for those that a row of the same container refers to.
+    /// Goes with the command until its change set has been submitted: from then on the file is
+    /// referred to by a row, or by none ever. `None` for small ones, and for those that a row of
+    /// the same container refers to.
     pub pin: Option<Pin>,
 }
 
@@ -57,7 +58,8 @@ impl Row for Version {
     }
 }
 
-/// The place of a version's bytes when they are small enough for a row. The row's value is the bytes as they are.
+/// The place of a version's bytes when they are small enough for a row. The row's value is the
+/// bytes as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SmallBody;
 

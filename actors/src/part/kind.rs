@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::id::Loid;
 use crate::store::{DecodeError, Key, Row, Table, decode_value, encode_value, key_of};
 
-/// A kind of part in [`Table::Parts`]: its number, and what its values are. Numbers are part of the file format: one that has
-/// been used is never given to another kind, in no family.
+/// A kind of part in [`Table::Parts`]: its number, and what its values are. Numbers are part of the
+/// file format: one that has been used is never given to another kind, in no family.
 #[derive(Debug, Clone, Copy)]
 pub struct PartKind {
     number: u8,
@@ -53,7 +53,8 @@ impl PartKind {
         PartKind { number, row: Some(RowFunctions { derive: Derived::read::<R>, again }) }
     }
 
-    /// A kind whose values are bytes as they are; no index follows from them. Several families may have it.
+    /// A kind whose values are bytes as they are; no index follows from them. Several families may
+    /// have it.
     pub const fn bytes(number: u8) -> PartKind {
         PartKind { number, row: None }
     }

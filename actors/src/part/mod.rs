@@ -1,4 +1,5 @@
-//! Parts of containers: their kinds, how they are read, and what they may have in common with objects.
+//! Parts of containers: their kinds, how they are read, and what they may have in common with
+//! objects.
 
 mod kind;
 mod own;

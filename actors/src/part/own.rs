@@ -1,7 +1,9 @@
-//! What a part may have in common with objects: bytes with versions, attribute texts, files beside them.
+//! What a part may have in common with objects: bytes with versions, attribute texts, files beside
+//! them.
 //!
-//! Versions and attribute texts are rows under the part's own loid, as those of an object; its record is in its own row, and so
-//! is the list of its files. The bytes of a small file are a part of their own.
+//! Versions and attribute texts are rows under the part's own loid, as those of an object; its
+//! record is in its own row, and so is the list of its files. The bytes of a small file are a part
+//! of their own.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -13,10 +15,12 @@ use crate::id::Loid;
 use crate::object::{Attributes, Content, NewContent, Record, Stored, Text, Version, refer};
 use crate::store::{Key, View};
 
-/// How many files a part may have beside its content: they are in its row, which is written anew at each change.
+/// How many files a part may have beside its content: they are in its row, which is written anew at
+/// each change.
 pub const MAX_ATTACHMENTS: usize = 100;
 
-/// The kind of the bytes of a small file beside a part, in any family: they are as they are, under the file's id.
+/// The kind of the bytes of a small file beside a part, in any family: they are as they are, under
+/// the file's id.
 pub const ATTACHMENT_BODY: PartKind = PartKind::bytes(6);
 
 /// A file beside a part's content.
@@ -62,7 +66,8 @@ pub fn refer_all(attachments: &[Attachment], row: &Key, entries: &mut Vec<(Key, 
     }
 }
 
-/// Writes bytes as a new version of a part with that record, or in place of the version `replaced` if that is not 0.
+/// Writes bytes as a new version of a part with that record, or in place of the version `replaced`
+/// if that is not 0.
 ///
 /// # Errors
 /// What the store says.
@@ -161,8 +166,8 @@ pub fn detach(
     Ok(())
 }
 
-/// Removes all that parts without content have beside their own rows: attribute texts, links. They have no versions and no files, and
-/// none are looked for.
+/// Removes all that parts without content have beside their own rows: attribute texts, links. They
+/// have no versions and no files, and none are looked for.
 ///
 /// # Errors
 /// What the store says.
@@ -177,7 +182,8 @@ pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), Faul
     Ok(())
 }
 
-/// Removes all that a part has beside its own row: attribute texts, versions, links, the bytes of its files.
+/// Removes all that a part has beside its own row: attribute texts, versions, links, the bytes of
+/// its files.
 ///
 /// # Errors
 /// What the store says.

@@ -1,6 +1,7 @@
 //! The handles to all containers: [`Repository`] changes them, [`Reader`] reads only.
 //!
-//! Who may change something is decided by who is given a [`Repository`]: of a [`Reader`] nothing can be made that changes.
+//! Who may change something is decided by who is given a [`Repository`]: of a [`Reader`] nothing
+//! can be made that changes.
 
 mod reader;
 
@@ -38,7 +39,8 @@ use crate::thread;
 use crate::trace::Trace;
 use crate::workflow::Workflows;
 
-/// The repository: all containers, over one store. Cloning gives another handle to the same. It reads as its [`Reader`] does.
+/// The repository: all containers, over one store. Cloning gives another handle to the same. It
+/// reads as its [`Reader`] does.
 #[derive(Clone)]
 pub struct Repository {
     reader: Reader,
@@ -53,7 +55,8 @@ pub struct Note<R> {
     pub changes: Vec<Change>,
     /// What the audit trail tells of it: actions, each with the names of what it is about.
     pub deeds: Vec<(&'static str, Vec<String>)>,
-    /// Called on the writer's thread when it is on disk, before anybody is answered; dropped if it fails. It must not block.
+    /// Called on the writer's thread when it is on disk, before anybody is answered; dropped if it
+    /// fails. It must not block.
     pub on_commit: Box<dyn FnOnce() + Send>,
     /// Kept until it is decided: see [`Repository::commit_holding`].
     pub held: Box<dyn Send>,
@@ -130,8 +133,8 @@ impl Repository {
         Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters) })
     }
 
-    /// Holds all commands to these workflows from now on. The first call counts: they stay for the life of the repository, and
-    /// follow the configuration themselves.
+    /// Holds all commands to these workflows from now on. The first call counts: they stay for the
+    /// life of the repository, and follow the configuration themselves.
     pub fn enforce(&self, workflows: Arc<dyn Workflows>) {
         let _ = self.registry.shared().workflows.set(workflows);
     }
@@ -169,9 +172,10 @@ impl Repository {
         self.commit_holding((), fill).await
     }
 
-    /// The same for rows that were looked at in somebody's turn. What is `held`, such as that turn, is let go when it is decided what
-    /// becomes of the change, and not before, even if the caller has gone: the next one must find this change on disk, or never to
-    /// be there. It is let go on the writer's thread.
+    /// The same for rows that were looked at in somebody's turn. What is `held`, such as that turn,
+    /// is let go when it is decided what becomes of the change, and not before, even if the caller
+    /// has gone: the next one must find this change on disk, or never to be there. It is let go on
+    /// the writer's thread.
     ///
     /// # Errors
     /// What the store says.
@@ -198,8 +202,9 @@ impl Repository {
                     let decided = receiver.await.unwrap_or_else(|_| broken());
                     return decided.map(drop).map_err(|error| store_failure(&error));
                 }
-                // A commit of others has failed since the epoch was looked at. These rows follow from what is on disk, and from no
-                // change that has gone with that commit: they are for the disk to take or to refuse.
+                // A commit of others has failed since the epoch was looked at. These rows follow
+                // from what is on disk, and from no change that has gone with that commit: they are
+                // for the disk to take or to refuse.
                 Err(refused) if refused.why == StoreError::Stale => {
                     set = refused.set;
                     set.epoch = store.epoch();
@@ -218,8 +223,8 @@ impl Repository {
         self.registry.shared().numbers.next()
     }
 
-    /// Carries out, under a name, a change of what is in no container: once, if the call may be sent again. One that changes no row
-    /// leaves nothing.
+    /// Carries out, under a name, a change of what is in no container: once, if the call may be
+    /// sent again. One that changes no row leaves nothing.
     ///
     /// # Errors
     /// What `make` says; that an earlier try did something else; what the store says.
@@ -301,7 +306,8 @@ impl Repository {
         self.untyped(Arc::new(joint), request, first, top).await?.typed()
     }
 
-    /// [`Repository::jointly`] for a command of any type: `first` is a container that it wants, `top` see [`Joint::top`].
+    /// [`Repository::jointly`] for a command of any type: `first` is a container that it wants,
+    /// `top` see [`Joint::top`].
     async fn untyped(
         &self,
         joint: Arc<dyn AnyJoint>,
@@ -337,7 +343,8 @@ impl Repository {
         Ok(done)
     }
 
-    /// Starts the actor of a cache; until its first refresh, `first` is in force. Must be called within an actix system.
+    /// Starts the actor of a cache; until its first refresh, `first` is in force. Must be called
+    /// within an actix system.
     pub fn start_cache<O: Origin>(&self, origin: O, first: O::Value) -> Cache<O> {
         // There is at least one.
         let arbiter = &self.arbiters[usize::from(origin.database()) % self.arbiters.len()];
@@ -359,7 +366,8 @@ impl Repository {
         &self.registry.shared().options
     }
 
-    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Returns how many.
+    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Returns how
+    /// many.
     pub fn sweep(&self) -> usize {
         self.registry.sweep()
     }
@@ -379,16 +387,19 @@ impl Repository {
         self.registry.len()
     }
 
-    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a fault.
+    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a
+    /// fault.
     pub fn most_instances(&self) -> usize {
         self.registry.most_instances()
     }
 
-    /// Refuses further work, waits for what was admitted, and stops the arbiters. The store is closed by whoever opened it.
+    /// Refuses further work, waits for what was admitted, and stops the arbiters. The store is
+    /// closed by whoever opened it.
     pub async fn shut_down(&self) {
         let shared = self.registry.shared();
         let permits = u32::try_from(shared.options.permits).unwrap_or(u32::MAX);
-        // All permits back: nothing is under way. The semaphore is never closed before, so this can't fail.
+        // All permits back: nothing is under way. The semaphore is never closed before, so this
+        // can't fail.
         let all = shared.admission.acquire_many(permits).await;
         shared.admission.close();
         drop(all);

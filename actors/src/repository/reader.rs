@@ -26,7 +26,8 @@ impl Reader {
     /// A container as it is on disk, loading it if need be.
     ///
     /// # Errors
-    /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be loaded.
+    /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be
+    /// loaded.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
         let view = self.any_view::<F>(container).await?;
         let record = &crate::family::State::object(&view.state).record;
@@ -68,10 +69,12 @@ impl Reader {
         Ok(found.and_then(|(record, standing)| (!matches!(standing, Standing::Leaving(_))).then_some(record)))
     }
 
-    /// A record, and how it stood while it was so: of one that changes between the two looks neither is worth anything.
+    /// A record, and how it stood while it was so: of one that changes between the two looks
+    /// neither is worth anything.
     fn steady(&self, read: impl Fn() -> Result<Option<Record>>) -> Result<Option<(Record, Standing)>> {
         loop {
-            // Before the record is read: what is under way may be done by the time that its standing is looked at.
+            // Before the record is read: what is under way may be done by the time that its
+            // standing is looked at.
             let under_way = self.registry.shared().remains.are_under_way();
             let Some(record) = read()? else { return Ok(None) };
             if !under_way {
@@ -84,8 +87,8 @@ impl Reader {
         }
     }
 
-    /// Whether an object that is live as its record has it goes along with a folder that is discarded or destroyed: then it is not
-    /// to be found, like the folder.
+    /// Whether an object that is live as its record has it goes along with a folder that is
+    /// discarded or destroyed: then it is not to be found, like the folder.
     ///
     /// # Errors
     /// What the store says.
@@ -136,7 +139,8 @@ impl Reader {
         self.rows_within(table, &Range::prefix(&[]), usize::MAX, false)
     }
 
-    /// Rows of a part of a table, by key: the first ones, or backwards the last ones, `limit` at most.
+    /// Rows of a part of a table, by key: the first ones, or backwards the last ones, `limit` at
+    /// most.
     ///
     /// # Errors
     /// What the store says, or that a row can't be understood.
@@ -148,7 +152,8 @@ impl Reader {
         read().map_err(|error: StoreError| store_failure(&error))
     }
 
-    /// The object that a source names: a live one, or one of its versions. Paths are looked up in `database`.
+    /// The object that a source names: a live one, or one of its versions. Paths are looked up in
+    /// `database`.
     ///
     /// # Errors
     /// `ObjectNotFound`, `InvalidPath`, what the store says.
@@ -204,7 +209,8 @@ impl Reader {
         found.map_err(|error| store_failure(&error))
     }
 
-    /// The container that a part with a loid of its own is in, such as a post or an item of a topic; `None`: there is no such part.
+    /// The container that a part with a loid of its own is in, such as a post or an item of a
+    /// topic; `None`: there is no such part.
     ///
     /// # Errors
     /// What the store says.
@@ -253,8 +259,9 @@ impl Reader {
         &*self.registry.shared().store
     }
 
-    /// Resolves when views, and caches that follow commits, show all that rows show by now: rows do a moment before. Whoever has looked at rows
-    /// waits for this before anybody hears of it, who might look at a view next.
+    /// Resolves when views, and caches that follow commits, show all that rows show by now: rows do
+    /// a moment before. Whoever has looked at rows waits for this before anybody hears of it, who
+    /// might look at a view next.
     pub async fn views_agree(&self) {
         let store = &self.registry.shared().store;
         let seen = store.committed();

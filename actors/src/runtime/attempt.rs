@@ -1,4 +1,5 @@
-//! One command on one container: applied to a copy of the state, its changes submitted, its caller answered.
+//! One command on one container: applied to a copy of the state, its changes submitted, its caller
+//! answered.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -150,8 +151,9 @@ impl<F: Family> Container<F> {
         Attempt::Finished
     }
 
-    /// Answers without a change, once all that the answer is based on is on disk: the state of the container, and the rows of others that
-    /// the command has looked at. So it waits for all that was submitted before, which costs nothing where nothing is pending.
+    /// Answers without a change, once all that the answer is based on is on disk: the state of the
+    /// container, and the rows of others that the command has looked at. So it waits for all that
+    /// was submitted before, which costs nothing where nothing is pending.
     fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) -> Attempt<F> {
         let Some(live) = &self.live else { return Attempt::Stale(job) };
         #[cfg(feature = "planted-bugs")]
@@ -170,7 +172,8 @@ impl<F: Family> Container<F> {
     }
 }
 
-/// What becomes of a job whose change set the store has refused: neither callback was or will be called, so it is still in its slot.
+/// What becomes of a job whose change set the store has refused: neither callback was or will be
+/// called, so it is still in its slot.
 fn refused_by<F: Family>(why: StoreError, slot: &JobSlot<F>) -> Attempt<F> {
     let Some(job) = slot.take() else { return Attempt::Finished };
     match why {

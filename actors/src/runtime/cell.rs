@@ -1,4 +1,5 @@
-//! What a container shows to callers that do not use its mailbox: the published view, and its phase.
+//! What a container shows to callers that do not use its mailbox: the published view, and its
+//! phase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,8 +70,9 @@ impl<F: Family> Cell<F> {
     pub async fn wait(&self) -> Result<Arc<Published<F::State>>, Option<Error>> {
         let mut phase = self.phase.subscribe();
         loop {
-            // First the phase, then the view, which is there before its phase is: the other way round one that came between the
-            // two looks would count as seen, and be waited for in vain.
+            // First the phase, then the view, which is there before its phase is: the other way
+            // round one that came between the two looks would count as seen, and be waited for in
+            // vain.
             let seen = phase.borrow_and_update().clone();
             if let Some(view) = self.view() {
                 return Ok(view);
@@ -98,8 +100,8 @@ impl<F: Family> Cell<F> {
         self.publish(view);
     }
 
-    /// `seq` is on disk, and nothing shows any more what was before it: from now on answers may build on it that wait for
-    /// nothing.
+    /// `seq` is on disk, and nothing shows any more what was before it: from now on answers may
+    /// build on it that wait for nothing.
     pub fn acknowledge(&self, seq: Seq) {
         self.acknowledged.store(seq, Ordering::Release);
     }
@@ -178,8 +180,8 @@ mod tests {
         Arc::new(Published { state: Plain::new(object) })
     }
 
-    /// The view may come at any instant of the wait, and none may be missed: two threads begin together, one of them later by a
-    /// few instructions more each time.
+    /// The view may come at any instant of the wait, and none may be missed: two threads begin
+    /// together, one of them later by a few instructions more each time.
     #[test]
     fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
         const ROUNDS: usize = 60_000;

@@ -20,8 +20,9 @@ use crate::family::Family;
 use crate::id::Loid;
 use crate::store::{Epoch, Seq, StoreError};
 
-/// How long a container works before the others of its thread have their turn. An actor takes messages for as long as there are
-/// any, so without it one busy mailbox would stop all containers beside it.
+/// How long a container works before the others of its thread have their turn. An actor takes
+/// messages for as long as there are any, so without it one busy mailbox would stop all containers
+/// beside it.
 const TURN: Duration = Duration::from_millis(2);
 
 /// A command to carry out.
@@ -113,9 +114,10 @@ impl<F: Family> Container<F> {
 
     /// Parks the mailbox until the state has been read.
     ///
-    /// First the predecessor must be gone, then everything this container has submitted must have been decided
-    /// (the barrier): only then is what is on disk all that there is of it. A container that is new here and of which
-    /// nothing waits for the disk needs no barrier, so that it can be read while the disk stalls.
+    /// First the predecessor must be gone, then everything this container has submitted must have
+    /// been decided (the barrier): only then is what is on disk all that there is of it. A
+    /// container that is new here and of which nothing waits for the disk needs no barrier, so that
+    /// it can be read while the disk stalls.
     fn load(&mut self, ctx: &mut <Self as Actor>::Context) {
         let (shared, loid) = (self.shared.clone(), self.loid);
         let predecessor = self.predecessor.take();
@@ -257,8 +259,8 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Whether the state is good to compute on. It is not when a commit has failed that it may have been part of;
-    /// then the container restarts, which is not its own fault and costs no budget.
+    /// Whether the state is good to compute on. It is not when a commit has failed that it may have
+    /// been part of; then the container restarts, which is not its own fault and costs no budget.
     pub(super) fn is_fresh(&mut self) -> bool {
         let now = self.shared.store.epoch();
         let acknowledged = self.cell.acknowledged();

@@ -1,4 +1,5 @@
-//! A command on its way: the command, its caller, the permit it was admitted with, and where the answer goes.
+//! A command on its way: the command, its caller, the permit it was admitted with, and where the
+//! answer goes.
 
 use std::sync::Arc;
 
@@ -138,8 +139,8 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
             Some(reply) => Ok(Done { reply, view }),
             None => Err(Error::internal()),
         });
-        // The permit goes first: whoever has the answer may count on it being free. The caller may have gone; the change stands
-        // all the same.
+        // The permit goes first: whoever has the answer may count on it being free. The caller may
+        // have gone; the change stands all the same.
         drop(permit);
         let _ = sender.send(Ok(answer));
     }

@@ -1,9 +1,12 @@
-//! Large changes: those that alter more than [`SMALL`](crate::command::SMALL) parts, or as many rows or bytes. They come one after the
-//! other, whoever asks for how many of them, so that a small change waits for one or two and not for all.
+//! Large changes: those that alter more than [`SMALL`](crate::command::SMALL) parts, or as many
+//! rows or bytes. They come one after the other, whoever asks for how many of them, so that a small
+//! change waits for one or two and not for all.
 //!
-//! A command is given to its container as a small one. If it turns out to be large it is given back with nothing changed, waits for its
-//! turn without a permit, and is given to the container again with the turn, which goes with its permit: until it is on disk or
-//! refused, even if the caller has gone away. So no large change is submitted without a turn, whatever its command says of itself.
+//! A command is given to its container as a small one. If it turns out to be large it is given back
+//! with nothing changed, waits for its turn without a permit, and is given to the container again
+//! with the turn, which goes with its permit: until it is on disk or refused, even if the caller
+//! has gone away. So no large change is submitted without a turn, whatever its command says of
+//! itself.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -42,7 +45,8 @@ pub(crate) enum GivenBack {
 }
 
 impl Request {
-    /// Whether a command may be large. Those that the repository carries out of its own accord wait for nobody.
+    /// Whether a command may be large. Those that the repository carries out of its own accord wait
+    /// for nobody.
     pub(crate) fn admits_large(&self, turn: Option<&LargeTurn>) -> bool {
         turn.is_some() || self.large.is_none()
     }

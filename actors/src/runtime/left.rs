@@ -12,8 +12,9 @@ use crate::object::Object;
 pub struct Jointly<R> {
     /// What the command says.
     pub reply: R,
-    /// The object that the command is about ([`crate::joint::Joint::about`]), right after it: what others have changed since is not
-    /// in it. `None` where the command is about none or has removed it, and for one that was carried out under the same key before.
+    /// The object that the command is about ([`crate::joint::Joint::about`]), right after it: what
+    /// others have changed since is not in it. `None` where the command is about none or has
+    /// removed it, and for one that was carried out under the same key before.
     pub left: Option<Left>,
 }
 
@@ -21,7 +22,8 @@ pub struct Jointly<R> {
 #[derive(Debug, Clone)]
 pub struct Left {
     object: Object,
-    /// The [`Published`] of its family; `None` of one that the command has made, which no container has loaded yet.
+    /// The [`Published`] of its family; `None` of one that the command has made, which no container
+    /// has loaded yet.
     view: Option<Arc<dyn Any + Send + Sync>>,
 }
 

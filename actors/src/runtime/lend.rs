@@ -19,7 +19,8 @@ pub(crate) struct Lend<F: Family> {
     pub permit: Permit,
 }
 
-/// A container's turn. If it is dropped unreturned, the borrower broke off, and the container loads again.
+/// A container's turn. If it is dropped unreturned, the borrower broke off, and the container loads
+/// again.
 pub(crate) struct Lent<F: Family> {
     /// The state, pending changes included; `None`: destroyed.
     pub state: Option<F::State>,
@@ -47,7 +48,8 @@ impl<F: Family> Lend<F> {
         let _ = self.sender.send(Err(error));
     }
 
-    /// Hands the turn over; gives the receiver on which it comes back, or nothing if nobody wants it any more.
+    /// Hands the turn over; gives the receiver on which it comes back, or nothing if nobody wants
+    /// it any more.
     pub fn hand_over(self, live: &Live<F::State>, cell: Arc<Cell<F>>) -> Option<oneshot::Receiver<Returned<F>>> {
         let (back, returned) = oneshot::channel();
         let lent = Lent { state: live.state.clone(), epoch: live.epoch, cell, back, permit: self.permit };

@@ -30,13 +30,14 @@
 //!
 //! # Rules
 //!
-//! - **At most one instance of a container lives.** The registry keeps a note of an actor that is on its way out, and a new
-//!   one loads only when that is gone ([`registry`]).
-//! - **An answer never depends on a commit that may yet fail.** A change is answered after its commit; a refusal, or a command
-//!   that changed nothing, is answered once all that it saw is committed, and caches above the store have been notified
-//!   ([`cell::Cell::acknowledge`]).
-//! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A permit is held until the answer
-//!   goes out, so a container without permits out has nothing pending, and may be let go.
+//! - **At most one instance of a container lives.** The registry keeps a note of an actor that is
+//!   on its way out, and a new one loads only when that is gone ([`registry`]).
+//! - **An answer never depends on a commit that may yet fail.** A change is answered after its
+//!   commit; a refusal, or a command that changed nothing, is answered once all that it saw is
+//!   committed, and caches above the store have been notified ([`cell::Cell::acknowledge`]).
+//! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A
+//!   permit is held until the answer goes out, so a container without permits out has nothing
+//!   pending, and may be let go.
 //! - **Once admitted, a mutation runs to its end** even if the caller goes away.
 
 mod attempt;
@@ -93,10 +94,11 @@ pub(crate) struct Shared {
     pub options: RuntimeOptions,
     /// Admission overall.
     pub admission: Arc<Semaphore>,
-    /// A step is a command's look at the rows of others, its application and its submission; it is short and waits for
-    /// nothing. Steps go on beside each other, but a command that removes objects steps alone ([`crate::joint::Joint::ALONE`]):
-    /// so an object that a command has found alive is so still when the command's change is submitted, and whoever removes it
-    /// finds everything that refers to it.
+    /// A step is a command's look at the rows of others, its application and its submission; it is
+    /// short and waits for nothing. Steps go on beside each other, but a command that removes
+    /// objects steps alone ([`crate::joint::Joint::ALONE`]): so an object that a command has found
+    /// alive is so still when the command's change is submitted, and whoever removes it finds
+    /// everything that refers to it.
     pub steps: RwLock<()>,
     /// Changes of subtrees that are under way.
     pub remains: Arc<Remains>,
@@ -145,11 +147,12 @@ pub(crate) fn unknown() -> Error {
     Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")
 }
 
-/// How often a change may meet that a commit of others has failed since it was begun: a joint command is applied afresh then, and rows of
-/// no container are submitted once more.
+/// How often a change may meet that a commit of others has failed since it was begun: a joint
+/// command is applied afresh then, and rows of no container are submitted once more.
 pub(crate) const MOST_STALE: usize = 8;
 
-/// What whoever asks for a change is told that has met so many: whoever has to make room must not hear that they try again.
+/// What whoever asks for a change is told that has met so many: whoever has to make room must not
+/// hear that they try again.
 pub(crate) fn commits_keep_failing(store: &dyn Store) -> Error {
     if store.health() == Health::Full {
         return store_failure(&StoreError::Full);

@@ -1,7 +1,7 @@
 //! Fresh numbers for loids and shortcuts, never given twice.
 //!
-//! Numbers are reserved on disk in blocks, ahead of use. After a crash, counting continues behind the last block reserved, so the
-//! rest of a block is lost, which 64-bit numbers can bear.
+//! Numbers are reserved on disk in blocks, ahead of use. After a crash, counting continues behind
+//! the last block reserved, so the rest of a block is lost, which 64-bit numbers can bear.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,7 +29,8 @@ struct Mark {
     reserved: u64,
 }
 
-/// After how long another block is asked for once one was refused, unless a commit has gone through before.
+/// After how long another block is asked for once one was refused, unless a commit has gone through
+/// before.
 const AGAIN_MS: u64 = 100;
 
 /// See the module's head.
@@ -60,7 +61,8 @@ struct Refused {
 }
 
 impl NumberMill {
-    /// Reserves the first block. On a full disk there is none: reads are of use without numbers, and whoever needs one tries again.
+    /// Reserves the first block. On a full disk there is none: reads are of use without numbers,
+    /// and whoever needs one tries again.
     ///
     /// # Errors
     /// What the store says.
@@ -86,7 +88,8 @@ impl NumberMill {
         Ok(mill)
     }
 
-    /// Reserves another block, one at a time; not again at once after a refusal, for a command may ask for thousands of numbers.
+    /// Reserves another block, one at a time; not again at once after a refusal, for a command may
+    /// ask for thousands of numbers.
     fn reserve(&self, then: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
         if self.blocks.reserving.swap(true, Ordering::AcqRel) {
             return;
@@ -124,7 +127,8 @@ impl NumberMill {
 impl Numbers for NumberMill {
     fn next(&self) -> Result<u64> {
         let reserved = self.blocks.reserved.load(Ordering::Acquire);
-        // As it was before another block is asked for: that may succeed now, and too late for this number.
+        // As it was before another block is asked for: that may succeed now, and too late for this
+        // number.
         let was_full = self.blocks.full.load(Ordering::Acquire);
         let number = self.next.fetch_add(1, Ordering::AcqRel);
         if number + BLOCK / 2 >= reserved {
@@ -133,10 +137,12 @@ impl Numbers for NumberMill {
         if number < reserved {
             return Ok(number);
         }
-        // Not given: the next one who asks may have it, unless others have asked in between, and then it is lost.
+        // Not given: the next one who asks may have it, unless others have asked in between, and
+        // then it is lost.
         let _ = self.next.compare_exchange(number + 1, number, Ordering::AcqRel, Ordering::Relaxed);
         let full = was_full || self.blocks.full.load(Ordering::Acquire) || self.store.health() == Health::Full;
-        // Why there are none is for the one who asks to know: a change elsewhere may just have found room.
+        // Why there are none is for the one who asks to know: a change elsewhere may just have
+        // found room.
         Err(if full { store_failure(&StoreError::Full) } else { overloaded("No fresh numbers are left for now") })
     }
 }

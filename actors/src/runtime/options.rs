@@ -10,8 +10,8 @@ use crate::command::{ChangeLimits, OBJECTS_PER_STEP};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RuntimeOptions {
-    /// Threads that run containers; 0: as many as fit the number of cores. A message to a thread that sleeps costs tens of microseconds,
-    /// so few threads win.
+    /// Threads that run containers; 0: as many as fit the number of cores. A message to a thread
+    /// that sleeps costs tens of microseconds, so few threads win.
     pub arbiters: usize,
     /// Commands admitted to one container at a time; one more is `Overloaded`.
     pub permits_per_container: usize,
@@ -19,11 +19,13 @@ pub struct RuntimeOptions {
     pub permits: usize,
     /// After how long without use a container leaves memory.
     pub idle_seconds: u64,
-    /// Containers in memory beyond which those that were used longest ago leave before that time, unless work is under way.
+    /// Containers in memory beyond which those that were used longest ago leave before that time,
+    /// unless work is under way.
     pub containers: usize,
     /// How often the registry looks for such.
     pub sweep_seconds: u64,
-    /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is quarantined.
+    /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is
+    /// quarantined.
     pub failures_allowed: usize,
     /// See [`RuntimeOptions::failures_allowed`].
     pub failure_window_seconds: u64,
@@ -33,8 +35,8 @@ pub struct RuntimeOptions {
     pub restart_backoff_max_milliseconds: u64,
     /// How long a quarantine lasts before the container is tried again.
     pub quarantine_seconds: u64,
-    /// Objects that one step of the change of a folder with all that lies below it changes at most, containers that are notified
-    /// included. Nothing else is changed during a step.
+    /// Objects that one step of the change of a folder with all that lies below it changes at most,
+    /// containers that are notified included. Nothing else is changed during a step.
     pub objects_per_step: usize,
     /// Bytes of memory that all containers take, beyond which those that were used longest ago
     /// leave, and reads of further ones wait. Set by the section of the configuration about memory.
@@ -84,9 +86,10 @@ impl RuntimeOptions {
     }
 }
 
-/// One, or two from six cores on. A change takes two fifths of the time in a container's thread that it takes in a thread that reads
-/// requests, so one is enough for two and a half of those, of which there are half as many as cores and one more. The writer takes at
-/// least half as long for a change as a container's thread does: a third one of these would wait for it.
+/// One, or two from six cores on. A change takes two fifths of the time in a container's thread
+/// that it takes in a thread that reads requests, so one is enough for two and a half of those, of
+/// which there are half as many as cores and one more. The writer takes at least half as long for a
+/// change as a container's thread does: a third one of these would wait for it.
 fn automatic_arbiters(cores: usize) -> usize {
     if cores < 6 { 1 } else { 2 }
 }

@@ -11,8 +11,9 @@ use crate::object::{Attributes, Object, Record};
 use crate::part::Parts;
 use crate::store::{Look, Row, StoreError, Table, View, decode_value};
 
-/// Whether a change of the object may be on its way to the disk. Any change of an object writes its record, and as long
-/// as this container is not loaded nobody else submits one, so it can only change from true to false.
+/// Whether a change of the object may be on its way to the disk. Any change of an object writes its
+/// record, and as long as this container is not loaded nobody else submits one, so it can only
+/// change from true to false.
 fn pending(look: &dyn Look, loid: Loid) -> bool {
     let key = loid.to_key();
     let differs = |table| {

@@ -62,7 +62,8 @@ impl<O: Origin> Cache<O> {
         self.published.load_full()
     }
 
-    /// What is in force now, after a refresh if the origin knows that it is outdated. A refresh that fails leaves what was.
+    /// What is in force now, after a refresh if the origin knows that it is outdated. A refresh
+    /// that fails leaves what was.
     pub async fn current(&self) -> Arc<InForce<O::Value>> {
         let in_force = self.in_force();
         if self.origin.is_current(&in_force.value) {
@@ -71,8 +72,8 @@ impl<O: Origin> Cache<O> {
         self.refresh(Extent::Changed, Who::system()).await.unwrap_or(in_force)
     }
 
-    /// Reads anew at the wish of `by`; all that was changed before the call is seen. Resolves to what is in force then. It is carried to its end even if
-    /// the caller goes away.
+    /// Reads anew at the wish of `by`; all that was changed before the call is seen. Resolves to
+    /// what is in force then. It is carried to its end even if the caller goes away.
     ///
     /// # Errors
     /// What the origin says; then what was in force still is.
@@ -84,7 +85,8 @@ impl<O: Origin> Cache<O> {
     }
 }
 
-/// Begins what is counted of a cache with 0: who watches it sees no rise where there was nothing before.
+/// Begins what is counted of a cache with 0: who watches it sees no rise where there was nothing
+/// before.
 fn begin_counting(cache: &'static str, database: u16) {
     for outcome in ["refreshed", "failed", "panicked"] {
         drop(
@@ -119,7 +121,8 @@ struct Refresher<O: Origin> {
 }
 
 impl<O: Origin> Refresher<O> {
-    /// Begins a refresh for all who wait, unless one is under way: it may have read already what has changed since.
+    /// Begins a refresh for all who wait, unless one is under way: it may have read already what
+    /// has changed since.
     fn begin(&mut self, ctx: &mut Context<Self>) {
         let Some(Refresh { by, trace, .. }) = self.waiting.first().filter(|_| !self.is_reading) else { return };
         let (by, trace) = (by.clone(), trace.clone());
@@ -186,7 +189,8 @@ impl<O: Origin> Actor for Refresher<O> {
 }
 
 impl<O: Origin> Supervised for Refresher<O> {
-    /// The supervisor reuses the value: nothing is under way in the new life, and those who wait still do.
+    /// The supervisor reuses the value: nothing is under way in the new life, and those who wait
+    /// still do.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.is_reading = false;
         metrics::counter!("stet_cache_restarts_total", "cache" => self.origin.name()).increment(1);

@@ -2,13 +2,14 @@
 //!
 //! # The race that the note of departure resolves
 //!
-//! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last address its actor begins to
-//!    stop.
-//! 2. A call for the same container arrives before the actor has stopped, finds no entry, and starts a second actor.
+//! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last
+//!    address its actor begins to stop.
+//! 2. A call for the same container arrives before the actor has stopped, finds no entry, and
+//!    starts a second actor.
 //! 3. Without further care both would live for a moment.
 //!
-//! So the sweep leaves a [`Entry::Leaving`] in the map, which resolves when the old actor is dropped; the new one is started with
-//! it and loads only then.
+//! So the sweep leaves a [`Entry::Leaving`] in the map, which resolves when the old actor is
+//! dropped; the new one is started with it and loads only then.
 
 use std::any::Any;
 use std::pin::Pin;
@@ -58,7 +59,8 @@ impl<F: Family> Mailbox<F> for Addr<Container<F>> {
 
 /// A container in memory.
 pub(crate) struct Handle<F: Family> {
-    /// Whoever gives a command does not see the actor: its code is made here alone, and not once more in each crate that has commands.
+    /// Whoever gives a command does not see the actor: its code is made here alone, and not once
+    /// more in each crate that has commands.
     mailbox: Box<dyn Mailbox<F>>,
     cell: Arc<Cell<F>>,
     admission: Arc<Semaphore>,
@@ -138,8 +140,9 @@ impl<F: Family> Handle<F> {
         Ok(Permit { _handle: self.clone(), _container: container, _overall: overall, _under_way: None, turn: None })
     }
 
-    /// Admits a command and puts it into the mailbox, with its turn if it is known to be large. The returned future resolves when the change is on disk;
-    /// dropping it does not take the command back.
+    /// Admits a command and puts it into the mailbox, with its turn if it is known to be large. The
+    /// returned future resolves when the change is on disk; dropping it does not take the command
+    /// back.
     pub fn execute<C: Command<Family = F>>(
         self: &Arc<Self>,
         shared: &Shared,
@@ -173,7 +176,8 @@ fn not_of(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
     Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, where a {wanted:?} is wanted.")).with_source(loid)
 }
 
-/// How many containers may come before it is looked again which are to leave, where they take too much.
+/// How many containers may come before it is looked again which are to leave, where they take too
+/// much.
 const AT_A_TIME: usize = 16;
 
 enum Entry {
@@ -182,7 +186,8 @@ enum Entry {
 }
 
 impl Entry {
-    /// When it was last used, by the steady clock, and what it takes; `None` for one that is leaving.
+    /// When it was last used, by the steady clock, and what it takes; `None` for one that is
+    /// leaving.
     fn use_and_weight(&self) -> Option<(u64, u64)> {
         match self {
             Entry::Present(handle) => Some((handle.last_used(), handle.weight())),
@@ -227,7 +232,8 @@ impl Registry {
     /// Finds or starts the container. Whether there is such an object shows when it has loaded.
     ///
     /// # Errors
-    /// `InvalidType` when it is in memory as a container of another family, or none has been told of the family.
+    /// `InvalidType` when it is in memory as a container of another family, or none has been told
+    /// of the family.
     pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
         let handle = self.any(F::KIND, loid)?;
         handle.into_any().downcast().map_err(|_| not_of(loid, F::KIND, F::KIND))
@@ -258,7 +264,8 @@ impl Registry {
         Ok(handle)
     }
 
-    /// Finds or starts the container of an object, whatever its family; `None`: there is no such object, pending ones included.
+    /// Finds or starts the container of an object, whatever its family; `None`: there is no such
+    /// object, pending ones included.
     pub fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
         let record = Record::find(&*self.shared.store, View::Latest, loid).map_err(|error| store_failure(&error))?;
         record.map(|record| self.any(record.family, loid)).transpose()
@@ -282,8 +289,9 @@ impl Registry {
         Arc::new(Handle { mailbox: Box::new(addr), cell, admission, last_used: AtomicU64::new(now_ms), gone })
     }
 
-    /// Counts a container that came; now and then lets go of those that are too many or take too much. It looks at all of them, so not
-    /// each time: there may be an eighth more for a while, or what [`AT_A_TIME`] take.
+    /// Counts a container that came; now and then lets go of those that are too many or take too
+    /// much. It looks at all of them, so not each time: there may be an eighth more for a while, or
+    /// what [`AT_A_TIME`] take.
     fn make_room(&self) {
         let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
         // Relaxed: one look more or less does no harm.
@@ -347,7 +355,8 @@ impl Registry {
         self.let_go(|handle| handle.last_used() + idle <= now)
     }
 
-    /// Lets go of the containers of these objects that have no permit out. Those that are gone from memory are taken from the list.
+    /// Lets go of the containers of these objects that have no permit out. Those that are gone from
+    /// memory are taken from the list.
     pub fn let_go_of(&self, loids: &mut Vec<Loid>) {
         let mut entries = self.entries.lock();
         loids.retain(|loid| {
@@ -380,8 +389,8 @@ impl Registry {
         let mut leaving = 0;
         self.entries.lock().retain(|_, entry| {
             match entry {
-                // One reference: this one. A permit holds another, so nothing is under way; and none can be taken
-                // meanwhile, since that begins here, under the lock.
+                // One reference: this one. A permit holds another, so nothing is under way; and
+                // none can be taken meanwhile, since that begins here, under the lock.
                 Entry::Present(handle) if Arc::strong_count(handle) == 1 && which(&**handle) => {
                     let gone = handle.gone();
                     metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
@@ -397,7 +406,8 @@ impl Registry {
         leaving
     }
 
-    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a fault.
+    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a
+    /// fault.
     pub fn most_instances(&self) -> usize {
         self.census.most()
     }

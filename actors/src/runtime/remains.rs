@@ -1,5 +1,5 @@
-//! What all know of the changes of subtrees that are under way ([`crate::object::Remainder`]), and how it is waited for.
-//! `crate::remains` carries them on.
+//! What all know of the changes of subtrees that are under way ([`crate::object::Remainder`]), and
+//! how it is waited for. `crate::remains` carries them on.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ const MOST_WAITING: usize = 1024;
 
 /// See the module's head.
 pub(crate) struct Remains {
-    /// Whether there may be any. Set before the first one is submitted, and only taken back when there are none in any view, so
-    /// whoever finds it false need not look.
+    /// Whether there may be any. Set before the first one is submitted, and only taken back when
+    /// there are none in any view, so whoever finds it false need not look.
     under_way: AtomicBool,
     /// Whether there may be some that whoever carries them on does not know.
     news: AtomicBool,
@@ -165,7 +165,8 @@ mod tests {
     use crate::store::memory::MemoryStore;
     use crate::store::{Change, ChangeSet, Row, Store, encode_value};
 
-    /// Nobody woke those who waited for a change whose commit failed before it was heard of by what would have carried it on.
+    /// Nobody woke those who waited for a change whose commit failed before it was heard of by what
+    /// would have carried it on.
     #[test]
     fn who_waits_for_what_came_to_nothing_hears_of_it() {
         let entry = Loid::new(DatabaseId::FIRST, 7);

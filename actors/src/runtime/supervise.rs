@@ -1,4 +1,5 @@
-//! How often a container may fail, and what happens then; and the proof that no two instances of it live at once.
+//! How often a container may fail, and what happens then; and the proof that no two instances of it
+//! live at once.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

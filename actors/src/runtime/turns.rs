@@ -1,4 +1,5 @@
-//! Carrying out a joint command: takes the turns, applies, submits one change set, gives the turns back.
+//! Carrying out a joint command: takes the turns, applies, submits one change set, gives the turns
+//! back.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,7 +55,8 @@ pub(crate) trait RuntimeTurn: Send {
     fn give_back(self: Box<Self>, outcome: TurnOutcome);
 }
 
-/// What a commit does for a container: `show` at once ([`super::cell::Cell::show`]), `acknowledge` once everybody shows it.
+/// What a commit does for a container: `show` at once ([`super::cell::Cell::show`]), `acknowledge`
+/// once everybody shows it.
 pub(crate) struct Publisher {
     show: Box<dyn FnOnce() + Send>,
     acknowledge: Box<dyn FnOnce(Seq) + Send>,
@@ -171,10 +173,12 @@ impl Drop for Held {
     }
 }
 
-/// How often a joint command may be applied afresh because it needed further turns. Each round adds at least one.
+/// How often a joint command may be applied afresh because it needed further turns. Each round adds
+/// at least one.
 const MOST_ROUNDS: usize = 1000;
 
-/// Carries out a joint command, which may be large or not; the answer goes out once the change is on disk.
+/// Carries out a joint command, which may be large or not; the answer goes out once the change is
+/// on disk.
 pub(crate) async fn run_joint(
     registry: Arc<Registry>,
     joint: Arc<dyn AnyJoint>,
@@ -186,7 +190,8 @@ pub(crate) async fn run_joint(
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
     let mut rounds = 0;
-    // In which epoch locks were looked for. One that was given back by a commit that has failed since is still held.
+    // In which epoch locks were looked for. One that was given back by a commit that has failed
+    // since is still held.
     let mut locks_seen = None;
     while rounds < MOST_ROUNDS {
         rounds += 1;
@@ -262,8 +267,9 @@ pub(crate) async fn run_joint(
 /// Locks that are looked at before others have a turn: each costs some reads of rows.
 const LOCKS_AT_A_TIME: usize = 256;
 
-/// Looks through all locks for one below an object that the caller may not break. One that is taken after it was looked for, and
-/// before the change is decided, is broken; what its holder has saved stays as a draft.
+/// Looks through all locks for one below an object that the caller may not break. One that is taken
+/// after it was looked for, and before the change is decided, is broken; what its holder has saved
+/// stays as a draft.
 async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result<()> {
     let mut after = None;
     loop {
@@ -295,9 +301,10 @@ async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Hel
     Ok((held, missing))
 }
 
-/// Answers without a change, once all that the answer is based on is on disk. That is more than the states that were lent: the command
-/// has looked at rows of others, or missed some, as those have left them whose changes may yet fail. So it waits for all that was
-/// submitted before, which costs nothing where nothing is pending.
+/// Answers without a change, once all that the answer is based on is on disk. That is more than the
+/// states that were lent: the command has looked at rows of others, or missed some, as those have
+/// left them whose changes may yet fail. So it waits for all that was submitted before, which costs
+/// nothing where nothing is pending.
 ///
 /// # Errors
 /// Why the store does not take it: then nothing was answered.
@@ -355,7 +362,8 @@ impl Attempt {
     }
 }
 
-/// Applies the command to copies of the states, and submits what it changed. All in one step: see [`Shared::steps`].
+/// Applies the command to copies of the states, and submits what it changed. All in one step: see
+/// [`Shared::steps`].
 fn attempt(
     shared: &Shared,
     joint: &dyn AnyJoint,
@@ -411,7 +419,8 @@ fn attempt(
     let lacks = |loid: &Loid| !held.0.contains_key(loid) && !missing.contains(loid) && !context.has_made(*loid);
     let lacking: Vec<Loid> = touched.iter().copied().filter(lacks).collect();
     if !lacking.is_empty() {
-        // It would have changed without another revision, and nobody who keeps what was shown of it would hear of that.
+        // It would have changed without another revision, and nobody who keeps what was shown of it
+        // would hear of that.
         return Attempt::Again(lacking);
     }
     let mut revised = Vec::new();
@@ -478,8 +487,9 @@ fn attempt(
     }
 }
 
-/// Sees to what belongs to subtrees whose change is under way: what leaves is not to be found; what comes back is awaited, and so
-/// is what leaves, by those who change what lies in the recycle bin. Gives the entry to wait for.
+/// Sees to what belongs to subtrees whose change is under way: what leaves is not to be found; what
+/// comes back is awaited, and so is what leaves, by those who change what lies in the recycle bin.
+/// Gives the entry to wait for.
 fn regard_subtrees(
     joint: &dyn AnyJoint,
     shared: &Shared,
@@ -501,8 +511,8 @@ fn regard_subtrees(
     Ok(None)
 }
 
-/// The containers whose parts, or names in them, change: by rows that the command has noted, or that follow from what it has made of
-/// records.
+/// The containers whose parts, or names in them, change: by rows that the command has noted, or
+/// that follow from what it has made of records.
 fn touched(changes: &[Change], held: &Held, turns: &Turns) -> HashSet<Loid> {
     let rows = changes.iter().filter(|change| matches!(change.table, Table::Parts | Table::Names));
     let names = held.0.iter().flat_map(|(loid, turn)| {

@@ -1,5 +1,5 @@
-//! Joint commands and their answers without their types, so that what is done with them is made once and not for each type: it is
-//! large.
+//! Joint commands and their answers without their types, so that what is done with them is made
+//! once and not for each type: it is large.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -116,8 +116,8 @@ impl Answer {
         }
     }
 
-    /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on. A turn is given back for
-    /// good: the wait may be long.
+    /// Gives the permit back while the command waits for others; whoever does takes a new one
+    /// before it goes on. A turn is given back for good: the wait may be long.
     pub async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
         let waiting = self.0.lock().take();
         let Some(Waiting { sender, permit, under_way, turn }) = waiting else { return Err(Error::internal()) };

@@ -1,12 +1,14 @@
-//! A persistent ordered sequence: items by order number, each found by number or by place in logarithmic time.
+//! A persistent ordered sequence: items by order number, each found by number or by place in
+//! logarithmic time.
 //!
-//! A B+ tree whose inner nodes know how many items lie below each child and how many of those are visible. A clone
-//! shares everything with its original, and a change copies the few nodes on its way: what an insertion costs does not
-//! depend on how many items there are. `imbl`'s vector can be shared as well, but an insertion amid 1,000 items
-//! takes it 15 times as long as amid 10 (`cargo bench -p stet-actors --bench apply`), and its maps don't know places.
+//! A B+ tree whose inner nodes know how many items lie below each child and how many of those are
+//! visible. A clone shares everything with its original, and a change copies the few nodes on its
+//! way: what an insertion costs does not depend on how many items there are. `imbl`'s vector can be
+//! shared as well, but an insertion amid 1,000 items takes it 15 times as long as amid 10 (`cargo
+//! bench -p stet-actors --bench apply`), and its maps don't know places.
 //!
-//! Invariants: order numbers ascend strictly; no node but the root is empty, none has more than [`node::WIDTH`] entries; all
-//! leaves are equally deep; `Child`'s figures are those of its node.
+//! Invariants: order numbers ascend strictly; no node but the root is empty, none has more than
+//! [`node::WIDTH`] entries; all leaves are equally deep; `Child`'s figures are those of its node.
 
 mod iter;
 mod node;
@@ -171,7 +173,8 @@ impl<T: Ordered> Sequence<T> {
         iter
     }
 
-    /// The visible items from this position on. Neither what stands before nor stretches of hidden items are walked.
+    /// The visible items from this position on. Neither what stands before nor stretches of hidden
+    /// items are walked.
     pub fn visible_at(&self, position: usize) -> Visible<'_, T> {
         let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
         iter.descend_to(&self.root, position, |child| child.visible, Ordered::is_visible);

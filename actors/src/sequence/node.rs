@@ -7,7 +7,8 @@ use super::Ordered;
 /// Entries of a node at most. More make the tree shallower and each copy longer.
 pub(super) const WIDTH: usize = 32;
 
-/// Entries up to which a node is merged with a neighbour: below `WIDTH`, so that the next insertion doesn't split it again.
+/// Entries up to which a node is merged with a neighbour: below `WIDTH`, so that the next insertion
+/// doesn't split it again.
 pub(super) const MERGED: usize = WIDTH * 3 / 4;
 
 #[derive(Debug, Clone)]
@@ -49,7 +50,8 @@ impl<T: Ordered> Child<T> {
         };
     }
 
-    /// Puts an item in, or in the place of the one with its number. The second half, if the node had to be split.
+    /// Puts an item in, or in the place of the one with its number. The second half, if the node
+    /// had to be split.
     pub(super) fn put(&mut self, item: T) -> Option<Child<T>> {
         let split = match &mut self.node {
             Node::Leaf(items) => match items.binary_search_by_key(&item.order(), Ordered::order) {
@@ -111,7 +113,8 @@ pub(super) fn below<T>(children: &[Child<T>], order: u128) -> usize {
     children.partition_point(|child| child.last < order)
 }
 
-/// Inserts an entry; the second half, if there was no room. Who adds at one end leaves full nodes behind.
+/// Inserts an entry; the second half, if there was no room. Who adds at one end leaves full nodes
+/// behind.
 pub(super) fn insert<E: Clone>(entries: &mut Arc<Vec<E>>, at: usize, entry: E) -> Option<Arc<Vec<E>>> {
     if entries.len() == WIDTH {
         let middle = match at {
@@ -142,7 +145,8 @@ pub(super) fn insert<E: Clone>(entries: &mut Arc<Vec<E>>, at: usize, entry: E) -
     None
 }
 
-/// After a removal below the child at `at`: drops it if it is empty, merges it with a neighbour if both are small.
+/// After a removal below the child at `at`: drops it if it is empty, merges it with a neighbour if
+/// both are small.
 pub(super) fn tidy<T: Ordered>(children: &mut Vec<Child<T>>, at: usize) {
     if children[at].len == 0 {
         children.remove(at);

@@ -2,7 +2,8 @@
 
 use super::{Ordered, Sequence};
 
-/// A persistent map from numbers to numbers, made of a [`Sequence`]: a change of it copies less than one of a hash trie.
+/// A persistent map from numbers to numbers, made of a [`Sequence`]: a change of it copies less
+/// than one of a hash trie.
 #[derive(Debug, Clone, Default)]
 pub struct Numbers(Sequence<Pair>);
 

@@ -1,6 +1,6 @@
-//! Order numbers of items that stand where they were put: an item keeps its number while others come and go, so that an insertion
-//! writes one row and not all behind it. A number between two neighbours is half-way; where there is none left, the few items
-//! around are spread out again.
+//! Order numbers of items that stand where they were put: an item keeps its number while others
+//! come and go, so that an insertion writes one row and not all behind it. A number between two
+//! neighbours is half-way; where there is none left, the few items around are spread out again.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +30,14 @@ impl From<StoredOrder> for u128 {
 }
 
 impl<T: Movable> Sequence<T> {
-    /// Index of a position, hidden items counted; that of a position behind all is the end, behind hidden items too.
+    /// Index of a position, hidden items counted; that of a position behind all is the end, behind
+    /// hidden items too.
     pub fn index_at(&self, position: usize) -> usize {
         self.nth_visible(position).map_or(self.len(), |item| self.rank(item.order()).0)
     }
 
-    /// An order number for an item in front of `index`, hidden items counted. Where there is none left the items around are
-    /// spread; `moved` hears of each of them, as it was and as it is.
+    /// An order number for an item in front of `index`, hidden items counted. Where there is none
+    /// left the items around are spread; `moved` hears of each of them, as it was and as it is.
     pub fn room_at(&mut self, index: usize, mut moved: impl FnMut(&T, &T)) -> u128 {
         if let Some(order) = self.gap_at(index) {
             return order;
@@ -72,9 +73,9 @@ const MIDDLE: u128 = 1 << 127;
 /// some 96 insertions at the same place before anything has to be spread.
 const STRIDE: u128 = 1 << 96;
 
-/// The least distance between neighbours that a window of 16 items must have room for; each doubling of the window asks for 2^12
-/// times less. A small window is enough while there is room to spare around it; where there is not, a larger one is spread, less
-/// often.
+/// The least distance between neighbours that a window of 16 items must have room for; each
+/// doubling of the window asks for 2^12 times less. A small window is enough while there is room to
+/// spare around it; where there is not, a larger one is spread, less often.
 const ROOMY: u128 = 1 << 110;
 
 /// A number strictly between the neighbours; `None` when there is none.
@@ -92,10 +93,11 @@ fn halfway(before: u128, after: u128) -> Option<u128> {
     (middle > before && middle < after).then_some(middle)
 }
 
-/// The items to spread so that there is room before `index`: a window `from..to`, and its new numbers.
+/// The items to spread so that there is room before `index`: a window `from..to`, and its new
+/// numbers.
 ///
-/// The window grows until its items can stand far enough apart, so the work is shared by the insertions that used up the room:
-/// some seven items for each, on average, where it is worst.
+/// The window grows until its items can stand far enough apart, so the work is shared by the
+/// insertions that used up the room: some seven items for each, on average, where it is worst.
 fn spread(len: usize, order_at: impl Fn(usize) -> u128, index: usize) -> (usize, Vec<u128>) {
     let (mut reach, mut roomy) = (8, ROOMY);
     loop {
@@ -119,7 +121,8 @@ mod tests {
 
     use super::*;
 
-    /// Inserts at the given places, spreading where needed; returns how many items were spread in all.
+    /// Inserts at the given places, spreading where needed; returns how many items were spread in
+    /// all.
     fn insert_all(places: impl IntoIterator<Item = usize>) -> (Vec<u128>, usize) {
         let mut orders: Vec<u128> = Vec::new();
         let mut spread_in_all = 0;

@@ -11,8 +11,8 @@ use crate::id::Loid;
 /// What happened: the audit trail, and what those who follow a container resume from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// Key of the container that changed ([`Loid::to_key`]); `None` for what is in no container, such as a user, and stored as no
-    /// bytes.
+    /// Key of the container that changed ([`Loid::to_key`]); `None` for what is in no container,
+    /// such as a user, and stored as no bytes.
     #[serde(with = "loid_key_or_none")]
     pub container: Option<Loid>,
     /// The container's revision after the change; 0 without a container.
@@ -28,14 +28,17 @@ pub struct Event {
     /// Reference of the session, not its token; empty for the repository itself.
     #[serde(default)]
     pub session: String,
-    /// Network address that the call came from; empty where it came from none, or was not noted yet.
+    /// Network address that the call came from; empty where it came from none, or was not noted
+    /// yet.
     #[serde(default)]
     pub address: String,
-    /// Those of `ids` that readers saw before the change and see no more, such as a post that is not approved any longer; `None`
-    /// where it was not noted, as in a change of no posts and in rows from before that was done.
+    /// Those of `ids` that readers saw before the change and see no more, such as a post that is
+    /// not approved any longer; `None` where it was not noted, as in a change of no posts and in
+    /// rows from before that was done.
     #[serde(default)]
     pub withdrawn: Option<Vec<String>>,
-    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for approval; `None` likewise.
+    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for
+    /// approval; `None` likewise.
     #[serde(default)]
     pub unseen: Option<Vec<String>>,
     /// The change of a workflow status, of an event `object.status`; `None` for all others.
@@ -57,14 +60,15 @@ pub struct StatusStep {
 pub struct EventId {
     /// Number of the change set.
     pub seq: Seq,
-    /// Its place among the events of that change set, which may be many: an object that is discarded is told of by each of its
-    /// containers.
+    /// Its place among the events of that change set, which may be many: an object that is
+    /// discarded is told of by each of its containers.
     pub ordinal: u32,
 }
 
 impl EventId {
-    /// The key of [`super::Table::Events`], and how other rows name an event. The order of keys is that of the places: what two bytes
-    /// do not count has four more behind the greatest that they do.
+    /// The key of [`super::Table::Events`], and how other rows name an event. The order of keys is
+    /// that of the places: what two bytes do not count has four more behind the greatest that they
+    /// do.
     pub fn to_key(self) -> Bytes {
         let seq = self.seq.to_be_bytes();
         match u16::try_from(self.ordinal) {
@@ -118,7 +122,8 @@ impl Logged {
         Ok(Logged { id, container, revision, at_ms, value })
     }
 
-    /// An event that was read and packed before: of its value no more is looked at than is kept beside it.
+    /// An event that was read and packed before: of its value no more is looked at than is kept
+    /// beside it.
     ///
     /// # Errors
     /// The value can't be understood.
@@ -136,7 +141,8 @@ impl Logged {
     }
 }
 
-/// The fields of an [`Event`] in their order, with what the log finds it by, and without the time and memory that the rest takes to read.
+/// The fields of an [`Event`] in their order, with what the log finds it by, and without the time
+/// and memory that the rest takes to read.
 #[derive(Deserialize)]
 struct Outline(
     #[serde(with = "loid_key_or_none")] Option<Loid>,
@@ -189,7 +195,8 @@ pub struct Passage {
     pub events: Vec<(EventId, Event)>,
     /// How many events were looked at for it.
     pub read: usize,
-    /// The event behind which, on the same way, the next passage begins; `None` at the end of the log.
+    /// The event behind which, on the same way, the next passage begins; `None` at the end of the
+    /// log.
     pub next: Option<EventId>,
 }
 
@@ -218,7 +225,8 @@ impl Room {
         Room { things, bytes, taken: false }
     }
 
-    /// Takes the room for a thing of so many bytes; false if there is none, and then for nothing after it.
+    /// Takes the room for a thing of so many bytes; false if there is none, and then for nothing
+    /// after it.
     pub fn takes(&mut self, bytes: usize) -> bool {
         let fits = self.things > 0 && (bytes <= self.bytes || !self.taken);
         self.things = if fits { self.things - 1 } else { 0 };
@@ -235,14 +243,15 @@ impl Room {
 
 /// The log of events, as far as they are on disk and not too old.
 pub trait EventLog: Send + Sync {
-    /// The first events of a container after a revision, oldest first, as many as there is room for. And whether there may be more
-    /// behind them; without any there are no more.
+    /// The first events of a container after a revision, oldest first, as many as there is room
+    /// for. And whether there may be more behind them; without any there are no more.
     ///
     /// # Errors
     /// A row can't be read or understood.
     fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError>;
 
-    /// The next passage: at most some hundred events are looked at, and none in a stretch of the log that lies outside the times.
+    /// The next passage: at most some hundred events are looked at, and none in a stretch of the
+    /// log that lies outside the times.
     ///
     /// # Errors
     /// A row can't be read or understood.

@@ -1,4 +1,5 @@
-//! A store in memory, for tests: it gives the same promise within one process, and does at each step what the test says.
+//! A store in memory, for tests: it gives the same promise within one process, and does at each
+//! step what the test says.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -65,14 +66,16 @@ impl MemoryStore {
         self.inner.lock().held = true;
     }
 
-    /// Commits what is pending, and from now on at once again; a failure that has not come about is called off.
+    /// Commits what is pending, and from now on at once again; a failure that has not come about is
+    /// called off.
     pub fn release(&self) {
         self.failing.store(0, Ordering::SeqCst);
         self.inner.lock().held = false;
         self.step();
     }
 
-    /// Commits at once again, beginning with what is pending; a failure that was asked for comes about.
+    /// Commits at once again, beginning with what is pending; a failure that was asked for comes
+    /// about.
     pub fn release_failing(&self) {
         self.inner.lock().held = false;
         self.step();
@@ -136,7 +139,8 @@ impl MemoryStore {
         self.inner.lock().events.iter().map(|(_, event)| event.clone()).collect()
     }
 
-    /// Has a call come to its commit, and its caller gone before that is decided. To be called while nothing is committed.
+    /// Has a call come to its commit, and its caller gone before that is decided. To be called
+    /// while nothing is committed.
     ///
     /// # Panics
     /// If the call is answered all the same.
@@ -147,7 +151,8 @@ impl MemoryStore {
         }
     }
 
-    /// The outcome of a call that begins while others are under way, which are decided as soon as it waits.
+    /// The outcome of a call that begins while others are under way, which are decided as soon as
+    /// it waits.
     ///
     /// # Panics
     /// If it is answered before.

@@ -1,17 +1,19 @@
 //! What persistence must do for the domain: the door behind which the database engine lives.
 //!
 //! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
-//! everything submitted before it that was not refused. One that is answered with an error is not there,
-//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that it is unknown.
+//! everything submitted before it that was not refused. One that is answered with an error is not
+//! there, and never will be, not even after a crash; save for [`StoreError::Unknown`], which says
+//! that it is unknown.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
-//! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`], which has
-//! the pending ones too: that is how a drawer that takes the next command without waiting for the disk, and a
-//! folder that must keep names unique, know what is already on its way.
+//! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`],
+//! which has the pending ones too: that is how a drawer that takes the next command without waiting
+//! for the disk, and a folder that must keep names unique, know what is already on its way.
 //!
-//! **Epochs.** When a commit fails, everything pending was computed on top of something that will never be: all of it is
-//! refused, [`View::Latest`] falls back to [`View::Committed`], and the epoch goes up by one. A change set
-//! carries the epoch that its container last loaded in, and is refused with [`StoreError::Stale`] if that has passed.
+//! **Epochs.** When a commit fails, everything pending was computed on top of something that will
+//! never be: all of it is refused, [`View::Latest`] falls back to [`View::Committed`], and the
+//! epoch goes up by one. A change set carries the epoch that its container last loaded in, and is
+//! refused with [`StoreError::Stale`] if that has passed.
 
 mod event;
 pub mod memory;
@@ -69,20 +71,22 @@ pub struct ChangeSet {
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
-    /// It is taken where memory is full, too: one row that is written over again and again takes no room there, and other changes
-    /// can't be made without it.
+    /// It is taken where memory is full, too: one row that is written over again and again takes no
+    /// room there, and other changes can't be made without it.
     pub passes: bool,
     /// Whom the commit is done for.
     pub trace: Trace,
-    /// Called after the commit and before any `on_done` of the same batch: publishes the containers' new views.
-    /// Runs on the writer's thread, so it must be quick and must not block. Not called when the commit fails.
+    /// Called after the commit and before any `on_done` of the same batch: publishes the
+    /// containers' new views. Runs on the writer's thread, so it must be quick and must not block.
+    /// Not called when the commit fails.
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
     /// Called once when the outcome is known: lets the reply go. Same rules.
     pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
 }
 
 impl ChangeSet {
-    /// A change set without changes: `on_done` hears when everything submitted before it has been decided.
+    /// A change set without changes: `on_done` hears when everything submitted before it has been
+    /// decided.
     pub fn fence(epoch: Epoch, on_done: impl FnOnce(Result<Seq, StoreError>) + Send + 'static) -> ChangeSet {
         ChangeSet {
             changes: Vec::new(),
@@ -117,7 +121,8 @@ pub enum StoreError {
     Overloaded,
     /// The commit failed; nothing was changed.
     Failed(String),
-    /// The commit failed, and whether its changes are on disk could not be found out: they may be there after a restart.
+    /// The commit failed, and whether its changes are on disk could not be found out: they may be
+    /// there after a restart.
     Unknown(String),
     /// A stored row can't be understood.
     Corrupt(String),
@@ -150,7 +155,8 @@ pub struct Refusal {
     pub set: ChangeSet,
 }
 
-/// The part of a table that a scan covers: `from` inclusive, `to` exclusive (`None`: to the table's end).
+/// The part of a table that a scan covers: `from` inclusive, `to` exclusive (`None`: to the table's
+/// end).
 #[derive(Debug, Clone)]
 pub struct Range {
     /// First key.
@@ -189,7 +195,8 @@ pub enum Health {
     Ok,
     /// The last commit or checkpoint found the disk full; each new one tries again.
     Full,
-    /// Commits go through, but what they bring stays in the journal and in memory, since checkpoints fail.
+    /// Commits go through, but what they bring stays in the journal and in memory, since
+    /// checkpoints fail.
     Lagging(String),
     /// Commits fail; the store tries to recover by itself.
     Failing(String),
@@ -228,12 +235,14 @@ pub trait Look: Send + Sync {
 pub trait Store: Look + EventLog + 'static {
     /// Takes a change set into the queue for the disk and into [`View::Latest`], in one instant.
     ///
-    /// Never blocks on the disk. An empty change set has the number of the last one before it, and is answered when everything
-    /// submitted before it has been decided: at once if nothing is pending.
+    /// Never blocks on the disk. An empty change set has the number of the last one before it, and
+    /// is answered when everything submitted before it has been decided: at once if nothing is
+    /// pending.
     ///
     /// # Errors
-    /// [`StoreError::Stale`], [`StoreError::Overloaded`] (not for a set that [passes](ChangeSet::passes)), [`StoreError::Closed`],
-    /// and while the disk is known not to work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
+    /// [`StoreError::Stale`], [`StoreError::Overloaded`] (not for a set that
+    /// [passes](ChangeSet::passes)), [`StoreError::Closed`], and while the disk is known not to
+    /// work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
     fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
 
     /// The present epoch.
@@ -242,20 +251,23 @@ pub trait Store: Look + EventLog + 'static {
     /// The last change set that is on disk; everything up to it is in [`View::Committed`].
     fn committed(&self) -> Seq;
 
-    /// The last change set whose `on_commit` has been called, and that of all before it. It follows [`Store::committed`] within
-    /// microseconds, unless the thread in between has to wait for a processor.
+    /// The last change set whose `on_commit` has been called, and that of all before it. It follows
+    /// [`Store::committed`] within microseconds, unless the thread in between has to wait for a
+    /// processor.
     fn published(&self) -> Seq;
 
     /// Whether commits go through.
     fn health(&self) -> Health;
 
-    /// Whether of every change set that is not pending it is known for certain if it is on disk, now and after a crash: not while
-    /// one was answered with [`StoreError::Unknown`] and what it may have left was not removed.
+    /// Whether of every change set that is not pending it is known for certain if it is on disk,
+    /// now and after a crash: not while one was answered with [`StoreError::Unknown`] and what it
+    /// may have left was not removed.
     fn is_certain(&self) -> bool {
         true
     }
 
-    /// The clock that what is stored ends by, and what the store knows of earlier times; `None`: it knows of none.
+    /// The clock that what is stored ends by, and what the store knows of earlier times; `None`: it
+    /// knows of none.
     fn ends(&self) -> Option<Arc<Ends>>;
 
     /// What waits for the disk; nothing, where there is none.

@@ -1,4 +1,5 @@
-//! A store that reports which objects have changed: for caches above it that must never show an outdated record.
+//! A store that reports which objects have changed: for caches above it that must never show an
+//! outdated record.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use crate::id::Loid;
 
 /// Hears of committed changes.
 pub trait Observer: Send + Sync + 'static {
-    /// The record, attributes or parts of these objects have changed. Called after readers can see it and before the answer goes
-    /// out, on the writer's thread: must be quick.
+    /// The record, attributes or parts of these objects have changed. Called after readers can see
+    /// it and before the answer goes out, on the writer's thread: must be quick.
     fn changed(&self, objects: &[Loid]);
 }
 

@@ -1,7 +1,7 @@
 //! Rows as the domain knows them, and their encoding: a format number, then MessagePack.
 //!
-//! Structs are arrays in field order, so a field may be added at the end with `#[serde(default)]` and old rows still read;
-//! anything else raises [`Row::FORMAT`] and needs a numbered migration.
+//! Structs are arrays in field order, so a field may be added at the end with `#[serde(default)]`
+//! and old rows still read; anything else raises [`Row::FORMAT`] and needs a numbered migration.
 
 use std::fmt;
 
@@ -46,7 +46,8 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Where this row lives.
     fn place(&self) -> Key;
 
-    /// The index entries that follow from the row: place and value. Nothing else may write an index.
+    /// The index entries that follow from the row: place and value. Nothing else may write an
+    /// index.
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
         let _ = entries;
     }
@@ -77,8 +78,8 @@ pub fn encode_value<T: Serialize>(format: u8, value: &T) -> Bytes {
 pub(super) fn encode_within<T: Serialize>(format: u8, value: &T, bytes: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(bytes);
     bytes.push(format);
-    // Writing to a Vec can't fail, and no row type has a map with non-text keys or a length unknown up front:
-    // the only errors that rmp_serde has.
+    // Writing to a Vec can't fail, and no row type has a map with non-text keys or a length unknown
+    // up front: the only errors that rmp_serde has.
     rmp_serde::encode::write(&mut bytes, value).expect("a row can always be encoded");
     bytes
 }

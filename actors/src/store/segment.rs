@@ -1,9 +1,10 @@
-//! Events packed together: the form in which the log keeps all but the newest. A segment is made once, never changed, and goes as a
-//! whole when all in it is too old.
+//! Events packed together: the form in which the log keeps all but the newest. A segment is made
+//! once, never changed, and goes as a whole when all in it is too old.
 //!
-//! Stored as a format number, then, compressed as one LZ4 block with its length before it, a MessagePack array of the events: of each how
-//! far its change set's number is above that of the one before, its place in that change set, and its own stored form. Events
-//! are alike enough to take an eighth of their size that way.
+//! Stored as a format number, then, compressed as one LZ4 block with its length before it, a
+//! MessagePack array of the events: of each how far its change set's number is above that of the
+//! one before, its place in that change set, and its own stored form. Events are alike enough to
+//! take an eighth of their size that way.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,8 @@ const FORMAT: u8 = 1;
 /// Where the compressed block begins, behind the format and the block's length.
 const BLOCK: usize = 1 + size_of::<u32>();
 
-/// Bytes that an event has at most beside its stored form: an array, two numbers and a length of MessagePack.
+/// Bytes that an event has at most beside its stored form: an array, two numbers and a length of
+/// MessagePack.
 const EVENT_OVERHEAD: usize = 1 + 9 + 5 + 5;
 
 /// What is known of a segment without reading it: its entry in [`Table::SegmentTimes`].
@@ -100,7 +102,8 @@ impl Segment {
             .iter()
             .map(|event| (event.id.seq - std::mem::replace(&mut before, event.id.seq), event.id.ordinal, &event.value))
             .collect();
-        // What is long is made in one piece. Where it grows, each step is new memory, which the system gives filled with zeros.
+        // What is long is made in one piece. Where it grows, each step is new memory, which the
+        // system gives filled with zeros.
         let len = self.0.iter().map(|event| event.value.len() + EVENT_OVERHEAD).sum();
         let packed = encode_within(FORMAT, &packed, len);
         let mut stored = vec![0; BLOCK + block::get_maximum_output_size(packed.len())];
@@ -144,7 +147,8 @@ impl Segment {
         Segment::of(events).ok_or_else(|| odd("it has no events, or not in order".to_owned()))
     }
 
-    /// The entries of [`Table::SegmentsOf`] that name the segments with a container's events after a revision, oldest first.
+    /// The entries of [`Table::SegmentsOf`] that name the segments with a container's events after
+    /// a revision, oldest first.
     pub fn range_of(container: Loid, after: u64) -> Option<Range> {
         let next = after.checked_add(1)?;
         Some(Range { from: place_in(container, next), ..Range::prefix(&container.to_key()) })

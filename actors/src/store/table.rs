@@ -1,10 +1,12 @@
-//! The tables: what a row's key and value are. Integers in keys are big-endian, so that byte order is their order.
+//! The tables: what a row's key and value are. Integers in keys are big-endian, so that byte order
+//! is their order.
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! tables {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, index: $index:literal;)+) => {
-        /// A table of rows or an index that follows from rows. Numbers are part of the file format: never reused.
+        /// A table of rows or an index that follows from rows. Numbers are part of the file format:
+        /// never reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Table { $($(#[$doc])* $name = $number),+ }
@@ -58,17 +60,20 @@ tables! {
     EventSegments = 31, "event_segments/1", index: false;
     /// Drafts, saved contents of objects that are checked out: object's loid → `Draft`.
     Drafts = 12, "drafts/1", index: false;
-    /// Links between objects or items of topics: source's loid, target's loid, its names on both sides → `Link`.
+    /// Links between objects or items of topics: source's loid, target's loid, its names on both
+    /// sides → `Link`.
     Correlates = 25, "correlates/1", index: false;
     /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
     Receipts = 20, "receipts/1", index: false;
-    /// What changes of subtrees have left to be done: entry's loid, task (u8), folder's loid → `Remainder`.
+    /// What changes of subtrees have left to be done: entry's loid, task (u8), folder's loid →
+    /// `Remainder`.
     Remainders = 24, "remainders/1", index: false;
     /// Configuration in force: database (u16), name of the cache → its texts.
     Configuration = 26, "configuration/1", index: false;
     /// Messages: number (u64) → message.
     Messages = 27, "messages/1", index: false;
-    /// Who has a message: name of the user, 0, inbox or outbox (u8), number of the message (u64) → entry.
+    /// Who has a message: name of the user, 0, inbox or outbox (u8), number of the message (u64) →
+    /// entry.
     Boxes = 28, "boxes/1", index: false;
     /// Messages that the mail relay is to take: number (u64) → addresses.
     Outgoing = 29, "outgoing/1", index: false;
@@ -76,30 +81,36 @@ tables! {
     Copies = 30, "copies/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
-    /// How much lies in a folder: folder's loid → number of its names (u64). None for a folder without any.
+    /// How much lies in a folder: folder's loid → number of its names (u64). None for a folder
+    /// without any.
     NameCounts = 75, "name_counts/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
     Uuids = 65, "uuids/1", index: true;
-    /// Containers that hold an object: object's loid, then the key in `Parts` of the part that holds it → empty.
+    /// Containers that hold an object: object's loid, then the key in `Parts` of the part that
+    /// holds it → empty.
     Members = 73, "members/1", index: true;
     /// Story families: suid, 0, loid → empty.
     Suids = 67, "suids/1", index: true;
-    /// The recycle bin in order of time: database (u16), epoch s (u64), loid → empty. Entries only, not what they took along.
+    /// The recycle bin in order of time: database (u16), epoch s (u64), loid → empty. Entries only,
+    /// not what they took along.
     Bin = 68, "bin/1", index: true;
-    /// What a discarded folder took along: loid of the entry, loid of the object (the entry itself too) → empty.
+    /// What a discarded folder took along: loid of the entry, loid of the object (the entry itself
+    /// too) → empty.
     BinMembers = 70, "bin_members/1", index: true;
-    /// Parts of a container that have a loid of their own, such as posts: part's loid → container's loid.
+    /// Parts of a container that have a loid of their own, such as posts: part's loid → container's
+    /// loid.
     PartOf = 71, "part_of/1", index: true;
     /// Locks of a session: its reference, 0, object's loid → empty.
     Locks = 72, "locks/1", index: true;
     /// Links by their targets: target's loid, then the key in `Correlates` → empty.
     CorrelatedTo = 74, "correlated_to/1", index: true;
-    /// The segments with events of a container: its loid, revision (u64) after the last of them → key in `EventSegments`.
+    /// The segments with events of a container: its loid, revision (u64) after the last of them →
+    /// key in `EventSegments`.
     SegmentsOf = 76, "segments_of/1", index: true;
     /// What is known of a segment without reading it: key in `EventSegments` → `SegmentHead`.
     SegmentTimes = 77, "segment_times/1", index: true;
-    /// Content files and the rows that refer to them: SHA-256 (32 bytes), number of the row's table (u8), the row's key, and what
-    /// distinguishes several references of one row → empty.
+    /// Content files and the rows that refer to them: SHA-256 (32 bytes), number of the row's table
+    /// (u8), the row's key, and what distinguishes several references of one row → empty.
     Files = 90, "files/1", index: true;
     /// Receipts in order of time: epoch ms (u64), key in `Receipts` → empty.
     ReceiptTimes = 80, "receipt_times/1", index: true;

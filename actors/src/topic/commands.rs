@@ -63,7 +63,8 @@ fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context
     }
 }
 
-/// Refuses what an item of a topic can't hold: what is not there, what the caller may not read, and the topic itself.
+/// Refuses what an item of a topic can't hold: what is not there, what the caller may not read, and
+/// the topic itself.
 pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
     if object == topic {
         return Err(attached_to_its_own(topic).into());
@@ -80,7 +81,8 @@ pub(super) fn attached_to_its_own(topic: Loid) -> Error {
     Error::new(Code::InvalidForContainer, message).with_source(topic)
 }
 
-/// An item as it begins, without a name: with the day and the work folder of the topic, or of the item that it stands below.
+/// An item as it begins, without a name: with the day and the work folder of the topic, or of the
+/// item that it stands below.
 pub(super) fn new_item(state: &TopicState, under: Option<Loid>, context: &mut Context<'_>) -> Result<TopicItem> {
     let topic = state.object().record.loid;
     let loid = Loid::new(topic.database, context.next_number()?);

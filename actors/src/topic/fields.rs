@@ -7,7 +7,8 @@ use crate::error::{Code, Error, Result};
 use crate::object::{IssueDate, MAX_DESCRIPTION_BYTES, MAX_WORD_BYTES, Text, check_name, check_texts};
 use crate::part::set_attributes;
 
-/// What a caller says of an item or subitem (docs/api/topics.md, "Items"); what is `None` stays as it is, or is empty in a new one.
+/// What a caller says of an item or subitem (docs/api/topics.md, "Items"); what is `None` stays as
+/// it is, or is empty in a new one.
 #[derive(Debug, Clone, Default)]
 pub struct ItemFields {
     /// What it is called; names need not differ, and may have what file names may not.

@@ -23,7 +23,8 @@ pub struct NewTopic {
     pub title: Option<Text>,
     /// Likewise.
     pub description: Option<Text>,
-    /// Title and description of what it is made of, or nothing; one that is there keeps its own, unless it is replaced.
+    /// Title and description of what it is made of, or nothing; one that is there keeps its own,
+    /// unless it is replaced.
     pub begins_with: (Text, Text),
     /// What it begins with, first to last.
     pub lines: Vec<NewLine>,

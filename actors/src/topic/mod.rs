@@ -1,8 +1,10 @@
-//! Topics: what is planned, in items with subitems, with dividers between them (docs/api/topics.md).
+//! Topics: what is planned, in items with subitems, with dividers between them
+//! (docs/api/topics.md).
 //!
-//! Items are parts of their topic: the topic's actor makes all their changes one after the other, and a new item is one row more,
-//! however many there are. An item has a loid, a uuid and attributes as objects have. The topic and each of its items have a lineup
-//! of their own ([`crate::lineup`]).
+//! Items are parts of their topic: the topic's actor makes all their changes one after the other,
+//! and a new item is one row more, however many there are. An item has a loid, a uuid and
+//! attributes as objects have. The topic and each of its items have a lineup of their own
+//! ([`crate::lineup`]).
 
 mod commands;
 mod fields;

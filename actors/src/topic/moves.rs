@@ -16,31 +16,32 @@ use crate::object::{FamilyKind, Record};
 use crate::readable::{Readable, Reads};
 use crate::store::{Table, View};
 
-/// Bytes of items, with all that stands below them, that one move takes: each of their rows is written anew, and others wait for the
-/// disk meanwhile.
+/// Bytes of items, with all that stands below them, that one move takes: each of their rows is
+/// written anew, and others wait for the disk meanwhile.
 pub const MAX_MOVED_BYTES: usize = 16 << 20;
 
-/// Moves items and subitems into a topic, all or none, from wherever they are when the move is made. Items take their subitems and
-/// dividers along; a subitem becomes an item.
+/// Moves items and subitems into a topic, all or none, from wherever they are when the move is
+/// made. Items take their subitems and dividers along; a subitem becomes an item.
 #[derive(Debug, Clone)]
 pub struct MoveItems {
     /// Items, in the order in which they are to stand.
     pub items: Vec<ItemAddress>,
     /// The topic that they go to.
     pub target: Loid,
-    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing said are the end.
+    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing
+    /// said are the end.
     pub position: Option<i64>,
     /// Which topics the caller may change, where the items are; `None`: all.
     pub changeable: Option<Arc<dyn Readable>>,
 }
 
 impl MoveItems {
-    /// The topics that the items are in, in the order of the items. Who holds the turn of one may count on it: no other command
-    /// takes an item out of it.
+    /// The topics that the items are in, in the order of the items. Who holds the turn of one may
+    /// count on it: no other command takes an item out of it.
     ///
     /// # Errors
-    /// `ObjectNotFound`, also for an item of a topic that the caller may not read; `PermissionDenied` for one of a topic that they
-    /// may not change; what the store says.
+    /// `ObjectNotFound`, also for an item of a topic that the caller may not read;
+    /// `PermissionDenied` for one of a topic that they may not change; what the store says.
     fn topics(&self, context: &Context<'_>) -> Result<Vec<Loid>, Fault> {
         let view = View::Latest;
         #[cfg(feature = "planted-bugs")]
@@ -90,7 +91,8 @@ impl Joint for MoveItems {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved<ItemDone>, Fault> {
         context.expects(&turns.get::<Topic>(self.target)?.object().record);
-        // Asked anew in each round, so an item that has gone elsewhere before its topic's turn came is found there.
+        // Asked anew in each round, so an item that has gone elsewhere before its topic's turn came
+        // is found there.
         let topics = self.topics(context)?;
         turns.need(topics.iter().copied())?;
         // A subitem that is named beside its item goes on its own: so subitems go first.

@@ -7,8 +7,8 @@ use crate::object::Record;
 use crate::proof::{Head, Proof};
 use crate::store::StoreError;
 
-/// A head; subitems and dividers stand below items that are there; an attachment is there, and is hidden if it lies in the recycle
-/// bin; no two lines of a lineup have the same place.
+/// A head; subitems and dividers stand below items that are there; an attachment is there, and is
+/// hidden if it lies in the recycle bin; no two lines of a lineup have the same place.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let topic = record.loid;
     let head = proof.head::<TopicHead>(record, HEAD)?;

@@ -34,7 +34,8 @@ pub type Lineup = lineup::Lineup<Arc<TopicItem>, DIVIDER_NUMBER>;
 /// A line of a [`Lineup`].
 pub type Line = lineup::Line<Arc<TopicItem>, DIVIDER_NUMBER>;
 
-// An item is one row, written anew at each of its changes: what it may hold has bounds; those of its texts are in `object::text`.
+// An item is one row, written anew at each of its changes: what it may hold has bounds; those of
+// its texts are in `object::text`.
 
 /// How many assignees an item may have.
 pub const MAX_ASSIGNEES: usize = 100;
@@ -82,13 +83,15 @@ pub struct Attached {
     pub hidden: bool,
 }
 
-/// An item of a topic, or a subitem of one. It has a loid and attributes like an object, but lives and ends with its topic.
+/// An item of a topic, or a subitem of one. It has a loid and attributes like an object, but lives
+/// and ends with its topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicItem {
     /// The topic.
     #[serde(with = "loid_key")]
     pub topic: Loid,
-    /// What every object has; the folder is the topic, and the revision that of the topic at the item's last change.
+    /// What every object has; the folder is the topic, and the revision that of the topic at the
+    /// item's last change.
     pub record: Record,
     /// The item that it is a subitem of; `None`: an item.
     pub(super) under: Option<FolderKey>,
@@ -227,7 +230,8 @@ impl Member for Arc<TopicItem> {
     }
 }
 
-/// The id of an item among the lines of its topic: numbers are given once, for loids of all databases and dividers together.
+/// The id of an item among the lines of its topic: numbers are given once, for loids of all
+/// databases and dividers together.
 pub(super) fn id_of(item: Loid) -> u128 {
     item.number.into()
 }

@@ -299,7 +299,8 @@ impl TopicState {
         changed
     }
 
-    /// Puts a new line in front of a place of the lineup of an item, or of the topic itself; `make` is given its order number.
+    /// Puts a new line in front of a place of the lineup of an item, or of the topic itself; `make`
+    /// is given its order number.
     pub(super) fn insert(
         &mut self,
         under: Option<Loid>,
@@ -445,7 +446,8 @@ impl TopicState {
         self.below(item).into_iter().flat_map(Lineup::lines).cloned().collect()
     }
 
-    /// Lets an item go with all that stands below it. Its rows stay as they are until [`TopicState::plant`] writes them.
+    /// Lets an item go with all that stands below it. Its rows stay as they are until
+    /// [`TopicState::plant`] writes them.
     pub(super) fn uproot(&mut self, item: &Arc<TopicItem>) -> Uprooted {
         let below = self.all_below(item.loid());
         for line in below.iter().chain([&Line::Member(item.clone())]) {
@@ -455,7 +457,8 @@ impl TopicState {
         Uprooted { item: item.clone(), below }
     }
 
-    /// Puts an item that was let go in front of a place among this topic's items, with all that stood below it.
+    /// Puts an item that was let go in front of a place among this topic's items, with all that
+    /// stood below it.
     pub(super) fn plant(&mut self, uprooted: &Uprooted, place: usize, context: &mut Context<'_>) {
         let (topic, item) = (self.head.loid, uprooted.item.loid());
         let lines = [(Line::Member(uprooted.item.clone()), None, place)];

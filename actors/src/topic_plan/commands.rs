@@ -50,12 +50,14 @@ fn held(plan: &PlanState, topic: Loid, context: &Context<'_>) -> Result<()> {
     if plan.topic(topic).is_some() && context.reads()?.may_read(topic)? { Ok(()) } else { Err(plan.not_held(topic)) }
 }
 
-/// Adds a topic to a plan. One that is there already stays, unless a position is said: then it moves there.
+/// Adds a topic to a plan. One that is there already stays, unless a position is said: then it
+/// moves there.
 #[derive(Debug, Clone, Copy)]
 pub struct AddTopic {
     /// The topic.
     pub topic: Loid,
-    /// Counted from 0 among the topics that the caller sees and dividers; −1 and nothing said are the end.
+    /// Counted from 0 among the topics that the caller sees and dividers; −1 and nothing said are
+    /// the end.
     pub position: Option<i64>,
 }
 
@@ -109,29 +111,32 @@ impl Command for RemoveTopic {
 /// How many topics are moved at once: no other change is made meanwhile, whichever object it is of.
 pub const MAX_MOVED_TOPICS: usize = 500;
 
-/// In how many places the topics of one move may stand, in plans and in whatever else holds them: all are looked at.
+/// In how many places the topics of one move may stand, in plans and in whatever else holds them:
+/// all are looked at.
 pub const MAX_MOVED_PLACES: usize = 5000;
 
-/// Moves topics into a plan, all or none. They leave all live plans that they are in when the move is made.
+/// Moves topics into a plan, all or none. They leave all live plans that they are in when the move
+/// is made.
 #[derive(Debug, Clone)]
 pub struct MoveTopics {
     /// The topics, [`MAX_MOVED_TOPICS`] at most, in the order in which they are to stand.
     pub topics: Vec<Loid>,
     /// The plan that they go to.
     pub target: Loid,
-    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing said are the end.
+    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing
+    /// said are the end.
     pub position: Option<i64>,
     /// Which plans the caller may change, of those that the topics leave; `None`: all.
     pub changeable: Option<Arc<dyn Readable>>,
 }
 
 impl MoveTopics {
-    /// The live plans that hold any of these topics, each with those that it holds; and the target. Plans in the recycle bin keep
-    /// their topics.
+    /// The live plans that hold any of these topics, each with those that it holds; and the target.
+    /// Plans in the recycle bin keep their topics.
     ///
     /// # Errors
-    /// `PermissionDenied` if one of them is not the caller's to change: which it is they are not told; `TooLarge` if the topics stand in
-    /// more than [`MAX_MOVED_PLACES`]; what the store says.
+    /// `PermissionDenied` if one of them is not the caller's to change: which it is they are not
+    /// told; `TooLarge` if the topics stand in more than [`MAX_MOVED_PLACES`]; what the store says.
     fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeMap<Loid, Vec<Loid>>, Fault> {
         let (mut plans, mut others) = (BTreeMap::from([(self.target, Vec::new())]), HashSet::new());
         let mut room = MAX_MOVED_PLACES;
@@ -180,7 +185,8 @@ impl MoveTopics {
 impl Joint for MoveTopics {
     type Reply = Moved<PlannedDone>;
     const NAME: &'static str = "topicplan.topic.move";
-    /// It must find every plan that holds the topics: another one that a move or an addition puts them into meanwhile, too.
+    /// It must find every plan that holds the topics: another one that a move or an addition puts
+    /// them into meanwhile, too.
     const ALONE: bool = true;
 
     fn about(&self, _: &Moved<PlannedDone>) -> Option<Loid> {

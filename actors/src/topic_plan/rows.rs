@@ -119,7 +119,8 @@ impl Member for PlannedTopic {
     }
 }
 
-/// The id of a topic among the lines of a plan. It is never that of a divider, whose number stands in no loid.
+/// The id of a topic among the lines of a plan. It is never that of a divider, whose number stands
+/// in no loid.
 pub(super) fn id_of(topic: Loid) -> u128 {
     topic.to_number()
 }

@@ -91,7 +91,8 @@ impl PlanState {
         self.lineup.insert(place, |order| Line::Member(new.at(order)), context);
     }
 
-    /// Moves a topic that is there to a place among the others. Returns whether there was something to do.
+    /// Moves a topic that is there to a place among the others. Returns whether there was something
+    /// to do.
     pub(super) fn shift_topic(&mut self, topic: Loid, place: usize, context: &mut Context<'_>) -> bool {
         let Some(line) = self.lineup.find(id_of(topic)).map(|(_, line)| line.clone()) else { return false };
         let moves = !self.lineup.stands_at(line.id(), place);

@@ -1,5 +1,5 @@
-//! TrailBase as a program: `bench-trailbase DIRECTORY HOST:PORT` serves the directory with whatever configuration and migrations
-//! lie in it. `benches/http/trailbase.rs` starts it.
+//! TrailBase as a program: `bench-trailbase DIRECTORY HOST:PORT` serves the directory with whatever
+//! configuration and migrations lie in it. `benches/http/trailbase.rs` starts it.
 
 use std::error::Error;
 

@@ -33,7 +33,8 @@ impl Call {
         Call { body: body.to_string().into(), ..Call::new(method, path.to_owned()) }
     }
 
-    /// A call with a form: JSON as its part `options`, and files, none of which may have [`BOUNDARY`] in it.
+    /// A call with a form: JSON as its part `options`, and files, none of which may have
+    /// [`BOUNDARY`] in it.
     pub fn form(method: Method, path: String, options: &serde_json::Value, files: &[File<'_>]) -> Call {
         let head = format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=");
         let mut body = format!("{head}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n");
@@ -79,7 +80,8 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Whether it was refused because too much was asked at once: by the server (503 `Overloaded`), or by whoever stands before it (429).
+    /// Whether it was refused because too much was asked at once: by the server (503 `Overloaded`),
+    /// or by whoever stands before it (429).
     pub fn is_overloaded(&self) -> bool {
         self.status == 429 || self.status == 503 && self.code().ends_with("Overloaded")
     }
@@ -89,7 +91,8 @@ impl Answer {
         self.status < 500 && !self.is_success() || self.is_overloaded()
     }
 
-    /// Whether it may have been made while it went out, each entry as it was by then: docs/api/README.md, "Large replies".
+    /// Whether it may have been made while it went out, each entry as it was by then:
+    /// docs/api/README.md, "Large replies".
     pub fn may_be_of_several_moments(&self) -> bool {
         self.body.len() >= 256 << 10
     }

@@ -20,7 +20,8 @@ use tokio_rustls::TlsConnector;
 pub use super::call::{Answer, Call, File};
 use super::tls;
 
-/// Connections that one thread makes at a time before the begin: no more than a listener's queue takes.
+/// Connections that one thread makes at a time before the begin: no more than a listener's queue
+/// takes.
 pub const CONNECTING: usize = 32;
 
 /// Where a server is.
@@ -73,7 +74,8 @@ impl Target {
         &self.authority
     }
 
-    /// The same server without the base path, for what stands outside it; nothing is waited for longer than `patience`.
+    /// The same server without the base path, for what stands outside it; nothing is waited for
+    /// longer than `patience`.
     pub fn root(&self, patience: Duration) -> Arc<Target> {
         let Target { addresses, authority, tls, .. } = self;
         let (addresses, authority, tls) = (addresses.clone(), authority.clone(), tls.clone());
@@ -109,8 +111,8 @@ impl Target {
         }
     }
 
-    /// Opens a stream of events on a connection of its own, behind the event `last` if there is one. How long its events are
-    /// waited for is up to the caller.
+    /// Opens a stream of events on a connection of its own, behind the event `last` if there is
+    /// one. How long its events are waited for is up to the caller.
     ///
     /// # Errors
     /// The answer of a server that refuses, or [`Trouble`].
@@ -229,7 +231,8 @@ impl Connection {
             let sent = timeout(self.target.patience, self.exchange(call)).await;
             match sent {
                 Ok(Ok(answer)) => return Ok(answer),
-                // The server closed a kept connection before anything was sent: it has not seen the call.
+                // The server closed a kept connection before anything was sent: it has not seen the
+                // call.
                 Ok(Err(error)) if error.is_canceled() && kept => self.sender = None,
                 Ok(Err(error)) => {
                     self.sender = None;

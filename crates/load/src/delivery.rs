@@ -40,8 +40,8 @@ pub struct Delivery {
 pub struct Moment {
     /// Its middle, in seconds since the followers began.
     pub at_s: f64,
-    /// Until the last follower had the event, in microseconds since its request was sent: of half of the events of the stretch.
-    /// `None` where nothing was sent.
+    /// Until the last follower had the event, in microseconds since its request was sent: of half
+    /// of the events of the stretch. `None` where nothing was sent.
     pub p50_us: Option<u64>,
     /// Of 99 % of them.
     pub p99_us: Option<u64>,

@@ -74,7 +74,8 @@ impl Desk {
         Connection::new(self.target.clone(), Some(self.token.clone()))
     }
 
-    /// The server, and the token of the session as it stands in a query: for whoever makes connections of another kind.
+    /// The server, and the token of the session as it stands in a query: for whoever makes
+    /// connections of another kind.
     pub fn pass(&self) -> (Arc<Target>, Arc<str>) {
         (self.target.clone(), self.token.clone())
     }
@@ -110,7 +111,8 @@ impl Desk {
         send(&mut self.connection, call).await
     }
 
-    /// Notes that messages are going to be sent, which lie in no folder: [`Desk::subject`] begins their subjects.
+    /// Notes that messages are going to be sent, which lie in no folder: [`Desk::subject`] begins
+    /// their subjects.
     pub fn sends_messages(&mut self) {
         self.sends = true;
     }
@@ -139,7 +141,8 @@ impl Desk {
             let before = known.len();
             let new = items.iter().filter(|item| known.insert(item["id"].as_str().unwrap_or_default().to_owned()));
             all.extend(new.filter_map(&mut entry));
-            // Nothing but what it has shown already: it is over, whatever the place that was asked for.
+            // Nothing but what it has shown already: it is over, whatever the place that was asked
+            // for.
             if known.len() == before {
                 return Ok(all);
             }

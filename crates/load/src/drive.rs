@@ -54,8 +54,8 @@ enum ThreadReport<N> {
     Ended { notes: Vec<N>, load: ThreadLoad },
 }
 
-/// Carries out the plan of each client at the pace wanted, with the connections given, one a client. `interrupt` resolves when
-/// it is to end early.
+/// Carries out the plan of each client at the pace wanted, with the connections given, one a
+/// client. `interrupt` resolves when it is to end early.
 ///
 /// # Errors
 /// A sentence: threads can't be had.
@@ -167,7 +167,8 @@ fn generate<S: Scenario>(
     let alarm = Alarm::start()?;
     let local = LocalSet::new();
     Ok(local.block_on(&runtime, async {
-        // One that can't be made now is tried again with its first call, which then reports the error.
+        // One that can't be made now is tried again with its first call, which then reports the
+        // error.
         let connecting = clients.iter_mut().map(|(_, connection)| connection.connect());
         stream::iter(connecting).for_each_concurrent(CONNECTING, |made| async { drop(made.await) }).await;
         // Whoever waits for it has gone only when the whole command has.

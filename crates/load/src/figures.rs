@@ -28,7 +28,8 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A number and what it counts: `one` of it, or `many`, with the rest of the phrase that goes with the number.
+/// A number and what it counts: `one` of it, or `many`, with the rest of the phrase that goes with
+/// the number.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(count), if count == 1 { one } else { many })
 }

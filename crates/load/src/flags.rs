@@ -17,7 +17,8 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// Where the server is, with its base path: http://127.0.0.1:8080/swing/api/rest [default: http://127.0.0.1:8080]
+    /// Where the server is, with its base path: http://127.0.0.1:8080/swing/api/rest [default:
+    /// http://127.0.0.1:8080]
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -93,8 +94,8 @@ pub struct Flags {
     #[arg(long, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
-    /// Ends with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare, rate<0.9x; may be given again.
-    /// Without it: failed>0
+    /// Ends with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare,
+    /// rate<0.9x; may be given again. Without it: failed>0
     #[arg(long, value_name = "CONDITION")]
     #[serde(rename = "fail-if", skip_serializing_if = "Vec::is_empty")]
     fail_if: Vec<String>,

@@ -1,8 +1,9 @@
 //! `stet load`: many clients against a running server, and what came of it.
 //!
-//! A `scenario` says what is done and how it is verified; all the rest is the same for every one: `options` from `flags`
-//! and a file, the `client`'s connection, the `desk` that prepares and cleans up, the `pace`, `drive`, what it
-//! `measure`s, and the `report`. docs/LOAD.md is the manual.
+//! A `scenario` says what is done and how it is verified; all the rest is the same for every one:
+//! `options` from `flags` and a file, the `client`'s connection, the `desk` that prepares and
+//! cleans up, the `pace`, `drive`, what it `measure`s, and the `report`. docs/LOAD.md is the
+//! manual.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
@@ -64,7 +65,8 @@ pub enum LoadError {
     Failed(String),
     /// The server does not hold what it acknowledged.
     Faults(String),
-    /// It holds what it acknowledged, and a condition says that this was not good enough, as that no call may fail.
+    /// It holds what it acknowledged, and a condition says that this was not good enough, as that
+    /// no call may fail.
     Short(String),
 }
 
@@ -81,19 +83,23 @@ enum LoadScenario {
     Drawer(Box<DrawerArgs>),
     /// Many at one liveblog: posts, edits, moderation, polls, and followers of its events
     Liveblog(Box<LiveblogArgs>),
-    /// A planning desk: items of a few topics made, edited, shifted and moved, and followers of the first topic
+    /// A planning desk: items of a few topics made, edited, shifted and moved, and followers of the
+    /// first topic
     Topic(Box<TopicArgs>),
-    /// A whole day of a newsroom at once: clients that log in, plan, write, fill drawers, post, moderate, publish and clean up
+    /// A whole day of a newsroom at once: clients that log in, plan, write, fill drawers, post,
+    /// moderate, publish and clean up
     Newsroom(Box<NewsroomArgs>),
 }
 
 impl LoadArgs {
-    /// Does it. The report is written, and the final table printed, also when the verification fails.
+    /// Does it. The report is written, and the final table printed, also when the verification
+    /// fails.
     ///
     /// # Errors
-    /// [`LoadError::Usage`] for options that can't be; [`LoadError::Faults`] when the server does not hold what it acknowledged;
-    /// [`LoadError::Failed`] when it can't be reached or verified, or refuses the user, and when a second signal has ended it: the process
-    /// has to end then; [`LoadError::Short`] when a condition of `fail-if` holds.
+    /// [`LoadError::Usage`] for options that can't be; [`LoadError::Faults`] when the server does
+    /// not hold what it acknowledged; [`LoadError::Failed`] when it can't be reached or verified,
+    /// or refuses the user, and when a second signal has ended it: the process has to end then;
+    /// [`LoadError::Short`] when a condition of `fail-if` holds.
     pub fn run(self) -> Result<(), LoadError> {
         match self.scenario {
             LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
@@ -155,7 +161,8 @@ async fn load<S: Scenario>(
     verdict(&report)
 }
 
-/// How a load ends whose report is written: that the server holds what it acknowledged counts before how well it did.
+/// How a load ends whose report is written: that the server holds what it acknowledged counts
+/// before how well it did.
 fn verdict(report: &Report) -> Result<(), LoadError> {
     let problems = &report.verdict.problems;
     match report.verdict.finding {
@@ -213,8 +220,8 @@ async fn work<S: Scenario>(
     Ok(Report::new(&*scenario, settings, &pace, driven, (server, target.is_near()), verdict, judge))
 }
 
-/// The password: from the file that is named, the environment, the terminal, or the first line of standard input. Never an
-/// argument, which every process of the machine could see.
+/// The password: from the file that is named, the environment, the terminal, or the first line of
+/// standard input. Never an argument, which every process of the machine could see.
 fn password(settings: &Settings) -> Result<String, LoadError> {
     let usage = LoadError::Usage;
     let mut line = String::new();

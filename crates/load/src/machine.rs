@@ -15,7 +15,8 @@ pub struct Machine {
     pub processor: Option<String>,
     /// Bytes of memory in all, where the system tells.
     pub memory_bytes: Option<u64>,
-    /// The system's name, the release of its kernel, and what the processors are, as `uname` has them.
+    /// The system's name, the release of its kernel, and what the processors are, as `uname` has
+    /// them.
     pub kernel: String,
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::figures::{duration_us, number};
 use super::measure::Slice;
 
-/// See the module's head. It goes to standard error; the final table is what standard output is for.
+/// See the module's head. It goes to standard error; the final table is what standard output is
+/// for.
 pub struct Progress {
     quiet: bool,
     terminal: bool,

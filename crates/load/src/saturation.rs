@@ -1,4 +1,5 @@
-//! Whether the generator itself was what was measured: how busy its threads were, and how late it sent.
+//! Whether the generator itself was what was measured: how busy its threads were, and how late it
+//! sent.
 
 use std::time::{Duration, Instant};
 
@@ -93,7 +94,8 @@ fn share(part: Duration, whole: Duration) -> f64 {
 pub struct OpenLoop {
     /// Calls that were sent.
     pub sent: u64,
-    /// Of these, sent more than a millisecond after their time though their client was free: the generator's own fault.
+    /// Of these, sent more than a millisecond after their time though their client was free: the
+    /// generator's own fault.
     pub late: u64,
     /// By how much it was late itself: half of the calls less than this, in microseconds.
     pub lateness_p50_us: u64,

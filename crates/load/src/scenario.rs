@@ -10,7 +10,8 @@ use super::hostile::Tallies;
 pub enum Outcome {
     /// It was acknowledged: done, or there was nothing to do.
     Succeeded,
-    /// It was refused by a rule that is part of the scenario, with this code: no fault of the server's.
+    /// It was refused by a rule that is part of the scenario, with this code: no fault of the
+    /// server's.
     Refused(String),
     /// It was refused because too much was asked at once, with this code: nothing was done.
     Overloaded(String),
@@ -19,7 +20,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What an answer means where only these codes (without their prefix) are among the scenario's rules.
+    /// What an answer means where only these codes (without their prefix) are among the scenario's
+    /// rules.
     pub fn of(answered: &Result<Answer, Trouble>, rules: &[&str]) -> Outcome {
         let answer = match answered {
             Ok(answer) if answer.is_success() => return Outcome::Succeeded,
@@ -89,7 +91,8 @@ impl Verdict {
     }
 }
 
-/// A kind of load. One value is made from the settings, prepares itself, and is then shared by all clients.
+/// A kind of load. One value is made from the settings, prepares itself, and is then shared by all
+/// clients.
 pub trait Scenario: Send + Sync + Sized + 'static {
     /// One thing to do.
     type Operation: Send;
@@ -108,7 +111,8 @@ pub trait Scenario: Send + Sync + Sized + 'static {
     /// A sentence for the operator.
     fn prepare(&mut self, desk: &mut Desk) -> impl Future<Output = Result<(), String>>;
 
-    /// What a client is going to do, one operation after the other, without end: the same for the same seed.
+    /// What a client is going to do, one operation after the other, without end: the same for the
+    /// same seed.
     fn plan(&self, client: usize) -> impl Iterator<Item = Self::Operation> + Send + 'static;
 
     /// Index in [`Scenario::KINDS`].
@@ -125,8 +129,8 @@ pub trait Scenario: Send + Sync + Sized + 'static {
     fn note(&self, notes: &mut Self::Notes, operation: &Self::Operation, answered: &Result<Answer, Trouble>)
     -> Outcome;
 
-    /// Makes less of what is remembered, where that can be. It is called about once a second while the load runs, by a thread that
-    /// sends nothing, and may take its time.
+    /// Makes less of what is remembered, where that can be. It is called about once a second while
+    /// the load runs, by a thread that sends nothing, and may take its time.
     fn tidy(&self) {}
 
     /// Compares what the server holds with all the replies that clients got.

@@ -1,5 +1,6 @@
-//! What the server says of itself to anybody who asks: its name and version (`/openapi.json`), how it was built, and what it counts
-//! (`/metrics`). A server that says nothing of the kind is put under load all the same.
+//! What the server says of itself to anybody who asks: its name and version (`/openapi.json`), how
+//! it was built, and what it counts (`/metrics`). A server that says nothing of the kind is put
+//! under load all the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,9 +22,11 @@ pub struct ServerFacts {
     pub name: Option<String>,
     /// Its version.
     pub version: Option<String>,
-    /// What its metrics named `…_info` say, by metric and label: how it was built, and what else it tells.
+    /// What its metrics named `…_info` say, by metric and label: how it was built, and what else it
+    /// tells.
     pub info: BTreeMap<String, BTreeMap<String, String>>,
-    /// What it did while it was under load; of all its clients. Nothing where it does not count that.
+    /// What it did while it was under load; of all its clients. Nothing where it does not count
+    /// that.
     pub store: Option<StoreFacts>,
 }
 

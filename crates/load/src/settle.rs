@@ -11,7 +11,8 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// Looks at least, however long each takes: as many as can be compared.
 const LEAST: usize = 2;
 
-/// What is there: at once, or, if there are calls in doubt that the server may still be at, when two looks in a row are alike.
+/// What is there: at once, or, if there are calls in doubt that the server may still be at, when
+/// two looks in a row are alike.
 ///
 /// # Errors
 /// Why it can't be read, a sentence; or that `what` goes on changing.

@@ -45,11 +45,12 @@ impl Signals {
     }
 }
 
-/// Does the work on a thread of its own, since it may be busy with something else when a signal comes, and gives what it came to.
+/// Does the work on a thread of its own, since it may be busy with something else when a signal
+/// comes, and gives what it came to.
 ///
 /// # Errors
-/// A sentence: signals can't be heard, there is no thread to be had, or two signals have come. Of these the second ends all at once: the
-/// caller has to end the process.
+/// A sentence: signals can't be heard, there is no thread to be had, or two signals have come. Of
+/// these the second ends all at once: the caller has to end the process.
 pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send + 'static) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime can be made: {error}"))?;

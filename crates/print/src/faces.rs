@@ -50,8 +50,8 @@ impl Face {
         }
     }
 
-    /// Returns the glyph of a character: a space for white space that the font lacks, and a box for other
-    /// characters that it lacks.
+    /// Returns the glyph of a character: a space for white space that the font lacks, and a box for
+    /// other characters that it lacks.
     pub(crate) fn glyph(self, c: char) -> GlyphId {
         let font = self.font();
         match font.glyph_id(c) {

@@ -12,7 +12,8 @@ use super::reader::TableReader;
 use super::tables::{self, Rows, failure};
 use super::texts::{self, TEXTS};
 
-/// The tables in a data directory as of the last checkpoint, of a store that nobody has open. Nothing is changed.
+/// The tables in a data directory as of the last checkpoint, of a store that nobody has open.
+/// Nothing is changed.
 pub struct AtRest {
     db: Database,
 }

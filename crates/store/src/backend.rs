@@ -59,7 +59,8 @@ pub trait Backends: Send + Sync + 'static {
     /// It can't be opened.
     fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>>;
 
-    /// Takes `file` out of the way without destroying it. Gives the name that it has now; `None`: it was not there.
+    /// Takes `file` out of the way without destroying it. Gives the name that it has now; `None`:
+    /// it was not there.
     ///
     /// # Errors
     /// It can't be moved.
@@ -88,13 +89,15 @@ impl Files {
 
 impl Backends for Files {
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
-        // Passwords and tokens are in there as hashes, and the newsroom's unpublished work as it is: for the owner's eyes only.
+        // Passwords and tokens are in there as hashes, and the newsroom's unpublished work as it
+        // is: for the owner's eyes only.
         DirBuilder::new().recursive(true).mode(0o700).create(&self.data)?;
         let path = self.data.join(file.name());
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         if opened.metadata()?.len() == 0 {
-            // The name must survive a crash too, or what is synced into the file is not there under it. One that is empty was just made,
-            // or by somebody who could not make sure of its name.
+            // The name must survive a crash too, or what is synced into the file is not there under
+            // it. One that is empty was just made, or by somebody who could not make sure of its
+            // name.
             (self.sync_names)(&self.data)?;
         }
         backend(opened)
@@ -139,8 +142,8 @@ impl Backends for Files {
     }
 }
 
-/// Whether this place of a file can't be read, and others perhaps can: a sector that has gone bad. The kinds are those that Linux has for
-/// it (EIO, ENODATA).
+/// Whether this place of a file can't be read, and others perhaps can: a sector that has gone bad.
+/// The kinds are those that Linux has for it (EIO, ENODATA).
 pub(super) fn is_bad_place(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(5 | 61))
 }
@@ -156,8 +159,9 @@ pub(super) struct DiskError {
 
 impl DiskError {
     pub fn of(error: &io::Error) -> DiskError {
-        // The kinds are what std makes of ENOSPC (28), EDQUOT (122) and EFBIG (27) where it knows them. The last is the end of what
-        // this process may write to a file, or the file system keep in one: there is room again once that is raised.
+        // The kinds are what std makes of ENOSPC (28), EDQUOT (122) and EFBIG (27) where it knows
+        // them. The last is the end of what this process may write to a file, or the file system
+        // keep in one: there is room again once that is raised.
         let full = matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
@@ -178,7 +182,8 @@ mod tests {
         static SYNCS: RefCell<VecDeque<bool>> = const { RefCell::new(VecDeque::new()) };
     }
 
-    /// The name was made sure of once, by whoever made the file; where that had failed a crash could take the file with all that was in it.
+    /// The name was made sure of once, by whoever made the file; where that had failed a crash
+    /// could take the file with all that was in it.
     #[test]
     fn the_name_of_a_file_is_made_sure_of_again_if_that_has_failed() {
         let data = tempfile::tempdir().expect("a directory");

@@ -1,9 +1,10 @@
 //! A commit's change sets as bytes: what a record of the journal holds.
 //!
-//! Layout, integers little-endian: version (u8), length of what follows (u32), then for each change set its number
-//! (u64) and count of changes (u32), then for each change its table (u8), key length (u32), key, and value length plus
-//! one (u32; 0 removes the row) and value. Its events follow as rows of [`Table::Events`]. Bytes behind that are ignored. The
-//! record around it (`record`) has a checksum; there is none here.
+//! Layout, integers little-endian: version (u8), length of what follows (u32), then for each change
+//! set its number (u64) and count of changes (u32), then for each change its table (u8), key length
+//! (u32), key, and value length plus one (u32; 0 removes the row) and value. Its events follow as
+//! rows of [`Table::Events`]. Bytes behind that are ignored. The record around it (`record`) has a
+//! checksum; there is none here.
 
 use bytes::Bytes;
 use stet_actors::store::{Change, EventId, Logged, Seq, Table};
@@ -87,7 +88,8 @@ fn put_row(blob: &mut Vec<u8>, table: Table, key: &[u8], value: Option<&[u8]>) {
 }
 
 fn len_u32(len: usize) -> u32 {
-    // Submission refuses sets of more than `LimitOptions::set_bytes`, and a batch is closed by `batch_bytes`.
+    // Submission refuses sets of more than `LimitOptions::set_bytes`, and a batch is closed by
+    // `batch_bytes`.
     u32::try_from(len).expect("a commit is smaller than 4 GiB")
 }
 
@@ -129,7 +131,8 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
             match (table, value) {
                 (Table::Events, Some(value)) => {
                     let id = EventId::from_key(&key).ok_or_else(|| "the key of an event is none".to_owned())?;
-                    // They stay in memory for longer than all else in the blob, and must not keep that there, too.
+                    // They stay in memory for longer than all else in the blob, and must not keep
+                    // that there, too.
                     let value = Bytes::copy_from_slice(&value);
                     events.push(Logged::read(id, value).map_err(|error| error.to_string())?);
                 }

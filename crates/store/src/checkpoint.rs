@@ -1,5 +1,5 @@
-//! The checkpointer: folds what has gathered in memory into the tables, sorted and coalesced, in one transaction of
-//! its own.
+//! The checkpointer: folds what has gathered in memory into the tables, sorted and coalesced, in
+//! one transaction of its own.
 //!
 //! 1. Freeze the active generation; from that instant on changes go into a new one.
 //! 2. Wait until everything in the frozen one is decided, which the writer sees to.
@@ -7,13 +7,14 @@
 //! 4. Let readers see the tables as they are now, then drop the frozen rows.
 //! 5. Report to the writer which stretch of the journal may be written over.
 //!
-//! Once an hour, by the store's clock, a checkpoint is made of nothing, if there are events that are past their time: they go although
-//! nobody changes anything.
+//! Once an hour, by the store's clock, a checkpoint is made of nothing, if there are events that
+//! are past their time: they go although nobody changes anything.
 //!
-//! The writer never waits for any of it. Commits are made with quick repair, so that a big file opens in milliseconds
-//! after a crash. When one fails the file is opened anew and the same rows are written again, whatever it then
-//! contains: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
-//! generation grows until submissions are refused as overloaded.
+//! The writer never waits for any of it. Commits are made with quick repair, so that a big file
+//! opens in milliseconds after a crash. When one fails the file is opened anew and the same rows
+//! are written again, whatever it then contains: only a commit that has succeeded counts, and
+//! writing a row twice does no harm. Meanwhile the active generation grows until submissions are
+//! refused as overloaded.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -44,7 +45,8 @@ const LAST_ATTEMPTS: u32 = 3;
 /// How often is looked for events that are past their time while nothing changes, in milliseconds.
 const IDLE_MS: u64 = 60 * 60 * 1000;
 
-/// So long after the time that the tables have noted another is, in milliseconds, although nothing changes.
+/// So long after the time that the tables have noted another is, in milliseconds, although nothing
+/// changes.
 const NOTED_MS: u64 = DAY_MS / 2;
 
 /// `state.redb`, open for writing.
@@ -73,8 +75,8 @@ impl State {
         tables::fault(&self.lease, error)
     }
 
-    /// Opens the file anew. If it can't be written at all, readers get a snapshot of it as it is, and the error is
-    /// returned.
+    /// Opens the file anew. If it can't be written at all, readers get a snapshot of it as it is,
+    /// and the error is returned.
     fn reopen(&mut self) -> (Option<Snapshot>, Result<(), RedbError>) {
         self.lease.end();
         // Where writing panics, on damaged pages, reading may still do.
@@ -103,8 +105,9 @@ impl State {
         Snapshot::take_with(db, &lease)
     }
 
-    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables; with `ending`, takes out the events whose
-    /// time is over. Returns the number of rows, and what became of events.
+    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables; with
+    /// `ending`, takes out the events whose time is over. Returns the number of rows, and what
+    /// became of events.
     pub fn fold(
         &self,
         overlay: &Overlay,
@@ -123,7 +126,8 @@ impl State {
             let mut texts = Texts::open(&transaction, *table)?;
             for (key, versions) in rows.iter() {
                 let before = match (versions.newest(), &mut texts) {
-                    // The texts are counted before those of the former row, which may be the same, are let go.
+                    // The texts are counted before those of the former row, which may be the same,
+                    // are let go.
                     (Some(value), Some(texts)) => stored.insert(&key.key[..], &texts.cut(*table, value)?[..]),
                     (Some(value), None) => stored.insert(&key.key[..], &value[..]),
                     (None, _) => stored.remove(&key.key[..]),
@@ -160,11 +164,12 @@ fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, RedbError>) -> Result<T,
 pub(super) struct Checkpointer {
     pub shared: Arc<Shared>,
     pub state: State,
-    /// Up to where the frozen generation goes, if there is one, and the bytes that had been written to the journal when it was
-    /// frozen.
+    /// Up to where the frozen generation goes, if there is one, and the bytes that had been written
+    /// to the journal when it was frozen.
     frozen: Option<(Seq, u64)>,
     trim: Trim,
-    /// When events that are past their time were last removed, or looked for, in epoch milliseconds.
+    /// When events that are past their time were last removed, or looked for, in epoch
+    /// milliseconds.
     looked_ms: Option<u64>,
     /// What the tables know of when the clock was last believed.
     noted_ms: Option<u64>,
@@ -186,8 +191,8 @@ impl Checkpointer {
         let mut panicked = false;
         loop {
             let (broken, last) = self.wait(pause);
-            // redb panics on some pages that are damaged. The thread must outlive that: without checkpoints memory fills up,
-            // and nobody would be told why.
+            // redb panics on some pages that are damaged. The thread must outlive that: without
+            // checkpoints memory fills up, and nobody would be told why.
             let work = || {
                 let opens = broken || panicked || self.state.db.is_none();
                 (!opens || self.reopen()) && self.checkpoint(last)
@@ -212,8 +217,8 @@ impl Checkpointer {
         }
     }
 
-    /// Waits for the next checkpoint's time: `pause` after a failure. Returns whether the tables are to be opened anew for readers, and
-    /// whether this is the last.
+    /// Waits for the next checkpoint's time: `pause` after a failure. Returns whether the tables
+    /// are to be opened anew for readers, and whether this is the last.
     fn wait(&self, pause: Option<Duration>) -> (bool, bool) {
         let until = Instant::now() + pause.unwrap_or(self.shared.options.checkpoint.interval);
         let mut signal = self.shared.signal.lock();
@@ -277,7 +282,8 @@ impl Checkpointer {
         true
     }
 
-    /// Whether there are events that are past their time and nothing else to fold, and an hour has passed since that was last looked for.
+    /// Whether there are events that are past their time and nothing else to fold, and an hour has
+    /// passed since that was last looked for.
     fn is_past(&mut self) -> Result<bool, RedbError> {
         let options = &self.shared.options;
         let now_ms = options.clock.now_ms();
@@ -286,7 +292,8 @@ impl Checkpointer {
         if self.frozen.is_some() || self.shared.overlay.active().0 > 0 || !is_time {
             return Ok(false);
         }
-        // A look that fails has been one: it would be repeated, and the tables opened anew, for as long as nothing changes.
+        // A look that fails has been one: it would be repeated, and the tables opened anew, for as
+        // long as nothing changes.
         self.looked_ms = Some(now_ms);
         let past = log::is_past(self.state.db()?, options, &self.shared.ends)?;
         if past {
@@ -296,18 +303,19 @@ impl Checkpointer {
         Ok(past || self.is_to_be_noted())
     }
 
-    /// Whether the tables should know of a later time at which the clock was believed: a server that nobody uses is not to wait at its
-    /// next start as if it had stood still.
+    /// Whether the tables should know of a later time at which the clock was believed: a server
+    /// that nobody uses is not to wait at its next start as if it had stood still.
     fn is_to_be_noted(&self) -> bool {
         let last_ms = self.shared.ends.last_ms();
         last_ms.is_some_and(|last_ms| self.noted_ms.is_none_or(|noted_ms| last_ms.abs_diff(noted_ms) >= NOTED_MS))
     }
 
-    /// Freezes what has gathered, or nothing if `idle`, unless something is frozen already, and waits until all of it is decided.
-    /// `None`: there is nothing to be folded.
+    /// Freezes what has gathered, or nothing if `idle`, unless something is frozen already, and
+    /// waits until all of it is decided. `None`: there is nothing to be folded.
     ///
-    /// Gives the change set up to which all that stands is frozen. That is never more than has been committed: of a batch that
-    /// was given up the record may yet be found, and must then be carried out whole.
+    /// Gives the change set up to which all that stands is frozen. That is never more than has been
+    /// committed: of a batch that was given up the record may yet be found, and must then be
+    /// carried out whole.
     fn freeze(&mut self, idle: bool) -> Option<Seq> {
         let mut gate = self.shared.gate.lock();
         let folded = match self.frozen {
@@ -315,7 +323,8 @@ impl Checkpointer {
             None if self.shared.overlay.active().0 == 0 && !idle => return None,
             None => {
                 self.shared.overlay.freeze(gate.last);
-                // What is written of it from now on counts as not folded: too much, until the next checkpoint.
+                // What is written of it from now on counts as not folded: too much, until the next
+                // checkpoint.
                 self.frozen.insert((gate.last, self.shared.journaled.load(Ordering::Acquire))).0
             }
         };

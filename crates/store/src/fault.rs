@@ -1,7 +1,7 @@
 //! A disk in memory that fails, stalls and crashes when a test says so.
 //!
-//! Like a real one it keeps what is written apart from what is synced: readers see both, a crash keeps the synced
-//! part and any part of the rest, torn at any sector.
+//! Like a real one it keeps what is written apart from what is synced: readers see both, a crash
+//! keeps the synced part and any part of the rest, torn at any sector.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -21,15 +21,15 @@ const SECTOR: usize = 512;
 pub enum DiskFault {
     /// Syncs return an I/O error; what was to be synced stays unsynced.
     Sync,
-    /// Syncs return an I/O error, and what was to be synced is never written, though it still reads back: what Linux
-    /// does.
+    /// Syncs return an I/O error, and what was to be synced is never written, though it still reads
+    /// back: what Linux does.
     SyncForgets,
     /// Writes and syncs return an I/O error.
     Write,
     /// Writes return that the disk is full.
     Full,
-    /// Writes to where nothing has been written yet return that the disk is full; existing bytes can be written over. What most
-    /// file systems do.
+    /// Writes to where nothing has been written yet return that the disk is full; existing bytes
+    /// can be written over. What most file systems do.
     NoRoom,
     /// The machine goes down in the middle of a sync.
     Crash,
@@ -37,7 +37,8 @@ pub enum DiskFault {
     Panic,
 }
 
-/// A failure to come: at the sync of number `at` (from 1, over both files, or those of one) and for `times` failing operations.
+/// A failure to come: at the sync of number `at` (from 1, over both files, or those of one) and for
+/// `times` failing operations.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Number of the sync.
@@ -201,7 +202,8 @@ impl Disk {
         self.0.0.lock().failing_reads = Some((file, times));
     }
 
-    /// Wherever `file` has `text`, the sector can't be read any more, or reading it panics. Gives the number of such sectors.
+    /// Wherever `file` has `text`, the sector can't be read any more, or reading it panics. Gives
+    /// the number of such sectors.
     pub fn spoil(&self, file: StoreFile, text: &[u8], panics: bool) -> usize {
         let bytes = self.bytes(file);
         let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
@@ -234,7 +236,8 @@ impl Disk {
         self.0.1.notify_all();
     }
 
-    /// The machine goes down: handles are dead, and of what was not synced only some survives, as `seed` has it.
+    /// The machine goes down: handles are dead, and of what was not synced only some survives, as
+    /// `seed` has it.
     pub fn crash(&self, seed: u64) {
         self.0.0.lock().crash(seed);
         self.0.1.notify_all();
@@ -425,7 +428,8 @@ impl StorageBackend for Handle {
                 Some(fault) => return Err(error(fault)),
                 None => {}
             }
-            // What is written over gets another place, by whole pages: of a part the system reads the rest first.
+            // What is written over gets another place, by whole pages: of a part the system reads
+            // the rest first.
             if let Some(bad) = inner.bad.as_mut().filter(|bad| bad.file == self.file && bad.mends) {
                 let (first, behind) = (offset as usize / PAGE, (offset as usize + data.len()).div_ceil(PAGE));
                 let whole = (offset as usize).div_ceil(PAGE)..(offset as usize + data.len()) / PAGE;

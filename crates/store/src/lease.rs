@@ -1,10 +1,10 @@
 //! What lets the store recover from the failures of its files.
 //!
-//! redb closes itself for good after the first I/O error, so recovering means opening a new `Database` on the same
-//! file. [`Kept`] holds the file open, and locked, across that: no other process can slip in, and nothing depends on
-//! the directory being usable just then. Each opening works through a [`Lease`], which remembers why it failed and
-//! can be ended, so that a `Database` that is given up can't write, nor its readers read, once the next one has taken
-//! over.
+//! redb closes itself for good after the first I/O error, so recovering means opening a new
+//! `Database` on the same file. [`Kept`] holds the file open, and locked, across that: no other
+//! process can slip in, and nothing depends on the directory being usable just then. Each opening
+//! works through a [`Lease`], which remembers why it failed and can be ended, so that a `Database`
+//! that is given up can't write, nor its readers read, once the next one has taken over.
 
 use std::collections::HashMap;
 use std::io;
@@ -47,11 +47,12 @@ impl Kept {
         Arc::new(Kept { file, locked: Mutex::default(), unsynced: Mutex::default() })
     }
 
-    /// Whether a database may have been being made in the file when the machine went down: it is to be cleared then.
+    /// Whether a database may have been being made in the file when the machine went down: it is to
+    /// be cleared then.
     ///
-    /// redb writes a new file's first bytes last. While they are zero nothing was ever committed, but redb refuses
-    /// the file. To be called after an attempt to open it, which takes the lock: another process may just be making
-    /// it.
+    /// redb writes a new file's first bytes last. While they are zero nothing was ever committed,
+    /// but redb refuses the file. To be called after an attempt to open it, which takes the lock:
+    /// another process may just be making it.
     pub fn is_unfinished(&self) -> io::Result<bool> {
         let mut first = [0; 9];
         let unfinished = self.file.len()? >= first.len() as u64 && {
@@ -89,9 +90,10 @@ impl Kept {
 
     /// After a failed sync: writes again, and syncs, what that sync was to make durable.
     ///
-    /// The system forgets what it could not write: the pages are clean, a later sync says that all is well, and
-    /// reads still show what the disk does not have. A database on top of that would lose pages in a crash that it
-    /// has every reason to rely on, and not only those of the failed commit. To be called while no database is open.
+    /// The system forgets what it could not write: the pages are clean, a later sync says that all
+    /// is well, and reads still show what the disk does not have. A database on top of that would
+    /// lose pages in a crash that it has every reason to rely on, and not only those of the failed
+    /// commit. To be called while no database is open.
     pub fn write_back(&self) -> io::Result<()> {
         let parts = {
             let unsynced = self.unsynced.lock();
@@ -132,7 +134,8 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Releases the lock; nobody is left to report an error to, and the end of the process releases it too.
+        // Releases the lock; nobody is left to report an error to, and the end of the process
+        // releases it too.
         let _ = self.file.close();
     }
 }

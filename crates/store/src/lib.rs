@@ -1,18 +1,21 @@
 //! Persistence in redb: an implementation of [`stet_actors::store::Store`].
 //!
-//! **The promise.** A change set answered with `Ok` has been synced to `journal.wal`, whole, and survives a crash of
-//! the process and of the machine, and so does everything submitted before it that was not refused. One answered with
-//! an error is not there after any restart; the one exception is [`StoreError::Unknown`]: the disk failed so
-//! that the journal could not even be opened again within [`StoreOptions::decide_within`], and the process ended
-//! before it could.
+//! **The promise.** A change set answered with `Ok` has been synced to `journal.wal`, whole, and
+//! survives a crash of the process and of the machine, and so does everything submitted before it
+//! that was not refused. One answered with an error is not there after any restart; the one
+//! exception is [`StoreError::Unknown`]: the disk failed so that the journal could not even be
+//! opened again within [`StoreOptions::decide_within`], and the process ended before it could.
 //!
-//! **The life of a change set.** [`Store::submit`] numbers it, puts its rows into memory as pending (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
-//! record (`blob`), appends that to `journal.wal` with one write and one fsync (`journal`), raises the
-//! committed number, calls every `on_commit` and then every `on_done` (`writer`). When a commit fails it finds out
-//! what the disk has and goes on (`recover`). Every few seconds or megabytes the checkpointer folds the rows in
-//! memory into the tables of `state.redb` in one transaction (`checkpoint`) and drops them from memory; the writer
-//! may then write over that stretch of journal. A reader looks into memory first, then into the tables as of the last
-//! checkpoint (`reader`), and waits for neither thread. At start the rest of the journal is read back into memory.
+//! **The life of a change set.** [`Store::submit`] numbers it, puts its rows into memory as pending
+//! (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
+//! record (`blob`), appends that to `journal.wal` with one write and one fsync (`journal`), raises
+//! the committed number, calls every `on_commit` and then every `on_done` (`writer`). When a commit
+//! fails it finds out what the disk has and goes on (`recover`). Every few seconds or megabytes the
+//! checkpointer folds the rows in memory into the tables of `state.redb` in one transaction
+//! (`checkpoint`) and drops them from memory; the writer may then write over that stretch of
+//! journal. A reader looks into memory first, then into the tables as of the last checkpoint
+//! (`reader`), and waits for neither thread. At start the rest of the journal is read back into
+//! memory.
 
 mod at_rest;
 mod backend;
@@ -82,18 +85,20 @@ struct Threads {
 }
 
 impl RedbStore {
-    /// Opens the store in `options.data`, or makes a new one there; reads the journal's rest back and starts the two
-    /// threads.
+    /// Opens the store in `options.data`, or makes a new one there; reads the journal's rest back
+    /// and starts the two threads.
     ///
     /// # Errors
-    /// See [`OpenError`]; nothing has been changed, except that migrations before a failed one stay done.
+    /// See [`OpenError`]; nothing has been changed, except that migrations before a failed one stay
+    /// done.
     pub fn open(options: StoreOptions) -> Result<RedbStore, OpenError> {
         RedbStore::open_with(options, migrate::MIGRATIONS)
     }
 
-    /// Says what is missing from the journal in `options.data`. If something is and `accept_loss` is set, it is given up: the
-    /// tables get every change up to the first that is missing, the journal is set aside under another name, and the directory
-    /// opens again. Otherwise nothing is changed.
+    /// Says what is missing from the journal in `options.data`. If something is and `accept_loss`
+    /// is set, it is given up: the tables get every change up to the first that is missing, the
+    /// journal is set aside under another name, and the directory opens again. Otherwise nothing is
+    /// changed.
     ///
     /// # Errors
     /// See [`OpenError`]: for what can't be mended this way.
@@ -101,9 +106,9 @@ impl RedbStore {
         salvage::salvage(options, accept_loss)
     }
 
-    /// Refuses new change sets, waits until those queued are decided, folds everything into the tables, ends the
-    /// threads and closes the files. Reads fail with [`StoreError::Closed`] from then on. A second call does nothing;
-    /// it may return before the first has.
+    /// Refuses new change sets, waits until those queued are decided, folds everything into the
+    /// tables, ends the threads and closes the files. Reads fail with [`StoreError::Closed`] from
+    /// then on. A second call does nothing; it may return before the first has.
     pub fn close(&self) {
         let Some(threads) = self.threads.lock().take() else { return };
         {
@@ -115,8 +120,8 @@ impl RedbStore {
         }
         let own = std::thread::current().id();
         if own == threads.writer.thread().id() || own == threads.checkpointer.thread().id() {
-            // Dropped by a callback on its own thread, which can't wait for itself: the threads end on their own, and
-            // what is not folded yet is in the journal.
+            // Dropped by a callback on its own thread, which can't wait for itself: the threads end
+            // on their own, and what is not folded yet is in the journal.
             self.end_checkpointer();
             return;
         }
@@ -144,8 +149,9 @@ impl RedbStore {
         self.shared.journal_bytes()
     }
 
-    /// Calls `row` with every row of a table in key order, a page at a time, until it breaks. What changes meanwhile
-    /// is seen or not, row by row; on a store that nobody writes to, the whole is one state.
+    /// Calls `row` with every row of a table in key order, a page at a time, until it breaks. What
+    /// changes meanwhile is seen or not, row by row; on a store that nobody writes to, the whole is
+    /// one state.
     ///
     /// # Errors
     /// A page can't be read; the rows before it have been passed on.

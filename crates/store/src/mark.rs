@@ -1,13 +1,16 @@
 //! `journal.mark`: the number of the newest change that was acknowledged, beside the journal.
 //!
-//! The journal alone can't say that its newest records are missing: what has been cut off, or zeroed, looks like what was never
-//! written. So the writer notes, after each sync of the journal and before anybody is answered, up to where the journal goes. The
-//! note is written and not synced: another block in the journal's own sync was measured at a tenth of a commit, this write at
-//! some 4 µs of 140 to 380. A process that is killed leaves it exact. A loss of power leaves it as of some earlier moment, never
-//! of a later one; then the tables' last checkpoint, seconds ago, is what the journal must reach beyond.
+//! The journal alone can't say that its newest records are missing: what has been cut off, or
+//! zeroed, looks like what was never written. So the writer notes, after each sync of the journal
+//! and before anybody is answered, up to where the journal goes. The note is written and not
+//! synced: another block in the journal's own sync was measured at a tenth of a commit, this write
+//! at some 4 µs of 140 to 380. A process that is killed leaves it exact. A loss of power leaves it
+//! as of some earlier moment, never of a later one; then the tables' last checkpoint, seconds ago,
+//! is what the journal must reach beyond.
 //!
-//! Beside the number stands the checksum of the record that ends with it. A copy of the directory goes on with the same salt and the
-//! same numbers, and with other records: so the journal of a copy is told from the one that was written here.
+//! Beside the number stands the checksum of the record that ends with it. A copy of the directory
+//! goes on with the same salt and the same numbers, and with other records: so the journal of a
+//! copy is told from the one that was written here.
 //!
 //! Two halves are written by turns, so that a write torn by a loss of power leaves one of them.
 
@@ -49,8 +52,8 @@ impl Mark {
         Ok(mark)
     }
 
-    /// Opens the file of the journal with this salt: what it says, in one half or in both, and it to go on with. `None`: it is missing or
-    /// damaged, or that of another journal.
+    /// Opens the file of the journal with this salt: what it says, in one half or in both, and it
+    /// to go on with. `None`: it is missing or damaged, or that of another journal.
     pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Vec<Marked>, Mark)>, OpenError> {
         let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else {
             return Ok(None);
@@ -58,13 +61,15 @@ impl Mark {
         let kept = Kept::new(file);
         let halves = halves(&kept, salt).map_err(|error| failed(&error))?;
         let Some(sure) = halves.iter().flatten().map(|marked| marked.sure).max() else { return Ok(None) };
-        // The newer half stays. Of one change both may speak: of its record, and of the one that a clean close has written after it.
+        // The newer half stays. Of one change both may speak: of its record, and of the one that a
+        // clean close has written after it.
         let next = usize::from(halves[0].is_some_and(|marked| marked.sure == sure));
         let newest = halves.into_iter().flatten().filter(|marked| marked.sure == sure).collect();
         Ok(Some((newest, Mark { lease: kept.lease(), salt, next, failing: false })))
     }
 
-    /// Notes up to where every change is on disk. It is an aid for later: that it can't be written stops nothing.
+    /// Notes up to where every change is on disk. It is an aid for later: that it can't be written
+    /// stops nothing.
     pub fn note(&mut self, marked: Marked) {
         match self.write(marked) {
             Ok(()) => self.failing = false,
@@ -83,7 +88,8 @@ impl Mark {
         self.lease.sync_data()
     }
 
-    /// Writes a half, as a whole page: of a part the system would read the rest first, and for ever fail where that can't be read.
+    /// Writes a half, as a whole page: of a part the system would read the rest first, and for ever
+    /// fail where that can't be read.
     fn write(&mut self, marked: Marked) -> io::Result<()> {
         let (mut page, half) = ([0; PAGE], self.salt.mark(marked));
         page[..half.len()].copy_from_slice(&half);

@@ -1,8 +1,10 @@
-//! Opening `state.redb`: its format number, and the numbered steps from an older format to the present one.
+//! Opening `state.redb`: its format number, and the numbered steps from an older format to the
+//! present one.
 //!
-//! A migration raises the format to its own number; it is one transaction, so that a crash leaves the format before
-//! or after it. To change a format: append a [`Migration`] to [`MIGRATIONS`]. Rows that wait in the journal are
-//! folded first, so a migration sees all rows in the tables and none elsewhere.
+//! A migration raises the format to its own number; it is one transaction, so that a crash leaves
+//! the format before or after it. To change a format: append a [`Migration`] to [`MIGRATIONS`].
+//! Rows that wait in the journal are folded first, so a migration sees all rows in the tables and
+//! none elsewhere.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,8 +53,8 @@ impl Head {
     }
 }
 
-/// Opens the database in a file for the first time. `is_new` is asked before a file that looks unfinished is made anew, and
-/// refuses where it can't have been.
+/// Opens the database in a file for the first time. `is_new` is asked before a file that looks
+/// unfinished is made anew, and refuses where it can't have been.
 pub(super) fn open_database(
     kept: &Arc<Kept>,
     cache_bytes: usize,
@@ -133,7 +135,8 @@ pub(super) fn pair(db: &Database, salt: Salt) -> Result<(), RedbError> {
     transaction.commit().map_err(failure)
 }
 
-/// Holds the checksum of every page of a file that is there against what is in it, and writes nothing.
+/// Holds the checksum of every page of a file that is there against what is in it, and writes
+/// nothing.
 pub(super) fn verify(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(), OpenError> {
     let damaged = |why: &str| OpenError::Corrupt(format!("state.redb: {why}"));
     let lease = kept.read_only_lease().map_err(|error| OpenError::Io(format!("state.redb: {error}")))?;

@@ -1,5 +1,5 @@
-//! Opening: formats, replay, migrations, threads. No table is scanned but that of the events that are in no segment, some thousand: the
-//! time it takes depends on the journal's rest alone.
+//! Opening: formats, replay, migrations, threads. No table is scanned but that of the events that
+//! are in no segment, some thousand: the time it takes depends on the journal's rest alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -69,7 +69,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     }
     let is_older = head.format < migrate::present(migrations);
     let is_used = options.durability == Durability::Journal;
-    // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
+    // Migrations see rows in the tables only. Without a journal from now on, what is in it must
+    // never be read again.
     if is_older || (!is_used && committed > folded) {
         fold_all(&state, &overlay, committed, &Packing::of(&options)).map_err(io)?;
         folded = committed;
@@ -96,17 +97,19 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let shared = Arc::new(Shared::new((options, ends), overlay, snapshot, committed, folded));
     shared.fault(|_| ());
     shared.journaled.store(if committed > folded { journal.bytes() } else { 0 }, Ordering::Release);
-    // What a server that was killed has left may be all that memory holds, whatever its limits were: then nothing is taken before it
-    // is folded.
+    // What a server that was killed has left may be all that memory holds, whatever its limits
+    // were: then nothing is taken before it is folded.
     shared.checkpoint_if_due();
     tracing::info!(committed, folded, replayed, took_ms = begun.elapsed().as_millis() as u64, "the store is open");
     start(shared, is_used.then_some(journal), state)
 }
 
-/// The longest `state.redb` that can be of a store that was never finished: redb makes it so, and writes its first bytes last.
+/// The longest `state.redb` that can be of a store that was never finished: redb makes it so, and
+/// writes its first bytes last.
 const UNFINISHED: u64 = 2 << 20;
 
-/// Refuses to make a `state.redb`, in place of one of `len` bytes whose first are zero, or of none, where changes were in it.
+/// Refuses to make a `state.redb`, in place of one of `len` bytes whose first are zero, or of none,
+/// where changes were in it.
 fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     // A store whose tables were not on disk yet has all its changes in its journal, from the first.
     let found = Found::read(backends, &Known { folded: 0, salt: None, made: false })?;
@@ -129,7 +132,8 @@ pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, packing: &
 }
 
 fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<RedbStore, OpenError> {
-    // Nothing is the matter yet, and whoever watches the metrics is told so before the first commit.
+    // Nothing is the matter yet, and whoever watches the metrics is told so before the first
+    // commit.
     shared.fault(|_| ());
     let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let writer = Writer::new(shared.clone(), journal);
@@ -139,8 +143,8 @@ fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<
         spawn("stet-checkpoint").spawn(move || checkpointer.run()).map_err(|error| OpenError::Io(error.to_string()))?;
     let writer = spawn("stet-writer")
         .spawn(move || {
-            // The writer catches its callbacks' panics; any other is a defect. Then the store must say that it has
-            // failed, and not let everybody wait.
+            // The writer catches its callbacks' panics; any other is a defect. Then the store must
+            // say that it has failed, and not let everybody wait.
             catch_unwind(AssertUnwindSafe(|| writer.run())).unwrap_or_else(|_| {
                 give_up(&watched);
                 None
@@ -164,7 +168,8 @@ fn give_up(shared: &Shared) {
     };
     shared.settled.notify_all();
     shared.fault(|faults| faults.closed = true);
-    // Dropped unanswered, which those who wait notice: an error would claim to know that the last batch is not on disk.
+    // Dropped unanswered, which those who wait notice: an error would claim to know that the last
+    // batch is not on disk.
     drop(queue);
 }
 

@@ -19,28 +19,32 @@ pub enum Durability {
     /// The journal's fsync: an answered change survives a crash of the machine.
     #[default]
     Journal,
-    /// Nothing: no journal and no fsync, the rest of the pipeline as ever. For measuring what durability costs;
-    /// a crash loses all that changed since the store was opened. A clean close still saves everything. What waits in a
-    /// journal is folded into the tables when the store is opened.
+    /// Nothing: no journal and no fsync, the rest of the pipeline as ever. For measuring what
+    /// durability costs; a crash loses all that changed since the store was opened. A clean close
+    /// still saves everything. What waits in a journal is folded into the tables when the store is
+    /// opened.
     None,
 }
 
-/// When what has gathered in memory is folded into the tables. However much it says, a checkpoint begins when memory is half full
-/// ([`LimitOptions`]).
+/// When what has gathered in memory is folded into the tables. However much it says, a checkpoint
+/// begins when memory is half full ([`LimitOptions`]).
 #[derive(Debug, Clone)]
 pub struct CheckpointOptions {
-    /// Bytes of rows in memory that start a checkpoint. More coalesces better and costs memory and start-up time.
+    /// Bytes of rows in memory that start a checkpoint. More coalesces better and costs memory and
+    /// start-up time.
     pub bytes: usize,
     /// Rows in memory that start a checkpoint.
     pub entries: usize,
     /// The longest that a change waits for its checkpoint.
     pub interval: Duration,
-    /// The most events that one checkpoint removes because they are past their retention, and those of one segment more: bounds its
-    /// length.
+    /// The most events that one checkpoint removes because they are past their retention, and those
+    /// of one segment more: bounds its length.
     pub trim: usize,
-    /// How many events make a segment of the log. More take less room, and more is read for one of them.
+    /// How many events make a segment of the log. More take less room, and more is read for one of
+    /// them.
     pub segment_events: usize,
-    /// How far apart in time the events of a segment may be, milliseconds: so much longer than their retention may they stay.
+    /// How far apart in time the events of a segment may be, milliseconds: so much longer than
+    /// their retention may they stay.
     pub segment_span_ms: u64,
 }
 
@@ -60,7 +64,8 @@ impl Default for CheckpointOptions {
 /// Where submissions are refused as overloaded, and how much one commit takes.
 #[derive(Debug, Clone)]
 pub struct LimitOptions {
-    /// Bytes of rows in memory (not yet folded, both generations) beyond which nothing more is taken.
+    /// Bytes of rows in memory (not yet folded, both generations) beyond which nothing more is
+    /// taken.
     pub overlay_bytes: usize,
     /// Rows in memory beyond which nothing more is taken.
     pub overlay_entries: usize,
@@ -70,11 +75,12 @@ pub struct LimitOptions {
     pub batch_sets: usize,
     /// Bytes after which a commit takes no further change set.
     pub batch_bytes: usize,
-    /// Bytes of records in the journal that are not folded beyond which nothing more is taken; a quarter of it starts a
-    /// checkpoint. A row that is changed again and again takes room there each time, and in memory once; and a start has to read
-    /// it all.
+    /// Bytes of records in the journal that are not folded beyond which nothing more is taken; a
+    /// quarter of it starts a checkpoint. A row that is changed again and again takes room there
+    /// each time, and in memory once; and a start has to read it all.
     pub journal_bytes: u64,
-    /// The largest change set, in bytes of keys and values. It is in memory several times while it is committed.
+    /// The largest change set, in bytes of keys and values. It is in memory several times while it
+    /// is committed.
     pub set_bytes: usize,
 }
 
@@ -93,17 +99,20 @@ impl Default for LimitOptions {
 }
 
 impl LimitOptions {
-    /// The most bytes and rows in memory that [`CheckpointOptions`] may wait for: the other half is filled while a checkpoint is made.
+    /// The most bytes and rows in memory that [`CheckpointOptions`] may wait for: the other half is
+    /// filled while a checkpoint is made.
     pub fn most_gathered(&self) -> (usize, usize) {
         (self.overlay_bytes / 2, self.overlay_entries / 2)
     }
 
-    /// Whether nothing more is taken beside these rows and bytes in memory and, if there are any, so many bytes of the journal.
+    /// Whether nothing more is taken beside these rows and bytes in memory and, if there are any,
+    /// so many bytes of the journal.
     pub(super) fn is_full(&self, gathered: (usize, usize), journal: u64) -> bool {
         self.reaches(4, gathered, journal)
     }
 
-    /// Whether three quarters of that are reached: more than what is gathered before a checkpoint begins, so it makes room.
+    /// Whether three quarters of that are reached: more than what is gathered before a checkpoint
+    /// begins, so it makes room.
     pub(super) fn fills(&self, gathered: (usize, usize), journal: u64) -> bool {
         self.reaches(3, gathered, journal)
     }
@@ -132,13 +141,16 @@ pub struct StoreOptions {
     pub cache_bytes: usize,
     /// How long events are kept, in milliseconds by `clock`; `None` keeps them for ever.
     pub event_retention_ms: Option<u64>,
-    /// How long the change sets of a failed commit wait for their fate when the journal can't even be reopened;
-    /// afterwards they are answered with an error that says so (see the module's head).
+    /// How long the change sets of a failed commit wait for their fate when the journal can't even
+    /// be reopened; afterwards they are answered with an error that says so (see the module's
+    /// head).
     pub decide_within: Duration,
-    /// How long the writer stays awake when it has nothing to do (see its module's head). Zero: not at all.
+    /// How long the writer stays awake when it has nothing to do (see its module's head). Zero: not
+    /// at all.
     pub linger: Duration,
-    /// Whether the checksum of every page of the tables is held against what is in it before anything else is done. It reads
-    /// the whole file; a store that is opened without it notices damage only where redb itself does.
+    /// Whether the checksum of every page of the tables is held against what is in it before
+    /// anything else is done. It reads the whole file; a store that is opened without it notices
+    /// damage only where redb itself does.
     pub verify: bool,
     /// The time: what ends by it asks [`Ends`](stet_actors::ends::Ends), which asks this one.
     pub clock: Arc<dyn Clock>,
@@ -165,7 +177,8 @@ impl StoreOptions {
         }
     }
 
-    /// Whether so many rows and bytes in memory, or so many bytes of the journal, start a checkpoint.
+    /// Whether so many rows and bytes in memory, or so many bytes of the journal, start a
+    /// checkpoint.
     pub(super) fn is_due(&self, (rows, bytes): (usize, usize), journal: u64) -> bool {
         let (most_bytes, most_rows) = self.limits.most_gathered();
         rows >= self.checkpoint.entries.min(most_rows)
@@ -194,8 +207,8 @@ pub struct Loss {
     pub why: String,
     /// Every change up to this number is there.
     pub kept: Seq,
-    /// The last change that is known to have been there; not above `kept` if none is missing. `None`: nothing is known of those
-    /// after `kept`.
+    /// The last change that is known to have been there; not above `kept` if none is missing.
+    /// `None`: nothing is known of those after `kept`.
     pub last: Option<Seq>,
 }
 

@@ -1,4 +1,5 @@
-//! Writes that stay in memory, over a file that is only read: with them redb opens a file that can't be written.
+//! Writes that stay in memory, over a file that is only read: with them redb opens a file that
+//! can't be written.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -26,7 +27,8 @@ impl Over {
         self.len
     }
 
-    /// Pages beyond a shorter length would show again in a longer one; redb grows files only while it is opening one.
+    /// Pages beyond a shorter length would show again in a longer one; redb grows files only while
+    /// it is opening one.
     pub fn set_len(&mut self, len: u64) {
         self.pages.retain(|page, _| page * (PAGE as u64) < len);
         self.len = len;

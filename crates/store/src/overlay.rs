@@ -1,18 +1,20 @@
-//! Rows in memory that the tables on disk don't have yet: pending ones, and committed ones that are not folded.
+//! Rows in memory that the tables on disk don't have yet: pending ones, and committed ones that are
+//! not folded.
 //!
-//! Two generations: changes go into the *active* one; a checkpoint freezes it, folds the *frozen* one into the tables
-//! and drops it whole, so that no row is ever taken out one by one. A row is a short list of versions, newest first.
-//! Those that no view can see any more go when the next version comes, so a commit touches no row at all: it only
-//! raises the committed number.
+//! Two generations: changes go into the *active* one; a checkpoint freezes it, folds the *frozen*
+//! one into the tables and drops it whole, so that no row is ever taken out one by one. A row is a
+//! short list of versions, newest first. Those that no view can see any more go when the next
+//! version comes, so a commit touches no row at all: it only raises the committed number.
 //!
-//! Events are not rows: they are counted here, and lie in the [`Tail`] of their log once they are committed.
+//! Events are not rows: they are counted here, and lie in the [`Tail`] of their log once they are
+//! committed.
 //!
-//! One lock a table, held for the few instructions of a look-up or the copying of a page of a scan, never
-//! over a disk access. A plain `BTreeMap` serves: nobody needs the snapshots of a persistent map, since the frozen
-//! generation is one.
+//! One lock a table, held for the few instructions of a look-up or the copying of a page of a scan,
+//! never over a disk access. A plain `BTreeMap` serves: nobody needs the snapshots of a persistent
+//! map, since the frozen generation is one.
 //!
-//! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which distinguish nearly all keys of a table
-//! apart, lie in the tree's nodes.
+//! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which distinguish
+//! nearly all keys of a table apart, lie in the tree's nodes.
 
 use std::collections::btree_map;
 use std::ops::Bound;
@@ -43,8 +45,8 @@ impl Shelf {
         active.or_else(|| self.frozen.as_ref()?.get(sought)?.at(seq))
     }
 
-    /// The rows of the range, which must not be empty, as of `seq`, removed ones too, in order (or backwards), until
-    /// `limit` that are not removed.
+    /// The rows of the range, which must not be empty, as of `seq`, removed ones too, in order (or
+    /// backwards), until `limit` that are not removed.
     pub fn collect(&self, range: &Range, seq: Seq, limit: usize, backwards: bool) -> Vec<(Bytes, Option<Bytes>)> {
         let (from, to) = (Sought::new(&range.from), range.to.as_ref().map(|to| Sought::new(to)));
         let from: Bound<&dyn Ordered> = Bound::Included(&from);
@@ -132,8 +134,9 @@ pub(super) struct Overlay {
     shelves: [RwLock<Shelf>; COUNT],
     /// Events that are committed.
     pub log: Tail,
-    /// The change sets whose events are frozen: those after the first, up to the second. What is active comes after them. Held while
-    /// the frozen generation is dropped, or what is pending, for a few instructions a table or as long as it takes to walk all rows.
+    /// The change sets whose events are frozen: those after the first, up to the second. What is
+    /// active comes after them. Held while the frozen generation is dropped, or what is pending,
+    /// for a few instructions a table or as long as it takes to walk all rows.
     events_frozen: Mutex<(Seq, Seq)>,
     active: Count,
     frozen: Count,
@@ -167,8 +170,8 @@ impl Overlay {
         (active.0 + frozen.0, active.1 + frozen.1)
     }
 
-    /// Puts the events in that are in rows of the tables, which have all up to `folded`: they go before those that are here already.
-    /// `packed`: the last one that is in a segment.
+    /// Puts the events in that are in rows of the tables, which have all up to `folded`: they go
+    /// before those that are here already. `packed`: the last one that is in a segment.
     pub fn begin_log(&self, unpacked: Vec<Logged>, packed: Option<EventId>, folded: Seq) {
         let active = self.log.between(folded, Seq::MAX);
         self.log.begin(unpacked.into_iter().chain(active), packed);
@@ -183,7 +186,8 @@ impl Overlay {
         seq
     }
 
-    /// Takes the changes of a change set in. Its events are counted; they are to come into the log when it is committed.
+    /// Takes the changes of a change set in. Its events are counted; they are to come into the log
+    /// when it is committed.
     pub fn insert(&self, seq: Seq, changes: &[Change], events: &[Logged], committed: Seq) {
         let (mut rows, mut bytes) = self.active.get();
         rows += events.len();
@@ -205,7 +209,8 @@ impl Overlay {
         self.active.set((rows, bytes));
     }
 
-    /// Begins a new active generation, of what is submitted after `last`. There must be no frozen one.
+    /// Begins a new active generation, of what is submitted after `last`. There must be no frozen
+    /// one.
     pub fn freeze(&self, last: Seq) {
         self.events_frozen.lock().1 = last;
         for shelf in &self.shelves {
@@ -228,7 +233,8 @@ impl Overlay {
         self.log.between(folded, last)
     }
 
-    /// Drops the frozen generation: the tables on disk, as every reader sees them from now on, have it.
+    /// Drops the frozen generation: the tables on disk, as every reader sees them from now on, have
+    /// it.
     pub fn drop_frozen(&self) {
         let mut events = self.events_frozen.lock();
         let rows: Vec<_> = self.shelves.iter().map(|shelf| shelf.write().frozen.take()).collect();
@@ -241,7 +247,8 @@ impl Overlay {
 
     /// Drops everything pending.
     pub fn fall_back(&self, committed: Seq) {
-        // Held until all is counted: else a frozen generation that is dropped meanwhile would be counted in part, or for ever.
+        // Held until all is counted: else a frozen generation that is dropped meanwhile would be
+        // counted in part, or for ever.
         let events_frozen = self.events_frozen.lock();
         let mut active = (0, 0);
         let mut frozen = (0, 0);
@@ -292,7 +299,8 @@ mod tests {
         Change { table, key: Bytes::copy_from_slice(key.as_bytes()), value: Some(value) }
     }
 
-    /// What was counted of the frozen generation before it was dropped was noted after that, as if it were still there.
+    /// What was counted of the frozen generation before it was dropped was noted after that, as if
+    /// it were still there.
     #[test]
     fn a_frozen_generation_that_is_dropped_while_what_is_pending_is_dropped_is_not_counted() {
         let (first, last) = (Table::ALL[0], Table::ALL[COUNT - 1]);

@@ -1,13 +1,15 @@
 //! Reads: first the rows in memory, then the tables as of the last checkpoint.
 //!
-//! The order makes a look-up consistent. With a table's rows in memory held still, the reader picks up the present
-//! [`Snapshot`], then the number of the change set up to which it reads, and then takes what it needs from memory. A checkpoint
-//! folds only what is committed, so the tables in the snapshot go no further than that number; and it publishes its snapshot before it
-//! drops rows from memory, which waits for the reader, so memory has all that came after the snapshot. The tables are read
-//! without any lock.
+//! The order makes a look-up consistent. With a table's rows in memory held still, the reader picks
+//! up the present [`Snapshot`], then the number of the change set up to which it reads, and then
+//! takes what it needs from memory. A checkpoint folds only what is committed, so the tables in the
+//! snapshot go no further than that number; and it publishes its snapshot before it drops rows from
+//! memory, which waits for the reader, so memory has all that came after the snapshot. The tables
+//! are read without any lock.
 //!
-//! A checkpoint asks no reader before it publishes. So the other way round, or with a snapshot that comes later than what was taken
-//! from memory, a scan would be of two states: a row that was moved meanwhile would be in both of its places, or in none.
+//! A checkpoint asks no reader before it publishes. So the other way round, or with a snapshot that
+//! comes later than what was taken from memory, a scan would be of two states: a row that was moved
+//! meanwhile would be in both of its places, or in none.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +25,8 @@ use super::shared::Shared;
 use super::tables::{self, RedbError, failure, place};
 use super::texts::{self, TEXTS};
 
-/// How often one read is tried, as others' failures end a snapshot, too: nobody should wait for ever.
+/// How often one read is tried, as others' failures end a snapshot, too: nobody should wait for
+/// ever.
 const MOST_ATTEMPTS: usize = 4;
 
 /// A table that is read alone.
@@ -148,8 +151,9 @@ impl Shared {
     /// [`stet_actors::store::Look::get`].
     pub fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let look = || {
-            // One row is of one state, whichever of those that there are during the call. So this takes the snapshot only where it is
-            // needed: most of what is asked for is in memory, or in the tables for long.
+            // One row is of one state, whichever of those that there are during the call. So this
+            // takes the snapshot only where it is needed: most of what is asked for is in memory,
+            // or in the tables for long.
             let shelf = self.overlay.shelf(table);
             if let Some(value) = shelf.get(key, self.limit_of(view)) {
                 return ControlFlow::Break(value.clone());
@@ -184,8 +188,9 @@ impl Shared {
         self.read(number, look, |snapshot, memory| snapshot.scan(table, range, limit, backwards, memory))
     }
 
-    /// Looks into memory, which may have the answer or goes with a snapshot, and reads from that; and does both again if the file had to
-    /// be opened anew meanwhile: what was taken from memory goes with no other snapshot.
+    /// Looks into memory, which may have the answer or goes with a snapshot, and reads from that;
+    /// and does both again if the file had to be opened anew meanwhile: what was taken from memory
+    /// goes with no other snapshot.
     ///
     /// `number` is what the read is known by if it fails.
     fn read<M, T>(
@@ -204,7 +209,8 @@ impl Shared {
             if let Some(why) = self.reopening.failure_of(&number) {
                 return Err(why);
             }
-            // redb panics on some pages that are damaged, and leaves locks behind that only a new opening is rid of.
+            // redb panics on some pages that are damaged, and leaves locks behind that only a new
+            // opening is rid of.
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &memory)));
             let damaged = || Broken::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
             let error = match outcome.unwrap_or_else(|_| Err(damaged())) {
@@ -236,7 +242,8 @@ impl Shared {
 #[cfg(test)]
 #[derive(Default)]
 pub(super) struct Hooks {
-    /// A scan has its snapshot, and is to look into memory; or what is sought alone is not in memory, and is to be read.
+    /// A scan has its snapshot, and is to look into memory; or what is sought alone is not in
+    /// memory, and is to be read.
     pub amid_look: Hook,
     /// A snapshot could not be read.
     pub read_failed: Hook,

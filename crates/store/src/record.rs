@@ -1,18 +1,23 @@
-//! The layout of `journal.wal`: the file's head, and records of whole pages behind it, in any order.
+//! The layout of `journal.wal`: the file's head, and records of whole pages behind it, in any
+//! order.
 //!
-//! The head fills the first page: [`MAGIC`], format number (u64), salt (16 bytes), checksum of those (u32). A record is a
-//! head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64 each), length of the payload (u32), checksum
-//! (u32) of all that and of the payload), the payload, and zeros up to the page's end. Integers are little-endian, checksums
-//! CRC-32 (ISO 3309). The salt is random, made with the file: what clients send, wherever it comes to stand, can't be
-//! taken for a record. The tables keep it too, so that no other directory's journal is taken for theirs.
+//! The head fills the first page: [`MAGIC`], format number (u64), salt (16 bytes), checksum of
+//! those (u32). A record is a head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64
+//! each), length of the payload (u32), checksum (u32) of all that and of the payload), the payload,
+//! and zeros up to the page's end. Integers are little-endian, checksums CRC-32 (ISO 3309). The
+//! salt is random, made with the file: what clients send, wherever it comes to stand, can't be
+//! taken for a record. The tables keep it too, so that no other directory's journal is taken for
+//! theirs.
 //!
-//! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a number (u64), the checksum of the
-//! record that ends with it (u32), and the checksum (u32) of those. Where that record is not known, the magic is [`MARK_ALONE`], and
-//! there is no checksum of a record.
+//! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a
+//! number (u64), the checksum of the record that ends with it (u32), and the checksum (u32) of
+//! those. Where that record is not known, the magic is [`MARK_ALONE`], and there is no checksum of
+//! a record.
 
 use stet_actors::store::Seq;
 
-/// What records begin and end with: no write of one touches another, on disks of 512-byte and 4 KiB sectors alike.
+/// What records begin and end with: no write of one touches another, on disks of 512-byte and 4 KiB
+/// sectors alike.
 pub(super) const PAGE: usize = 4096;
 
 /// Bytes in front of a record's payload.
@@ -47,8 +52,8 @@ pub(super) struct Head {
 pub(super) struct Marked {
     /// Every change up to here is in the journal, or in the tables.
     pub sure: Seq,
-    /// The checksum of the record whose last change that is: tells the journal from any other in which there is a change of that
-    /// number. `None` if there is no such record.
+    /// The checksum of the record whose last change that is: tells the journal from any other in
+    /// which there is a change of that number. `None` if there is no such record.
     pub sum: Option<u32>,
 }
 
@@ -120,7 +125,8 @@ impl Salt {
         mark
     }
 
-    /// What a half of `journal.mark` says, of [`MARK`] bytes; `None` if it is unsound or belongs to another journal.
+    /// What a half of `journal.mark` says, of [`MARK`] bytes; `None` if it is unsound or belongs to
+    /// another journal.
     pub fn marked(&self, half: &[u8]) -> Option<Marked> {
         let at = 8 + SALT;
         let sure = u64::from_le_bytes(array(half.get(at..at + 8)?));
@@ -138,7 +144,8 @@ impl Salt {
         record.resize(HEAD, 0);
         fill(record);
         let length = record.len() - HEAD;
-        // Submission refuses sets of more than `LimitOptions::set_bytes`, and a batch is closed by `batch_bytes`.
+        // Submission refuses sets of more than `LimitOptions::set_bytes`, and a batch is closed by
+        // `batch_bytes`.
         let bytes = u32::try_from(length).expect("a commit is smaller than 4 GiB");
         record[SUM - 4..SUM].copy_from_slice(&bytes.to_le_bytes());
         let sum = sum(record);
@@ -147,7 +154,8 @@ impl Salt {
         Head { previous, last, length, sum }
     }
 
-    /// What the head of a record says that may stand here; whether it is sound is for [`Salt::open`] to find out.
+    /// What the head of a record says that may stand here; whether it is sound is for
+    /// [`Salt::open`] to find out.
     pub fn claim(&self, page: &[u8]) -> Option<Head> {
         let head = page.get(..HEAD).filter(|head| head.starts_with(&self.0))?;
         Some(Head {

@@ -1,14 +1,16 @@
 //! After a failed commit: find out what the disk has, answer accordingly, and go on.
 //!
-//! An error says only that a commit failed, not whether it is there. So the journal is opened anew and read. If
-//! the record is there, it is written again and synced, and counts as committed, and those queued behind it stay; if not, the batch
-//! is refused, and everything behind it as stale, or with it for want of room.
+//! An error says only that a commit failed, not whether it is there. So the journal is opened anew
+//! and read. If the record is there, it is written again and synced, and counts as committed, and
+//! those queued behind it stay; if not, the batch is refused, and everything behind it as stale, or
+//! with it for want of room.
 //!
-//! When the journal can't be opened either, the batch waits for its fate, up to `StoreOptions::decide_within`, while
-//! it is tried again and again and new submissions are refused at once. Past that it is answered with an error that
-//! calls the outcome unknown, and the first thing done to a journal that opens again is to remove whatever lies above
-//! the last commit. What remains is the crash of the process between that answer and the next opening: then the
-//! change may be found there.
+//! When the journal can't be opened either, the batch waits for its fate, up to
+//! `StoreOptions::decide_within`, while it is tried again and again and new submissions are refused
+//! at once. Past that it is answered with an error that calls the outcome unknown, and the first
+//! thing done to a journal that opens again is to remove whatever lies above the last commit. What
+//! remains is the crash of the process between that answer and the next opening: then the change
+//! may be found there.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -25,8 +27,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Writer {
-    /// Decides the batch whose commit failed, and gets the journal back. When the store is closed meanwhile it gives
-    /// up after one more attempt.
+    /// Decides the batch whose commit failed, and gets the journal back. When the store is closed
+    /// meanwhile it gives up after one more attempt.
     pub fn recover(&mut self, batch: Vec<Waiting>, last: Seq, error: &io::Error) {
         let mut batch = Some((batch, last));
         let fault = DiskError::of(error);
@@ -43,8 +45,8 @@ impl Writer {
             match journal.reopen(last) {
                 Ok(found) => {
                     self.unsettled = false;
-                    // A journal that opens has been synced, so the disk works. That it was full is reported until a
-                    // commit succeeds.
+                    // A journal that opens has been synced, so the disk works. That it was full is
+                    // reported until a commit succeeds.
                     self.shared.fault(|faults| faults.journal.take_if(|fault| !fault.full || batch.is_none()));
                     match batch {
                         Some((batch, _)) if !found => self.refuse(batch, &cause, &cause, Phase::Open),
@@ -73,8 +75,8 @@ impl Writer {
         }
     }
 
-    /// Answers those who have waited long enough. Sets that are still queued were never written: they are refused for
-    /// certain.
+    /// Answers those who have waited long enough. Sets that are still queued were never written:
+    /// they are refused for certain.
     fn stop_waiting(&mut self, batch: Option<Vec<Waiting>>, cause: &StoreError) {
         if let Some(batch) = batch {
             self.unsettled = true;

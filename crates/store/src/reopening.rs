@@ -1,13 +1,17 @@
-//! Tables that can't be read: when they are opened anew, who waits for that, and what is not tried again meanwhile.
+//! Tables that can't be read: when they are opened anew, who waits for that, and what is not tried
+//! again meanwhile.
 //!
-//! redb refuses everything once one read has failed, so one page that can't be read ends the snapshot of every reader, and only a new
-//! opening gives them another. The checkpointer makes it. A reader asks for it and waits, for otherwise an error that came once would be
-//! told to many; but readers are threads that others need, so
+//! redb refuses everything once one read has failed, so one page that can't be read ends the
+//! snapshot of every reader, and only a new opening gives them another. The checkpointer makes it.
+//! A reader asks for it and waits, for otherwise an error that came once would be told to many; but
+//! readers are threads that others need, so
 //!
-//! - who waits is told of each opening that ends, well or not, and nobody waits for one that is not to come soon;
-//! - readers get one only so long after another ([`PACE`]), and after one that has failed the checkpointer tries again in its own time;
-//! - a read that has failed by itself is not tried again for a while ([`REST`]): a page that many ask for would else end the snapshots of
-//!   all others as fast as they come.
+//! - who waits is told of each opening that ends, well or not, and nobody waits for one that is not
+//!   to come soon;
+//! - readers get one only so long after another ([`PACE`]), and after one that has failed the
+//!   checkpointer tries again in its own time;
+//! - a read that has failed by itself is not tried again for a while ([`REST`]): a page that many
+//!   ask for would else end the snapshots of all others as fast as they come.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -24,7 +28,8 @@ use super::shared::Shared;
 /// How long after the end of one opening the next begins that readers ask for, at the earliest.
 pub(super) const PACE: Duration = Duration::from_millis(250);
 
-/// How long a read that has failed is not tried again, and how long after an opening that has failed none is made for readers.
+/// How long a read that has failed is not tried again, and how long after an opening that has
+/// failed none is made for readers.
 pub(super) const REST: Duration = Duration::from_secs(2);
 
 /// How long an opening that was asked for is waited for, by all together.
@@ -111,7 +116,8 @@ impl Shared {
         self.reopening.ended.notify_all();
     }
 
-    /// Notes that an opening has ended, and with which snapshot. Gives the time before which the next is not made for readers.
+    /// Notes that an opening has ended, and with which snapshot. Gives the time before which the
+    /// next is not made for readers.
     pub fn end_reopening(&self, snapshot: Option<Snapshot>, well: bool) -> Instant {
         let mut state = self.reopening.state.lock();
         let before = snapshot.map(|snapshot| self.replace_snapshot(snapshot));
@@ -127,8 +133,9 @@ impl Shared {
         next
     }
 
-    /// Asks for another snapshot in place of `broken`, and tells whether it is there. It is waited for if it is to come soon; not by
-    /// whose `own` read has failed of tables that have just been opened anew, which another opening would not help.
+    /// Asks for another snapshot in place of `broken`, and tells whether it is there. It is waited
+    /// for if it is to come soon; not by whose `own` read has failed of tables that have just been
+    /// opened anew, which another opening would not help.
     pub fn is_reopened(&self, broken: &Arc<Snapshot>, own: bool) -> bool {
         let patience = if own { Duration::ZERO } else { PACE };
         let mut state = self.reopening.state.lock();

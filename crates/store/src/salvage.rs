@@ -1,10 +1,13 @@
 //! Going on without changes that are lost: what `stet recover` does.
 //!
-//! Whatever it does is repeatable: until the last step a start says again what is missing, or has nothing to miss any more.
+//! Whatever it does is repeatable: until the last step a start says again what is missing, or has
+//! nothing to miss any more.
 //!
-//! 1. What is whole up to the first change that is missing goes into the tables, in one transaction with the number of the last one
-//!    lost: that number is not given again, and a journal that turns up again is not replayed.
-//! 2. The journal gets another name. Nothing reads it again; it is what is left of the lost changes.
+//! 1. What is whole up to the first change that is missing goes into the tables, in one transaction
+//!    with the number of the last one lost: that number is not given again, and a journal that
+//!    turns up again is not replayed.
+//! 2. The journal gets another name. Nothing reads it again; it is what is left of the lost
+//!    changes.
 //! 3. A new journal is made, and the tables note its salt.
 
 use super::RedbStore;

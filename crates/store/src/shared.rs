@@ -1,7 +1,8 @@
 //! What submitters, readers, the writer and the checkpointer share, and who may hold which lock.
 //!
-//! Locks, in the order in which they may be taken: the gate, the bounds of the frozen generation, one table's rows in memory, the events in
-//! memory, the openings, the snapshot, the checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
+//! Locks, in the order in which they may be taken: the gate, the bounds of the frozen generation,
+//! one table's rows in memory, the events in memory, the openings, the snapshot, the checkpointer's
+//! signal, the faults. The gate is never held over a disk access or a callback.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -203,8 +204,8 @@ impl Shared {
         self.epoch.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The newest change set that `view` shows. Under a table's lock, so that no version it shows is forgotten
-    /// meanwhile.
+    /// The newest change set that `view` shows. Under a table's lock, so that no version it shows
+    /// is forgotten meanwhile.
     pub fn limit_of(&self, view: View) -> Seq {
         match view {
             View::Committed => self.committed(),

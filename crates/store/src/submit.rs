@@ -57,7 +57,8 @@ impl Shared {
 
     fn admit(&self, gate: &Gate, set: &ChangeSet, bytes: usize) -> Result<(), StoreError> {
         let empty = set.changes.is_empty() && set.events.is_empty();
-        // While a store is being closed, those who wait for what it still decides may join the queue. A broken one decides nothing.
+        // While a store is being closed, those who wait for what it still decides may join the
+        // queue. A broken one decides nothing.
         let joins = empty && gate.pending();
         if gate.phase == Phase::Broken || (gate.phase == Phase::Closing && !joins) {
             return Err(StoreError::Closed);
@@ -65,7 +66,8 @@ impl Shared {
         if set.epoch < self.epoch() {
             return Err(StoreError::Stale);
         }
-        // A set without changes takes no room, and who waits for a decision must not be sent away before it.
+        // A set without changes takes no room, and who waits for a decision must not be sent away
+        // before it.
         if !empty {
             if gate.phase == Phase::Failing {
                 return Err(self.journal_error());

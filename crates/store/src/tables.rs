@@ -20,7 +20,8 @@ pub(super) const FORMAT: &str = "format";
 /// Key in [`META`]: every change set up to this number is in the tables.
 pub(super) const FOLDED: &str = "folded";
 
-/// Key in [`META`]: what the clock that things end by said when it was last believed, epoch milliseconds.
+/// Key in [`META`]: what the clock that things end by said when it was last believed, epoch
+/// milliseconds.
 pub(super) const BELIEVED: &str = "clock believed";
 
 /// Keys in [`META`]: the salt of the journal that goes with the tables, in two numbers.
@@ -59,8 +60,8 @@ pub(super) fn failure(error: impl Into<redb::Error>) -> RedbError {
 /// Opens the database behind `lease`.
 pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, RedbError> {
     let mut builder = Builder::new();
-    // redb counts the bytes of pages. One of 4 KiB takes 5 in memory, as larger ones take a quarter more: a count stands before it, and
-    // the allocator has no room between the two sizes.
+    // redb counts the bytes of pages. One of 4 KiB takes 5 in memory, as larger ones take a quarter
+    // more: a count stands before it, and the allocator has no room between the two sizes.
     builder.set_cache_size(cache_bytes / 5 * 4);
     builder.set_repair_callback(|session| {
         tracing::debug!(progress = session.progress(), "checking a file that was not closed");
@@ -68,8 +69,8 @@ pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, RedbEr
     builder.create_with_backend(lease.clone()).map_err(failure)
 }
 
-/// Opens the database in `kept` after a failure under an earlier lease. With its lease, which says why if it can't
-/// be opened.
+/// Opens the database in `kept` after a failure under an earlier lease. With its lease, which says
+/// why if it can't be opened.
 pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Database, RedbError>) {
     let lease = kept.lease();
     let written = kept.write_back().map_err(|error| {

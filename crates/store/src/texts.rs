@@ -5,8 +5,8 @@
 //!
 //! The checkpointer cuts the texts out of a row when it writes it ([`Texts::cut`]), and readers put
 //! them back ([`whole`]). Two tables of the file belong to this: the texts by hash, and the number
-//! of rows that have each of them. Both change in the transaction that writes the rows, so a text is
-//! there exactly as long as a row has it. The journal and the rows in memory have their texts
+//! of rows that have each of them. Both change in the transaction that writes the rows, so a text
+//! is there exactly as long as a row has it. The journal and the rows in memory have their texts
 //! themselves.
 
 use std::borrow::Cow;

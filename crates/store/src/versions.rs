@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use stet_actors::store::Seq;
 
-/// What a row in memory takes beside its key and its versions, roughly: its place in a tree whose nodes are half full, the key's count of
-/// references, and what the allocator rounds up.
+/// What a row in memory takes beside its key and its versions, roughly: its place in a tree whose
+/// nodes are half full, the key's count of references, and what the allocator rounds up.
 pub(super) const ROW_OVERHEAD: usize = 240;
 /// What a version takes beside its value.
 const VERSION_OVERHEAD: usize = 48;
@@ -47,7 +47,8 @@ impl Versions {
         Versions { newest: Version { seq, value }, older: Vec::new() }
     }
 
-    /// The newest value among those up to `seq`. `Some(None)`: the row is removed. `None`: nothing known.
+    /// The newest value among those up to `seq`. `Some(None)`: the row is removed. `None`: nothing
+    /// known.
     pub fn at(&self, seq: Seq) -> Option<&Option<Bytes>> {
         if self.newest.seq <= seq {
             return Some(&self.newest.value);
@@ -60,7 +61,8 @@ impl Versions {
         self.newest.value.as_ref()
     }
 
-    /// Puts a new version in front and forgets those that neither view can see. Returns the bytes forgotten.
+    /// Puts a new version in front and forgets those that neither view can see. Returns the bytes
+    /// forgotten.
     pub fn push(&mut self, seq: Seq, value: Option<Bytes>, committed: Seq) -> usize {
         let before = std::mem::replace(&mut self.newest, Version { seq, value });
         if before.seq == seq {
@@ -115,7 +117,8 @@ impl RowKey {
     }
 }
 
-/// The first 16 bytes as a number, zeros after a shorter key: never in another order than the keys', but for ties.
+/// The first 16 bytes as a number, zeros after a shorter key: never in another order than the
+/// keys', but for ties.
 fn head(key: &[u8]) -> u128 {
     let mut head = [0; 16];
     let len = key.len().min(16);

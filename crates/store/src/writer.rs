@@ -1,11 +1,13 @@
-//! The writer: takes what has gathered, commits it as one record of the journal, publishes, answers.
+//! The writer: takes what has gathered, commits it as one record of the journal, publishes,
+//! answers.
 //!
-//! The commit under way is the batching window: while it waits for the disk the next batch gathers, so there is no
-//! timer. Under [`Durability::None`](super::Durability) there is no journal, and a batch is committed as soon as it
-//! is taken.
+//! The commit under way is the batching window: while it waits for the disk the next batch gathers,
+//! so there is no timer. Under [`Durability::None`](super::Durability) there is no journal, and a
+//! batch is committed as soon as it is taken.
 //!
-//! A writer that has nothing to do stays awake for a moment, yielding to other threads: the client that has just been
-//! answered is likely to send the next change, and to wake a sleeping thread takes longer than to apply a change.
+//! A writer that has nothing to do stays awake for a moment, yielding to other threads: the client
+//! that has just been answered is likely to send the next change, and to wake a sleeping thread
+//! takes longer than to apply a change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -32,8 +34,8 @@ enum Work {
     End,
 }
 
-/// Closes the store when the writer panics, before its batch is let go: those who wait for that hear of it so, and whoever they tell is
-/// not taken in any more.
+/// Closes the store when the writer panics, before its batch is let go: those who wait for that
+/// hear of it so, and whoever they tell is not taken in any more.
 struct ClosesInPanic(Arc<Shared>);
 
 impl Drop for ClosesInPanic {
@@ -49,8 +51,8 @@ impl Writer {
         Writer { shared, journal, unsettled: false }
     }
 
-    /// Runs until the store is closed and everything queued has been decided. Gives the journal back for its last
-    /// tidying.
+    /// Runs until the store is closed and everything queued has been decided. Gives the journal
+    /// back for its last tidying.
     pub fn run(mut self) -> Option<Journal> {
         loop {
             match self.next() {
@@ -112,7 +114,8 @@ impl Writer {
             self.shared.set_committed(last);
             #[cfg(feature = "planted-bugs")]
             stet_actors::planted::late_views();
-            // Not before: whoever sees an event waits for the views of all that is committed by then.
+            // Not before: whoever sees an event waits for the views of all that is committed by
+            // then.
             self.shared.overlay.log.append(batch.iter_mut().flat_map(|set| std::mem::take(&mut set.events)));
             self.shared.fault(|faults| faults.journal = None);
             metrics::counter!("stet_store_commits_total").increment(1);
@@ -143,16 +146,18 @@ impl Writer {
         self.settle(decided);
     }
 
-    /// Refuses a batch with `why`, and everything queued behind it for what the disk said (`cause`): it was computed on top of the
-    /// batch, and none of it was ever written. In the same instant new submissions meet `phase`, so that who is refused, loads again
-    /// and submits is not refused for the old failure.
+    /// Refuses a batch with `why`, and everything queued behind it for what the disk said
+    /// (`cause`): it was computed on top of the batch, and none of it was ever written. In the same
+    /// instant new submissions meet `phase`, so that who is refused, loads again and submits is not
+    /// refused for the old failure.
     pub fn refuse(&mut self, batch: Vec<Waiting>, why: &StoreError, cause: &StoreError, phase: Phase) {
         let (behind, decided) = {
             let mut gate = self.shared.gate.lock();
             if gate.phase != Phase::Closing {
                 gate.phase = phase;
             }
-            // In this order: whoever finds the new epoch, which they do without the gate, finds nothing any more of what is refused.
+            // In this order: whoever finds the new epoch, which they do without the gate, finds
+            // nothing any more of what is refused.
             self.shared.overlay.fall_back(self.shared.committed());
             self.shared.next_epoch();
             (std::mem::take(&mut gate.queue), gate.last)
@@ -176,8 +181,9 @@ impl Writer {
     }
 }
 
-/// What those hear who were queued behind a commit that failed for this: of a full disk as the commit's own callers do, for whoever
-/// has to make room must not be told of a fault. Anything else happened to the commit and not to them: they are stale.
+/// What those hear who were queued behind a commit that failed for this: of a full disk as the
+/// commit's own callers do, for whoever has to make room must not be told of a fault. Anything else
+/// happened to the commit and not to them: they are stale.
 fn told_behind(cause: &StoreError) -> StoreError {
     match cause {
         StoreError::Full => StoreError::Full,

@@ -11,7 +11,8 @@ use crate::{Answer, Client, includes};
 /// A file of a multipart form: name of the part, file name, media type, bytes.
 pub type File<'a> = (&'a str, &'a str, &'a str, &'a [u8]);
 
-/// A call that is being put together. Nothing is sent before one of `send`, `ok`, `gives` and `fails`.
+/// A call that is being put together. Nothing is sent before one of `send`, `ok`, `gives` and
+/// `fails`.
 #[derive(Clone)]
 #[must_use = "nothing has been sent yet"]
 pub struct Call<'c> {
@@ -24,7 +25,8 @@ pub struct Call<'c> {
 }
 
 impl Client {
-    /// A call of the endpoint with this id, with these in place of the parameters of its path, first to last.
+    /// A call of the endpoint with this id, with these in place of the parameters of its path,
+    /// first to last.
     pub fn call(&self, id: &str, arguments: &[&dyn Display]) -> Call<'_> {
         let endpoint = Endpoint::of(id);
         let path = endpoint.path_of(arguments);

@@ -36,7 +36,8 @@ fn agent(certificate: Option<&str>) -> ureq::Agent {
         .max_redirects(0)
         .max_redirects_will_error(false)
         .timeout_global(Some(PATIENCE))
-        // They are filled with zeros for each connection, which takes its time without optimisation. A head must fit.
+        // They are filled with zeros for each connection, which takes its time without
+        // optimisation. A head must fit.
         .input_buffer_size(16 << 10)
         .output_buffer_size(64 << 10);
     if let Some(pem) = certificate {
@@ -149,7 +150,8 @@ impl Client {
         reply["info"]["id"].as_str().expect("a new liveblog has an id").to_owned()
     }
 
-    /// Sends a multipart form of `options` and files: name of the part, file name, media type, bytes.
+    /// Sends a multipart form of `options` and files: name of the part, file name, media type,
+    /// bytes.
     pub fn send_form(
         &self,
         method: &str,

@@ -36,7 +36,8 @@ pub fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
-/// The seed that the environment variable asks for, or a new one; printed, so that a run can be repeated.
+/// The seed that the environment variable asks for, or a new one; printed, so that a run can be
+/// repeated.
 pub fn seed(name: &str) -> u64 {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_nanos() as u64;
     let seed = setting(name).unwrap_or(now);

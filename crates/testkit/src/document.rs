@@ -1,8 +1,9 @@
-//! Every answer of every test is held against the OpenAPI document: the status must be listed for the operation, and what comes
-//! must be as its schema says.
+//! Every answer of every test is held against the OpenAPI document: the status must be listed for
+//! the operation, and what comes must be as its schema says.
 //!
-//! The document is the one in `tests/golden`, which a test of its own compares with the document that the server sends. So nothing
-//! need be asked of servers that are about to die, or have no room for another call.
+//! The document is the one in `tests/golden`, which a test of its own compares with the document
+//! that the server sends. So nothing need be asked of servers that are about to die, or have no
+//! room for another call.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -13,7 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::Answer;
 
-/// Replies that are not as the document says: the operation, and a part of what is wrong. It should be empty.
+/// Replies that are not as the document says: the operation, and a part of what is wrong. It should
+/// be empty.
 const NOT_YET: &[(&str, &str)] = &[];
 
 /// Where to write what is wrong, for all tests in one run, in place of failing.
@@ -29,8 +31,9 @@ struct Document {
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-/// Holds the answer to a call against the document. What no operation fits is nobody's to describe, as is the answer of a server
-/// that is mounted elsewhere; and what has no request id is not the server's.
+/// Holds the answer to a call against the document. What no operation fits is nobody's to describe,
+/// as is the answer of a server that is mounted elsewhere; and what has no request id is not the
+/// server's.
 pub fn hold(method: &str, path: &str, answer: &Answer) {
     let nobodys = answer.status == 404 && String::from_utf8_lossy(&answer.body).contains("NoSuchEndpoint");
     if nobodys || answer.header("x-request-id").is_none() {

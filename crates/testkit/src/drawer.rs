@@ -1,4 +1,5 @@
-//! A drawer as anyone would write it on a whiteboard: a bounded list. The real one is held against it.
+//! A drawer as anyone would write it on a whiteboard: a bounded list. The real one is held against
+//! it.
 
 use stet_actors::error::Code;
 

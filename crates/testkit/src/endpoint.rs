@@ -1,5 +1,5 @@
-//! The endpoints, as the OpenAPI document in `tests/golden` describes them. A test of its own holds that document against what the
-//! server says of itself.
+//! The endpoints, as the OpenAPI document in `tests/golden` describes them. A test of its own holds
+//! that document against what the server says of itself.
 
 use std::collections::HashMap;
 use std::fmt::Display;

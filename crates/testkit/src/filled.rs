@@ -1,11 +1,13 @@
-//! A data directory that the binary has filled with the sample newsroom, kept to be laid out again: that takes a fifth of the time.
+//! A data directory that the binary has filled with the sample newsroom, kept to be laid out again:
+//! that takes a fifth of the time.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::Server;
 
-/// Sections of the configuration, and keys in them, that a new data directory is filled alike under, whatever they say.
+/// Sections of the configuration, and keys in them, that a new data directory is filled alike
+/// under, whatever they say.
 const ALIKE: &[&str] =
     &["SERVER__", "LIMITS__", "EVENTS__", "RUNTIME__", "AUTH__FAILURE", "AUTH__CAS__", "PLANTED_BUG"];
 
@@ -18,7 +20,8 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// What a data directory has once a server without settings has filled it. The first caller waits for that server.
+    /// What a data directory has once a server without settings has filled it. The first caller
+    /// waits for that server.
     pub fn sample() -> &'static Filled {
         static FILLED: OnceLock<Filled> = OnceLock::new();
         FILLED.get_or_init(|| {

@@ -29,7 +29,8 @@ pub struct Follow {
     pub whole: bool,
 }
 
-/// A connection that soon has no room for what is not read. That of others takes some megabytes, on a loopback and in good time.
+/// A connection that soon has no room for what is not read. That of others takes some megabytes, on
+/// a loopback and in good time.
 pub fn connect_with_little_room(address: &str) -> TcpStream {
     let address: SocketAddr = address.parse().expect("it is an address");
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
@@ -48,7 +49,8 @@ impl Client {
         follow.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Follows a container from now on, over a connection that soon has no room for what is not read.
+    /// Follows a container from now on, over a connection that soon has no room for what is not
+    /// read.
     pub fn follow_with_little_room(&self, container: &str) -> Follow {
         let path = format!("/v3/container/{}/events", encoded(container));
         self.follow_on(connect_with_little_room(self.address()), &path, None).unwrap_or_else(|error| panic!("{error}"))
@@ -69,7 +71,8 @@ impl Client {
         self.follow_over(stream, "x", path, after)
     }
 
-    /// Follows at a path of a host over a connection that is there, whose reads give up in time; the refusal if it can't.
+    /// Follows at a path of a host over a connection that is there, whose reads give up in time;
+    /// the refusal if it can't.
     pub fn follow_over(
         &self,
         mut stream: impl Read + Write + Send + 'static,

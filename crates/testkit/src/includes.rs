@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// Asserts that a reply includes what is expected: of an object the members that are named, of an array each of its items.
+/// Asserts that a reply includes what is expected: of an object the members that are named, of an
+/// array each of its items.
 #[track_caller]
 pub fn includes(reply: &Value, expected: &Value) {
     if let Some(fault) = difference("", reply, expected) {

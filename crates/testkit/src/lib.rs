@@ -1,5 +1,6 @@
-//! What tests share: a server to test against and clients to talk to it, a disk that fails when a test says so, whiteboards that
-//! containers are held against, and a family of containers that nobody else has.
+//! What tests share: a server to test against and clients to talk to it, a disk that fails when a
+//! test says so, whiteboards that containers are held against, and a family of containers that
+//! nobody else has.
 
 mod call;
 mod client;
@@ -31,7 +32,8 @@ pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.
 pub use stet_store::fault as disk;
 
-/// How long anything may take before a test gives up. No test asserts on time; this only ends what hangs.
+/// How long anything may take before a test gives up. No test asserts on time; this only ends what
+/// hangs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder that no other test uses.
@@ -41,8 +43,8 @@ pub fn own_folder() -> String {
     format!("/Test/{}-{number}", std::process::id())
 }
 
-/// Waits until `done`, looking again and again without taking the processor from those it waits for; often enough to kill a
-/// server amid what it is doing.
+/// Waits until `done`, looking again and again without taking the processor from those it waits
+/// for; often enough to kill a server amid what it is doing.
 pub fn wait_until(what: &str, done: impl Fn() -> bool) {
     wait(what, done, Duration::from_micros(200), Duration::from_micros(200));
 }

@@ -30,7 +30,8 @@ pub struct Server {
     sessions: Mutex<HashMap<String, Client>>,
 }
 
-/// The binary that servers here are: the one built with the tests, or the one that `STET_TEST_BINARY` names.
+/// The binary that servers here are: the one built with the tests, or the one that
+/// `STET_TEST_BINARY` names.
 pub fn binary() -> PathBuf {
     std::env::var_os("STET_TEST_BINARY").map_or_else(built, PathBuf::from)
 }
@@ -52,8 +53,8 @@ impl Server {
         Server::with(&[])
     }
 
-    /// The same with keys of the configuration set, e.g. `("DRAWER__DEFAULT_CAPACITY", "3")`. It fills the directory itself where
-    /// they may change what it is filled with; see [`Filled`].
+    /// The same with keys of the configuration set, e.g. `("DRAWER__DEFAULT_CAPACITY", "3")`. It
+    /// fills the directory itself where they may change what it is filled with; see [`Filled`].
     pub fn with(settings: &[(&str, &str)]) -> Server {
         let data = TempDir::new().expect("a temporary directory can be made");
         if Filled::is_alike(settings) {
@@ -73,7 +74,8 @@ impl Server {
         static SHARED: OnceLock<(Server, Child)> = OnceLock::new();
         let (server, _) = SHARED.get_or_init(|| {
             let server = Server::start();
-            // A static is never dropped. This one waits for the pipe to close, which it does when the tests end, however they do.
+            // A static is never dropped. This one waits for the pipe to close, which it does when
+            // the tests end, however they do.
             let clean_up = format!("cat; kill -9 {}; rm -rf {:?} {:?}", server.child.id(), server.data(), server.log);
             let watch = Command::new("sh").args(["-c", &clean_up]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
             (server, watch.expect("a shell can be started"))
@@ -145,7 +147,8 @@ impl Server {
         self.child.wait().expect("it can be waited for");
     }
 
-    /// Starts a server that was killed, and kills it again at some moment of its recovery or soon after.
+    /// Starts a server that was killed, and kills it again at some moment of its recovery or soon
+    /// after.
     pub fn crash_while_starting(&mut self, moment: Duration) {
         self.child = Server::begin(self.data(), &self.settings, &self.log);
         std::thread::sleep(moment);
@@ -211,7 +214,8 @@ impl Server {
         Client::at(&self.base, None)
     }
 
-    /// A user of the sample, by a session that all who ask share: nobody may end it. See [`Server::login`].
+    /// A user of the sample, by a session that all who ask share: nobody may end it. See
+    /// [`Server::login`].
     pub fn user(&self, name: &str) -> Client {
         if let Some(known) = self.sessions.lock().expect("nobody panics with it").get(name) {
             return known.clone();
@@ -254,7 +258,8 @@ impl Drop for Server {
     }
 }
 
-/// Waits until a process has ended; gives the exit code. `output` gives what it has printed, in case that it does not end.
+/// Waits until a process has ended; gives the exit code. `output` gives what it has printed, in
+/// case that it does not end.
 pub fn ended(child: &mut Child, output: impl Fn() -> String) -> Option<i32> {
     let begun = Instant::now();
     loop {

@@ -1,8 +1,10 @@
-//! `stet config apply`: brings the configuration files of a repository to what a directory has, once they have been checked.
+//! `stet config apply`: brings the configuration files of a repository to what a directory has,
+//! once they have been checked.
 //!
-//! The files are checked together with those that the repository has beside them, as they would be read afterwards. Nothing is
-//! written if anything is wrong. Each file is a new version of its object, or a new object. In the end the caches are refreshed,
-//! so that all files come into force together.
+//! The files are checked together with those that the repository has beside them, as they would be
+//! read afterwards. Nothing is written if anything is wrong. Each file is a new version of its
+//! object, or a new object. In the end the caches are refreshed, so that all files come into force
+//! together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,7 +81,8 @@ fn failed(what: &str, why: impl std::fmt::Display) -> TransferError {
 }
 
 impl Apply<'_> {
-    /// Checks, writes what differs, and refreshes the caches. Returns what was done, a line for each file.
+    /// Checks, writes what differs, and refreshes the caches. Returns what was done, a line for
+    /// each file.
     ///
     /// # Errors
     /// `Faults` when the files are not sound, `Failed` when something can't be read or written.
@@ -173,7 +176,8 @@ impl Apply<'_> {
         }))
     }
 
-    /// Makes a file a new version of its object, if that is as it was when it was compared; or a new object of a type.
+    /// Makes a file a new version of its object, if that is as it was when it was compared; or a
+    /// new object of a type.
     fn write(&self, one: &Differing, kind: Option<&str>) -> Result<(), CallError> {
         let (folder, name) = one.path.rsplit_once('/').unwrap_or((FOLDER, &one.path));
         let mut options = json!({ "name": name, "folderPath": folder });
@@ -224,8 +228,8 @@ fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Returns the configuration files in a directory, one that is `SysConfig` or holds it, by their paths in
-/// the repository.
+/// Returns the configuration files in a directory, one that is `SysConfig` or holds it, by their
+/// paths in the repository.
 ///
 /// # Errors
 /// `Failed` when there are none or too many, or what is there can't be read.
@@ -241,7 +245,8 @@ pub fn configuration_files(directory: &Path) -> Result<BTreeMap<String, PathBuf>
     Ok(found)
 }
 
-/// Finds the regular files below a directory. Records of an export, and what begins with a dot, are no configuration.
+/// Finds the regular files below a directory. Records of an export, and what begins with a dot, are
+/// no configuration.
 fn collect(
     directory: &Path,
     at: &str,

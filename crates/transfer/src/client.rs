@@ -43,7 +43,8 @@ pub enum CallError {
     },
     /// No answer came, or none that can be understood.
     Lost(String),
-    /// No connection is possible, however often it is tried: the address or the certificate is at fault.
+    /// No connection is possible, however often it is tried: the address or the certificate is at
+    /// fault.
     Hopeless(String),
     /// A file of ours can't be read or written.
     Disk(String),
@@ -134,7 +135,8 @@ pub struct Upload<'f> {
 }
 
 impl Client {
-    /// A server at that address, its base path and all; `ca` is a PEM file with the authority to trust.
+    /// A server at that address, its base path and all; `ca` is a PEM file with the authority to
+    /// trust.
     ///
     /// # Errors
     /// A sentence that names the option.
@@ -225,7 +227,8 @@ impl Client {
         self.form_if(path, options, content, None)
     }
 
-    /// What the server replies to such a form, if the object that it changes still has that entity tag.
+    /// What the server replies to such a form, if the object that it changes still has that entity
+    /// tag.
     ///
     /// # Errors
     /// See [`CallError`]; `PreconditionFailed`.
@@ -305,8 +308,9 @@ impl Client {
         }
     }
 
-    /// Makes a call again while the server is busy or the connection gets lost. The first call of all that gets no answer is
-    /// announced at once, as the last attempt is made after half a minute.
+    /// Makes a call again while the server is busy or the connection gets lost. The first call of
+    /// all that gets no answer is announced at once, as the last attempt is made after half a
+    /// minute.
     fn patiently<T>(&self, call: impl Fn() -> Result<T, CallError>) -> Result<T, CallError> {
         let mut wait = FIRST_WAIT;
         for _ in 1..ATTEMPTS {
@@ -336,7 +340,8 @@ impl Client {
         }
     }
 
-    /// Passes on the outcome of a call. After an answer, the next outage is announced and waited for again.
+    /// Passes on the outcome of a call. After an answer, the next outage is announced and waited
+    /// for again.
     fn answered<T>(&self, done: Result<T, CallError>) -> Result<T, CallError> {
         let is_lost = matches!(done, Err(CallError::Lost(_)));
         self.outage.given_up.store(is_lost, Ordering::Relaxed);

@@ -60,7 +60,8 @@ struct Held {
 pub struct Export<'e> {
     client: &'e Client,
     progress: &'e Progress,
-    /// What has been written: of an object that was moved meanwhile, where the later listing had it.
+    /// What has been written: of an object that was moved meanwhile, where the later listing had
+    /// it.
     places: Places<u32>,
     listings: AtomicU32,
 }
@@ -274,7 +275,8 @@ impl<'e> Export<'e> {
         Ok(links)
     }
 
-    /// Brings the content to its file, unless it is there; gives whether it did, `None` if it is another by now.
+    /// Brings the content to its file, unless it is there; gives whether it did, `None` if it is
+    /// another by now.
     fn fetch(&self, id: &str, content: &Content, file: &Path) -> Result<Option<bool>, CallError> {
         let there = std::fs::metadata(file).is_ok_and(|there| there.len() == content.size);
         if there && hash_of(file).is_ok_and(|there| there == content.sha256) {
@@ -296,7 +298,8 @@ impl<'e> Export<'e> {
     }
 }
 
-/// What a reply says of the objects that it was asked for: under 200 each may have failed by itself.
+/// What a reply says of the objects that it was asked for: under 200 each may have failed by
+/// itself.
 #[derive(Default)]
 struct Records {
     /// By their loids.

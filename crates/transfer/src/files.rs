@@ -1,4 +1,5 @@
-//! Reading the files of a tree: regular files alone. A link could lead out of the tree, and a named pipe would never end.
+//! Reading the files of a tree: regular files alone. A link could lead out of the tree, and a named
+//! pipe would never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read};

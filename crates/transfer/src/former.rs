@@ -1,5 +1,5 @@
-//! What earlier exports into a directory have written of objects that have been renamed or moved since: it goes, for else an import would
-//! find two records of one object.
+//! What earlier exports into a directory have written of objects that have been renamed or moved
+//! since: it goes, for else an import would find two records of one object.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,9 @@ use super::places::Places;
 use super::progress::{Fate, Progress};
 use super::record::Record;
 
-/// Removes from a directory, and from what lies below it, all records of objects that are elsewhere, with what lies beside them. It looks where
-/// an export writes and nowhere else: in folders and bundles that have a record.
+/// Removes from a directory, and from what lies below it, all records of objects that are
+/// elsewhere, with what lies beside them. It looks where an export writes and nowhere else: in
+/// folders and bundles that have a record.
 pub fn remove<O: Ord>(directory: &Path, places: &Places<O>, progress: &Progress) {
     part::sweep(directory);
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -41,7 +42,8 @@ fn held(directory: &Path, on_disk: &str, record: &Record) -> PathBuf {
     if record.is_folder() { directory.join(on_disk) } else { beside(directory, on_disk, MEMBERS) }
 }
 
-/// The record goes last: without one, the rest would be files of their own. What was held and is nowhere in the repository stays.
+/// The record goes last: without one, the rest would be files of their own. What was held and is
+/// nowhere in the repository stays.
 fn remove_one(directory: &Path, on_disk: &str, record: &Record, file: &Path) -> io::Result<()> {
     if record.content.is_some() {
         gone(std::fs::remove_file(directory.join(on_disk)))?;

@@ -23,7 +23,8 @@ const MAX_DEPTH: usize = 200;
 pub struct Import<'i> {
     client: &'i Client,
     progress: &'i Progress,
-    /// Of two records of one object the one that was changed later counts, of two that are alike the one that was written later.
+    /// Of two records of one object the one that was changed later counts, of two that are alike
+    /// the one that was written later.
     places: Places<(u64, SystemTime)>,
     /// Files without a record.
     plain: Plain<'i>,
@@ -41,12 +42,13 @@ struct Job {
     name: String,
 }
 
-/// What has been found, by level: what lies in folders first, then what bundles hold, then what bundles in them hold. Those of one bundle
-/// are made one after the other.
+/// What has been found, by level: what lies in folders first, then what bundles hold, then what
+/// bundles in them hold. Those of one bundle are made one after the other.
 type Found = BTreeMap<usize, Vec<Vec<Job>>>;
 
 impl<'i> Import<'i> {
-    /// An import into a folder of that server. With `update`, newer versions of wire items become new versions of their objects.
+    /// An import into a folder of that server. With `update`, newer versions of wire items become
+    /// new versions of their objects.
     pub fn new(client: &'i Client, progress: &'i Progress, into: &'i str, update: bool) -> Import<'i> {
         Import { client, progress, places: Places::default(), plain: Plain::new(client, progress, into, update) }
     }
@@ -65,7 +67,8 @@ impl<'i> Import<'i> {
         self.progress.note(Fate::Failed, &what.display().to_string(), Some(why));
     }
 
-    /// Notes where each object has its record, before any is made. What can't be read is told when it is walked.
+    /// Notes where each object has its record, before any is made. What can't be read is told when
+    /// it is walked.
     fn note_places(&self, directory: &Path, depth: usize) {
         let Ok(entries) = entries(directory) else { return };
         for (name, kind) in &entries {
@@ -157,7 +160,8 @@ impl<'i> Import<'i> {
         let kind = |name: &str| entries.get(&OsString::from(name)).copied();
         let older = self.is_older(&record, &file);
         if record.is_folder() {
-            // In the folder of an older record there may be what is nowhere else: it goes where it was.
+            // In the folder of an older record there may be what is nowhere else: it goes where it
+            // was.
             let job = Job { record: Some(file), content: None, into: into.to_owned(), name: String::new() };
             if (older || self.make(&job)) && kind(on_disk) == Some(Kind::Directory) {
                 self.walk(&directory.join(on_disk), &below(into, &record.name), depth + 1, found);
@@ -359,7 +363,8 @@ fn has_record(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
     entries.contains_key(&OsString::from(format!("{name}{RECORD}")))
 }
 
-/// What exports leave that were cut short, and what desktops put everywhere: unless it is an object's, it begins with a dot.
+/// What exports leave that were cut short, and what desktops put everywhere: unless it is an
+/// object's, it begins with a dot.
 fn is_passed_over(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
     let is_held = || name.strip_suffix(MEMBERS).is_some_and(|name| has_record(name, entries));
     name.starts_with('.') && !has_record(name, entries) && !is_held()

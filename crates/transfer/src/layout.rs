@@ -1,5 +1,5 @@
-//! Where an object lies on disk: its content under its name, its record beside it, what a bundle holds in a folder beside that
-//! (docs/TRANSFER.md).
+//! Where an object lies on disk: its content under its name, its record beside it, what a bundle
+//! holds in a folder beside that (docs/TRANSFER.md).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ pub const PART_PREFIX: &str = ".stet-";
 /// The end of the name of a file that is being written.
 pub const PART_SUFFIX: &str = ".part";
 
-/// Whether a name is one that files have while they are written. No object is written under such a name.
+/// Whether a name is one that files have while they are written. No object is written under such a
+/// name.
 pub fn is_part(name: &str) -> bool {
     name.starts_with(PART_PREFIX) && name.ends_with(PART_SUFFIX)
 }
@@ -24,7 +25,8 @@ pub fn is_part(name: &str) -> bool {
 /// Bytes that a name on disk may have before its endings: file systems take 255.
 const MAX_NAME: usize = 255 - RECORD.len();
 
-/// Whether a name leads nowhere else than into the folder that it is put in, and is no other name there.
+/// Whether a name leads nowhere else than into the folder that it is put in, and is no other name
+/// there.
 fn is_plain(name: &str) -> bool {
     !name.trim().is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', ':', '\0'])
 }
@@ -34,8 +36,9 @@ fn is_plain(name: &str) -> bool {
 pub struct Names(HashSet<String>);
 
 impl Names {
-    /// The name on disk of an object: its own, or its uuid where its own is too long, could be taken for something else, another's uuid
-    /// among it, or differs from another's in case alone, which some file systems do not tell apart.
+    /// The name on disk of an object: its own, or its uuid where its own is too long, could be
+    /// taken for something else, another's uuid among it, or differs from another's in case alone,
+    /// which some file systems do not tell apart.
     pub fn take(&mut self, name: &str, uuid: Uuid) -> String {
         let lower = name.to_lowercase();
         let clear = name.len() <= MAX_NAME

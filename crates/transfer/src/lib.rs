@@ -1,8 +1,9 @@
-//! `stet export` and `stet import`: what lies in a repository as a tree of files, and back, through the interface of a server.
-//! `stet config apply` brings configuration files the same way.
+//! `stet export` and `stet import`: what lies in a repository as a tree of files, and back, through
+//! the interface of a server. `stet config apply` brings configuration files the same way.
 //!
-//! docs/TRANSFER.md is the manual. All that is written of an object beside its content is its [`record`]; where both lie is up to the
-//! [`layout`]. Both ways may be cut short and begun again: what is there as it should be is left alone.
+//! docs/TRANSFER.md is the manual. All that is written of an object beside its content is its
+//! [`record`]; where both lie is up to the [`layout`]. Both ways may be cut short and begun again:
+//! what is there as it should be is left alone.
 
 mod apply;
 mod client;
@@ -33,8 +34,8 @@ use self::export::Export;
 use self::import::Import;
 use self::progress::{Fate, Progress};
 
-/// The media type of a file of which nothing else tells it, by the extension of its name; `None` where that tells nothing. A server
-/// goes by it, too.
+/// The media type of a file of which nothing else tells it, by the extension of its name; `None`
+/// where that tells nothing. A server goes by it, too.
 pub fn media_type_of(name: &str) -> Option<&'static str> {
     mime_guess::from_path(name).first_raw()
 }
@@ -202,7 +203,8 @@ impl Transfer {
         Err(TransferError::Usage(format!("`{option}` is `{path}`, which is no path like /News")))
     }
 
-    /// Does it through the server that was named; gives what there is to tell. `check` is for configuration files.
+    /// Does it through the server that was named; gives what there is to tell. `check` is for
+    /// configuration files.
     ///
     /// # Errors
     /// See [`TransferError`].

@@ -1,5 +1,6 @@
-//! Files that are being written: each beside the one that it is to become, under a name that is not imported, and locked for as long. So a
-//! file of such a name that nobody has locked is what a run left that was cut short.
+//! Files that are being written: each beside the one that it is to become, under a name that is not
+//! imported, and locked for as long. So a file of such a name that nobody has locked is what a run
+//! left that was cut short.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -25,8 +26,9 @@ impl Part {
             // As other files that are made: the process's mask says who may read them.
             builder.prefix(PART_PREFIX).suffix(PART_SUFFIX).permissions(Permissions::from_mode(0o666));
             let made = builder.tempfile_in(folder)?;
-            // Another run that sweeps may have come upon it before it was locked: then it is that run's, and goes. Where the file system has
-            // no locks, none can be taken by a run that sweeps either.
+            // Another run that sweeps may have come upon it before it was locked: then it is that
+            // run's, and goes. Where the file system has no locks, none can be taken by a run that
+            // sweeps either.
             let another_has_it = matches!(made.as_file().try_lock(), Err(TryLockError::WouldBlock));
             if !another_has_it && made.as_file().metadata()?.nlink() > 0 {
                 return Ok(Part(made));
@@ -48,7 +50,8 @@ impl Part {
     }
 }
 
-/// Removes the parts in a directory that no running export has. What can't be looked at stays: it is in nobody's way but the disk's.
+/// Removes the parts in a directory that no running export has. What can't be looked at stays: it
+/// is in nobody's way but the disk's.
 pub fn sweep(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -57,9 +60,11 @@ pub fn sweep(directory: &Path) {
         if is_left && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             // For writing, as some network file systems lock no other.
             let Ok(part) = OpenOptions::new().read(true).write(true).open(entry.path()) else { continue };
-            // It is locked until it is gone: else whoever has just made it could take it for theirs in between.
+            // It is locked until it is gone: else whoever has just made it could take it for theirs
+            // in between.
             if part.try_lock().is_ok() {
-                // It is gone already, or the directory is not ours to change: then nothing of ours lies there.
+                // It is gone already, or the directory is not ours to change: then nothing of ours
+                // lies there.
                 let _ = std::fs::remove_file(entry.path());
             }
             drop(part);
@@ -79,7 +84,8 @@ mod tests {
         std::fs::read_dir(directory).expect("it can be listed").count()
     }
 
-    /// An export that was killed left its parts for ever: a nightly one that runs into its time limit filled the disk.
+    /// An export that was killed left its parts for ever: a nightly one that runs into its time
+    /// limit filled the disk.
     #[test]
     fn what_a_killed_run_left_goes_and_what_a_running_one_writes_stays() {
         let directory = tempfile::tempdir().expect("a directory can be made");

@@ -1,6 +1,8 @@
-//! Where in a tree of files each object lies, so that a record of it elsewhere is known for an older one.
+//! Where in a tree of files each object lies, so that a record of it elsewhere is known for an
+//! older one.
 //!
-//! A newsroom has millions of objects. Of each an export keeps 28 bytes, which come to 100 at most with the room that the table has to grow.
+//! A newsroom has millions of objects. Of each an export keeps 28 bytes, which come to 100 at most
+//! with the room that the table has to grow.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -13,7 +15,8 @@ use uuid::Uuid;
 
 /// The place of each object: of several, that of the highest `O`.
 pub struct Places<O> {
-    /// Places are hashed with keys of this run: two that can't be told from each other now are told by another run.
+    /// Places are hashed with keys of this run: two that can't be told from each other now are told
+    /// by another run.
     keys: RandomState,
     places: Mutex<HashMap<Uuid, Place<O>>>,
 }
@@ -40,8 +43,9 @@ impl<O: Ord> Places<O> {
         }
     }
 
-    /// Whether an object is known to lie elsewhere than in that file. Some file systems give a file another name than it was written
-    /// under, in case or in how letters are composed: so it is the file that counts as well.
+    /// Whether an object is known to lie elsewhere than in that file. Some file systems give a file
+    /// another name than it was written under, in case or in how letters are composed: so it is the
+    /// file that counts as well.
     pub fn is_elsewhere(&self, uuid: Uuid, record: &Path) -> bool {
         let places = self.places.lock();
         let Some(place) = places.get(&uuid).filter(|place| place.path != self.hash(record)) else { return false };

@@ -1,8 +1,9 @@
 //! Files without a record: each becomes a new object, or is found to be there.
 //!
-//! An item of an agency is the same object in all its versions, whatever the files are called. So its object has a uuid that
-//! follows from the item's guid and from the folder that the import goes into (version 5 of RFC 9562): the server finds it by
-//! that, wherever it lies by then, and no two imports at once can make it twice. The object's attributes tell its version.
+//! An item of an agency is the same object in all its versions, whatever the files are called. So
+//! its object has a uuid that follows from the item's guid and from the folder that the import goes
+//! into (version 5 of RFC 9562): the server finds it by that, wherever it lies by then, and no two
+//! imports at once can make it twice. The object's attributes tell its version.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -97,7 +98,8 @@ impl<'p> Plain<'p> {
             let path = below(incoming.folder, incoming.name);
             let stored = match self.stored(uuid)? {
                 Some(stored) => stored,
-                // The name is taken: by the item itself, if an import made it that did not know items yet.
+                // The name is taken: by the item itself, if an import made it that did not know
+                // items yet.
                 None => match self.stored(&path)? {
                     Some(stored) if stored.sha256.as_deref() == Some(&incoming.hash()?) => {
                         return Ok((Fate::There, None));
@@ -118,7 +120,8 @@ impl<'p> Plain<'p> {
         Ok((Fate::LeftOut, Some(why)))
     }
 
-    /// Compares an item with its object, and updates that if wanted; `None` if it has changed meanwhile.
+    /// Compares an item with its object, and updates that if wanted; `None` if it has changed
+    /// meanwhile.
     fn compare(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
         if stored.sha256.as_deref() == Some(&incoming.hash()?) {
             return Ok(Some((Fate::There, None)));
@@ -174,7 +177,8 @@ impl<'p> Plain<'p> {
         Ok(())
     }
 
-    /// The uuid of an item's object. `None` for a caller who may not see the folder that the import goes into.
+    /// The uuid of an item's object. `None` for a caller who may not see the folder that the import
+    /// goes into.
     fn uuid_of(&self, item: &Item) -> Result<Option<String>, CallError> {
         let Some(top) = self.top_uuid()? else { return Ok(None) };
         Ok(item.guid.as_deref().map(|guid| Uuid::new_v5(&top, guid.as_bytes()).to_string()))

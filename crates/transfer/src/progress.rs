@@ -108,7 +108,8 @@ impl Progress {
         self.counts[fate as usize].load(Ordering::Relaxed)
     }
 
-    /// Does the work while another thread shows how far it is: each second at a terminal, else every ten.
+    /// Does the work while another thread shows how far it is: each second at a terminal, else
+    /// every ten.
     pub fn while_shown<T>(&self, work: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
             let shown = scope.spawn(|| self.show());

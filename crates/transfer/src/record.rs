@@ -10,7 +10,8 @@ use super::files;
 /// The form that is written; any other is refused.
 pub const FORMAT: u32 = 1;
 
-/// Most bytes of a record file: as many as a form's options may have, with room for how they are written.
+/// Most bytes of a record file: as many as a form's options may have, with room for how they are
+/// written.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The family of folders.
@@ -100,8 +101,9 @@ fn given(value: &Value, empty: &str) -> Option<String> {
 }
 
 impl Record {
-    /// The record of an object as the server shows it: with XML unparsed, virtual attributes and additional information. Links, and
-    /// what a channel copy was inherited from, are put in afterwards.
+    /// The record of an object as the server shows it: with XML unparsed, virtual attributes and
+    /// additional information. Links, and what a channel copy was inherited from, are put in
+    /// afterwards.
     ///
     /// # Errors
     /// The name of the field that is missing.

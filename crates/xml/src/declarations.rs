@@ -1,8 +1,10 @@
-//! What a DTD declares (XML 1.0, 3.2 and 3.3): elements with what may stand in them, and attributes with their defaults. A DTD is read
-//! by itself, as a file; nothing that it refers to is fetched, and no document is held against it.
+//! What a DTD declares (XML 1.0, 3.2 and 3.3): elements with what may stand in them, and attributes
+//! with their defaults. A DTD is read by itself, as a file; nothing that it refers to is fetched,
+//! and no document is held against it.
 //!
-//! Parameter entities with a text of their own are put in, within bounds that no chain of them can pass; one that is a file is refused
-//! where it is referred to. Conditional sections are read or passed over as they say.
+//! Parameter entities with a text of their own are put in, within bounds that no chain of them can
+//! pass; one that is a file is refused where it is referred to. Conditional sections are read or
+//! passed over as they say.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -78,8 +80,8 @@ impl Occurs {
 /// Reads a DTD.
 ///
 /// # Errors
-/// When the text is no DTD within `limits`, declares an element twice, or refers to a parameter entity that it does not declare or that
-/// is a file.
+/// When the text is no DTD within `limits`, declares an element twice, or refers to a parameter
+/// entity that it does not declare or that is a file.
 pub fn declarations(dtd: &str, limits: &Limits) -> Result<Declarations, XmlError> {
     if dtd.len() > limits.max_bytes {
         let fault = format!("the DTD of {} bytes exceeds the limit of {}", dtd.len(), limits.max_bytes);
@@ -260,8 +262,8 @@ impl Reading<'_> {
         Ok(text)
     }
 
-    /// A declaration with the texts of the parameter entities in the place of references to them, with a space on either side (XML 1.0,
-    /// 4.4.8). In quotes there are none.
+    /// A declaration with the texts of the parameter entities in the place of references to them,
+    /// with a space on either side (XML 1.0, 4.4.8). In quotes there are none.
     fn expanded(&mut self, body: &str, at: usize) -> Result<String, XmlError> {
         let mut text = body.to_owned();
         for _ in 0..MOST_ENTITIES_DEEP {
@@ -323,7 +325,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Notes a parameter entity; of two declarations of a name, the first counts. General entities stand in documents alone.
+    /// Notes a parameter entity; of two declarations of a name, the first counts. General entities
+    /// stand in documents alone.
     fn declare(&mut self, body: &str, at: usize) -> Result<(), XmlError> {
         let mut cursor = Cursor::new(body, at);
         cursor.space_before("a declared name")?;
@@ -483,7 +486,8 @@ enum Step {
     PutIn(String),
 }
 
-/// How often each child stands in a part of a content model: at least, and at most; 2 is any number.
+/// How often each child stands in a part of a content model: at least, and at most; 2 is any
+/// number.
 type Counts = BTreeMap<String, (u8, u8)>;
 
 /// A group that has not ended.

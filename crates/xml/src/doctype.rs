@@ -14,7 +14,8 @@ use super::tag;
 pub(super) struct Doctype<'a> {
     /// The system identifier, if there is one.
     pub(super) system: Option<&'a str>,
-    /// From `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes of the declaration.
+    /// From `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes of the
+    /// declaration.
     pub(super) external: Range<usize>,
     /// The range between the brackets, in bytes of the declaration.
     pub(super) subset: Option<Range<usize>>,
@@ -38,8 +39,8 @@ pub(super) struct External<'a> {
 }
 
 impl Doctype<'_> {
-    /// Whether a reference to this entity is well-formed (XML 1.0, 4.1, Entity Declared): where a part of the declarations lies
-    /// elsewhere, any is.
+    /// Whether a reference to this entity is well-formed (XML 1.0, 4.1, Entity Declared): where a
+    /// part of the declarations lies elsewhere, any is.
     pub(super) fn may_declare(&self, entity: &str) -> bool {
         self.system.is_some() || self.refers || self.entities.contains(entity)
     }
@@ -159,7 +160,8 @@ fn external_entity(declaration: &str) -> Option<(&str, &str)> {
     cursor.eat(">").then_some((name, system))
 }
 
-/// Passes a declaration's body and the `>` that ends it, which no quoted text hides; whether it refers to a parameter entity.
+/// Passes a declaration's body and the `>` that ends it, which no quoted text hides; whether it
+/// refers to a parameter entity.
 fn markup_declaration(cursor: &mut Cursor<'_>) -> Result<bool, XmlError> {
     let mut refers = false;
     loop {

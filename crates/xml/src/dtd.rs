@@ -18,7 +18,8 @@ pub struct Doctype<'a> {
     pub system: &'a str,
 }
 
-/// The DOCTYPE of a document whose beginning is given, if it refers to a DTD and lies within the beginning.
+/// The DOCTYPE of a document whose beginning is given, if it refers to a DTD and lies within the
+/// beginning.
 pub fn doctype_of(head: &str) -> Option<Doctype<'_>> {
     let limits = Limits { max_bytes: head.len(), ..Limits::default() };
     let mut scanner = Scanner::new(head, &limits).ok()?;
@@ -35,9 +36,9 @@ pub fn doctype_of(head: &str) -> Option<Doctype<'_>> {
 }
 
 impl Doctype<'_> {
-    /// The DOCTYPE with a DTD in the place of the reference to it, behind what it declares itself: of two declarations, the first
-    /// counts. `None` for a DTD that can't stand there: one with conditional sections, or with references within declarations,
-    /// or a text that is not a DTD.
+    /// The DOCTYPE with a DTD in the place of the reference to it, behind what it declares itself:
+    /// of two declarations, the first counts. `None` for a DTD that can't stand there: one with
+    /// conditional sections, or with references within declarations, or a text that is not a DTD.
     pub fn with(&self, dtd: &str) -> Option<String> {
         let dtd = dtd.strip_prefix('\u{FEFF}').unwrap_or(dtd);
         let dtd = match dtd.strip_prefix("<?xml").filter(|rest| rest.starts_with(super::chars::SPACE)) {

@@ -5,7 +5,8 @@ use std::fmt;
 /// The kinds of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum XmlErrorKind {
-    /// More bytes than [`super::Limits::max_bytes`], or more nodes than [`super::Limits::max_nodes`].
+    /// More bytes than [`super::Limits::max_bytes`], or more nodes than
+    /// [`super::Limits::max_nodes`].
     TooLarge,
     /// More levels than [`super::Limits::max_depth`].
     TooDeep,
@@ -87,8 +88,8 @@ impl fmt::Display for XmlError {
 
 impl std::error::Error for XmlError {}
 
-/// A piece of input as it appears in a message: control characters written as JSON does it, and cut so that a message stays a
-/// line.
+/// A piece of input as it appears in a message: control characters written as JSON does it, and cut
+/// so that a message stays a line.
 pub(super) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown = String::from("\"");

@@ -6,8 +6,8 @@ use super::namespaces::{Namespaces, prefix_declared};
 use super::scan::Scanner;
 use super::token::Token;
 
-/// The root element of a document, as it is written there. It means the same wherever it is put, for it refers to nothing
-/// outside it: to no entity, and to no prefix that it does not declare.
+/// The root element of a document, as it is written there. It means the same wherever it is put,
+/// for it refers to nothing outside it: to no entity, and to no prefix that it does not declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment<'a> {
     text: &'a str,
@@ -18,7 +18,8 @@ pub struct Fragment<'a> {
 }
 
 impl Fragment<'_> {
-    /// Writes the element to a place; `in_default` says that a default namespace holds there, which is not the element's.
+    /// Writes the element to a place; `in_default` says that a default namespace holds there, which
+    /// is not the element's.
     pub fn write(&self, out: &mut String, in_default: bool) {
         if self.says_default || !in_default {
             return out.push_str(self.text);
@@ -28,11 +29,12 @@ impl Fragment<'_> {
     }
 }
 
-/// The root element of a document: without its declaration and its DOCTYPE, and what stands around it.
+/// The root element of a document: without its declaration and its DOCTYPE, and what stands around
+/// it.
 ///
 /// # Errors
-/// When the text is not a well-formed document within `limits`, with its namespaces; refers to an entity; or has a prefix that
-/// only its DTD could declare.
+/// When the text is not a well-formed document within `limits`, with its namespaces; refers to an
+/// entity; or has a prefix that only its DTD could declare.
 pub fn fragment<'a>(xml: &'a str, limits: &Limits) -> Result<Fragment<'a>, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
     let mut spaces = Namespaces::default();

@@ -12,12 +12,15 @@ use super::scan::Scanner;
 use super::tag::Attributes;
 use super::token::Token;
 
-/// Where things stand in a document that others are put into. Places are counted in bytes of its text.
+/// Where things stand in a document that others are put into. Places are counted in bytes of its
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// The declaration, if it can't stand before what is put in: the text is UTF-8 and XML 1.0 then.
+    /// The declaration, if it can't stand before what is put in: the text is UTF-8 and XML 1.0
+    /// then.
     pub false_declaration: Option<Range<usize>>,
-    /// What gives way to `before`, what is put in, and `after`; empty unless the element was of the form `<a/>`.
+    /// What gives way to `before`, what is put in, and `after`; empty unless the element was of the
+    /// form `<a/>`.
     pub place: Range<usize>,
     /// Stands before what is put in.
     pub before: &'static str,
@@ -30,8 +33,8 @@ pub struct Frame {
 /// What a [`Frame::false_declaration`] gives way to.
 pub const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
-/// Finds the place for what is put in: the end of the first element with the attribute `mark.0` of the value `mark.1`, or of the
-/// root if there is none.
+/// Finds the place for what is put in: the end of the first element with the attribute `mark.0` of
+/// the value `mark.1`, or of the root if there is none.
 ///
 /// References to entities are left as they are, if a DOCTYPE may declare them.
 ///
@@ -91,8 +94,8 @@ fn has_default(attributes: &Attributes<'_>) -> Option<bool> {
     attributes.iter().find(|(name, _)| prefix_declared(name) == Some("")).map(|(_, value)| !value.is_empty())
 }
 
-/// The text with each reference to an entity that its DOCTYPE may declare overwritten, byte for byte, by what is legal in text
-/// and in the value of an attribute and nowhere else.
+/// The text with each reference to an entity that its DOCTYPE may declare overwritten, byte for
+/// byte, by what is legal in text and in the value of an attribute and nowhere else.
 pub(super) fn without_entities<'a>(xml: &'a str, limits: &Limits) -> Result<Cow<'a, str>, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
     let declaration = loop {

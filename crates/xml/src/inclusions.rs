@@ -22,8 +22,8 @@ pub struct Inclusions {
 }
 
 impl Inclusions {
-    /// What gives way when the files are put in, in the order of the document: the declarations to nothing, each reference to the file
-    /// that is given with it.
+    /// What gives way when the files are put in, in the order of the document: the declarations to
+    /// nothing, each reference to the file that is given with it.
     pub fn gaps(&self) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
         let declared = self.declared.iter().map(|place| (place.clone(), None));
         // A DOCTYPE stands before all content.
@@ -31,12 +31,13 @@ impl Inclusions {
     }
 }
 
-/// Finds the references in the content of a document to entities that its DOCTYPE declares by a system identifier. Of two
-/// declarations of a name, the first counts. References within values of attributes, which XML forbids, are left alone.
+/// Finds the references in the content of a document to entities that its DOCTYPE declares by a
+/// system identifier. Of two declarations of a name, the first counts. References within values of
+/// attributes, which XML forbids, are left alone.
 ///
 /// # Errors
-/// When the text is not a well-formed document within `limits`; references to entities that a DOCTYPE may declare are in the way of
-/// nothing.
+/// When the text is not a well-formed document within `limits`; references to entities that a
+/// DOCTYPE may declare are in the way of nothing.
 pub fn inclusions(xml: &str, limits: &Limits) -> Result<Inclusions, XmlError> {
     let masked = without_entities(xml, limits)?;
     let mut scanner = Scanner::new(&masked, limits)?;

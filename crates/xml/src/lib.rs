@@ -1,6 +1,7 @@
 //! Object attributes as XML text, and the JSON view of them.
 //!
-//! XML is what is stored; clients send and receive either form (docs/api/objects.md, "Attributes"). The mapping is:
+//! XML is what is stored; clients send and receive either form (docs/api/objects.md, "Attributes").
+//! The mapping is:
 //!
 //! | XML | JSON |
 //! |---|---|
@@ -44,18 +45,20 @@
 //!
 //! # Parts of documents
 //!
-//! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands,
-//! or text. A [`doctype_of`] a document can be given the DTD that it refers to; [`inclusions()`] says which files it takes in, and
-//! [`declarations()`] what a DTD declares.
+//! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which
+//! means the same wherever it stands, or text. A [`doctype_of`] a document can be given the DTD
+//! that it refers to; [`inclusions()`] says which files it takes in, and [`declarations()`] what a
+//! DTD declares.
 //!
-//! [`edit`] changes single places of a document, and leaves all else as it is written; [`xpath`] finds them by XPath.
+//! [`edit`] changes single places of a document, and leaves all else as it is written; [`xpath`]
+//! finds them by XPath.
 //!
 //! # What is never done
 //!
-//! No entity is expanded and nothing is fetched (docs/api/objects.md, "Attributes"). A DOCTYPE is kept, with whatever it
-//! declares, but nothing in it takes effect: neither entities nor attribute defaults nor attribute
-//! types. The five predefined entities and character references are resolved; a reference to any
-//! other entity is an error that names it.
+//! No entity is expanded and nothing is fetched (docs/api/objects.md, "Attributes"). A DOCTYPE is
+//! kept, with whatever it declares, but nothing in it takes effect: neither entities nor attribute
+//! defaults nor attribute types. The five predefined entities and character references are
+//! resolved; a reference to any other entity is an error that names it.
 //!
 //! Time and memory are linear in the size of the input. Depth and size are checked before they
 //! are spent, and no function here recurses.

@@ -10,7 +10,8 @@ use super::tag::Attributes;
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
-/// The declarations that hold at a place of a document, given the open elements one after the other.
+/// The declarations that hold at a place of a document, given the open elements one after the
+/// other.
 #[derive(Default)]
 pub(super) struct Namespaces<'a> {
     /// What a prefix stands for, the outermost declaration first.
@@ -72,7 +73,8 @@ impl<'a> Namespaces<'a> {
     }
 }
 
-/// The prefix that an attribute declares, empty for the default namespace; `None` for any other attribute.
+/// The prefix that an attribute declares, empty for the default namespace; `None` for any other
+/// attribute.
 pub(super) fn prefix_declared(attribute: &str) -> Option<&str> {
     match attribute.strip_prefix("xmlns")? {
         "" => Some(""),

@@ -6,9 +6,9 @@ use super::frame::without_entities;
 use super::scan::Scanner;
 use super::token::Token;
 
-/// The values of attributes with one of these names on any element, each once, in the order of the document. The prefix of a name
-/// counts for nothing, and neither does the case of its letters. References to entities that a DOCTYPE may declare are in the way of
-/// nothing.
+/// The values of attributes with one of these names on any element, each once, in the order of the
+/// document. The prefix of a name counts for nothing, and neither does the case of its letters.
+/// References to entities that a DOCTYPE may declare are in the way of nothing.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`.

@@ -90,7 +90,8 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Where the last token stands in the text, in bytes; the end of an element of the form `<a/>` stands where its start does.
+    /// Where the last token stands in the text, in bytes; the end of an element of the form `<a/>`
+    /// stands where its start does.
     pub(super) fn span(&self) -> Range<usize> {
         self.span.clone()
     }

@@ -41,8 +41,9 @@ pub fn walk<'a>(
     Ok(())
 }
 
-/// The text of the first element with that name, with the text of all elements in it. White space at
-/// its ends is removed, and any other run of white space is one space. `None` without such an element.
+/// The text of the first element with that name, with the text of all elements in it. White space
+/// at its ends is removed, and any other run of white space is one space. `None` without such an
+/// element.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, or refers to an entity.

@@ -54,7 +54,8 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     offload::offload(move || Enveloped::of(&found, found.bytes())).await?.map(Json::from)
 }
 
-/// The object that a source names. One that is gone for good has a trail all the same, under its loid.
+/// The object that a source names. One that is gone for good has a trail all the same, under its
+/// loid.
 fn object_of(call: &Call, text: &str) -> Result<Loid> {
     match Source::parse("object", text)? {
         Source::Loid(loid) => Ok(loid.object()),

@@ -64,8 +64,8 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     )
 }
 
-/// Begins a session for who has the right password. What `further` finds wrong is answered to them alone, and then there is no
-/// session.
+/// Begins a session for who has the right password. What `further` finds wrong is answered to them
+/// alone, and then there is no session.
 async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() -> Result<T>) -> Result<(NewSession, T)> {
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
@@ -178,7 +178,8 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
         configuration: None,
         connections: call.query.boolean("showAvailableConnections"),
     };
-    // Whatever else may be wrong is found out before the ticket is used up; but which databases there are is nothing for strangers.
+    // Whatever else may be wrong is found out before the ticket is used up; but which databases
+    // there are is nothing for strangers.
     connection_named(app, connection, application)?;
     // Of the tickets that may be asked about at a time, who makes tickets up must not take all.
     let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;

@@ -30,7 +30,8 @@ pub struct LoginRequest {
     pub(super) rest: Map<String, Value>,
 }
 
-/// Says that `pwd` is as good as `password`. Not by `anyOf`: generators make no class of a schema that has it.
+/// Says that `pwd` is as good as `password`. Not by `anyOf`: generators make no class of a schema
+/// that has it.
 fn password_or_pwd(schema: &mut Schema) {
     let object = schema.ensure_object();
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
@@ -52,7 +53,8 @@ const LOGIN_OPTIONS: [(&str, &str); 5] = [
     ("showAvailableConnections", "Show the connections that the application may use."),
 ];
 
-/// Adds the options of a login, which may stand under `options` and at the top, in place of any names.
+/// Adds the options of a login, which may stand under `options` and at the top, in place of any
+/// names.
 fn with_login_options(schema: &mut Schema) {
     let mut properties = Map::new();
     for (name, about) in LOGIN_OPTIONS {

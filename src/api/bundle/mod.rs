@@ -93,7 +93,8 @@ pub async fn root(call: Call) -> Result<Json<RecordReply>> {
     Json::tagged(shown, bytes, Tag::of(&at)).await
 }
 
-/// `GET /v3/bundle/{source}/chain`: the object, what it was inherited from, what that was inherited from, and so on.
+/// `GET /v3/bundle/{source}/chain`: the object, what it was inherited from, what that was inherited
+/// from, and so on.
 pub async fn chain(call: Call) -> Result<Json<FolderReply>> {
     let first = bundle_or_copy(&call)?;
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());

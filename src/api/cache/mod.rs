@@ -1,4 +1,5 @@
-//! Configuration caches (docs/api/caches.md). What a family is, is said once, and one set of handlers serves all of them.
+//! Configuration caches (docs/api/caches.md). What a family is, is said once, and one set of
+//! handlers serves all of them.
 
 pub mod routes;
 
@@ -92,7 +93,8 @@ pub struct CacheTimestamp {
     database_id: u16,
     /// The family: `commands`.
     cache: &'static str,
-    /// When it was read, epoch milliseconds: by the last refresh that went well, or at the start of the server.
+    /// When it was read, epoch milliseconds: by the last refresh that went well, or at the start of
+    /// the server.
     timestamp: u64,
 }
 
@@ -106,7 +108,8 @@ pub struct CacheTimestamps {
 /// What came of a refresh.
 #[derive(Serialize, JsonSchema)]
 pub struct Refreshed {
-    /// The caches that were asked for, as they are in force now: refreshed, or as they were where there are errors.
+    /// The caches that were asked for, as they are in force now: refreshed, or as they were where
+    /// there are errors.
     items: Vec<CacheTimestamp>,
     /// Why some were not refreshed.
     errors: Vec<RefreshError>,

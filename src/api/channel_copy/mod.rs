@@ -32,7 +32,8 @@ const NO_CHANNEL: &str = "none";
 pub struct ChannelCopyRequest {
     /// Name or id of the channel; the site's default one without it.
     channel: Option<String>,
-    /// Name or id of the channel that the copy is inherited from, and follows; `none` is as good as absent.
+    /// Name or id of the channel that the copy is inherited from, and follows; `none` is as good as
+    /// absent.
     inherit_from: Option<String>,
     /// The bundle, if it is named here, too.
     source: Option<String>,

@@ -29,7 +29,8 @@ pub struct AccessoriesRequest {
 pub struct ShapesRequest {
     /// Name or id of the channel; the site's default one without it.
     channel: Option<String>,
-    /// Path of a work folder: only what is for it. Where a story is named, its own counts without it.
+    /// Path of a work folder: only what is for it. Where a story is named, its own counts without
+    /// it.
     work_folder: Option<String>,
     /// Number or name of the database; that of the story where one is named.
     database_id: Option<DatabaseRef>,
@@ -128,8 +129,8 @@ pub async fn shape_templates_of(call: Call) -> Result<Json<ShapesReply>> {
     shapes(&call, story.loid.database, &request, story.work_folder.as_deref()).await
 }
 
-/// Refuses what is no work folder of the site and lies in none. Nothing is said against that of a story, which may be older than the
-/// configuration.
+/// Refuses what is no work folder of the site and lies in none. Nothing is said against that of a
+/// story, which may be older than the configuration.
 pub(super) fn check_work_folder(site: &Site, path: &str) -> Result<()> {
     let mut above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above));
     if above.any(|path| site.work_folder(path).is_some()) {

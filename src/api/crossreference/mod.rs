@@ -1,4 +1,5 @@
-//! Cross references: what an XPath finds in the contents of objects, and setting it (docs/api/cross-references.md).
+//! Cross references: what an XPath finds in the contents of objects, and setting it
+//! (docs/api/cross-references.md).
 
 use std::sync::Arc;
 
@@ -26,10 +27,12 @@ use crate::records::Cached;
 
 pub mod routes;
 
-/// What the expressions of one call may take, of whatever many objects: half a second at most, and as much memory as a few large contents.
+/// What the expressions of one call may take, of whatever many objects: half a second at most, and
+/// as much memory as a few large contents.
 const BUDGET: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
 
-/// Bytes of texts that one source may take of that: what is found in it is one step of the reply, and in memory before it counts there.
+/// Bytes of texts that one source may take of that: what is found in it is one step of the reply,
+/// and in memory before it counts there.
 const ONE_SOURCE: u64 = 8 << 20;
 
 /// How often a content is changed anew that others have changed meanwhile.
@@ -148,7 +151,8 @@ fn refused(error: XPathError) -> Error {
     }
 }
 
-/// Refuses to write a text in another encoding than its media type names, as one is refused that names another itself.
+/// Refuses to write a text in another encoding than its media type names, as one is refused that
+/// names another itself.
 fn check_charset(media_type: &str, text: &str) -> Result<()> {
     let charset = charset_of(media_type).filter(|charset| !text.is_ascii() && !charset.eq_ignore_ascii_case("utf-8"));
     let Some(charset) = charset else { return Ok(()) };
@@ -174,7 +178,8 @@ async fn text_of(call: &Call, source: &Source, record: &Cached) -> Result<(Strin
     Ok((text, hash))
 }
 
-/// Does work with the content of an object at its place: what it takes in memory is got when there is a turn.
+/// Does work with the content of an object at its place: what it takes in memory is got when there
+/// is a turn.
 async fn with_text<T: Send + 'static>(
     call: &Call,
     source: &Source,
@@ -280,7 +285,8 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
     let display = call.display_of_change().await?;
     if call.was_done() {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
-        // What was there before is gone, and the XPath may find nothing in what the call has made of it.
+        // What was there before is gone, and the XPath may find nothing in what the call has made
+        // of it.
         let mut budget = BUDGET;
         let find =
             move |text: &str, limits: &Limits| Ready::of(&shown(xpath.find(text, limits, &mut budget).ok()?)).ok();

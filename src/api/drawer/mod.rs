@@ -45,8 +45,8 @@ impl<'c> Desk<'c> {
         Ok(Desk { call, drawer: call.container::<Drawer>("source")? })
     }
 
-    /// An item by its shortcut id or its object. Whether it is there for the caller, and what stands at a position that they
-    /// name, the command finds out.
+    /// An item by its shortcut id or its object. Whether it is there for the caller, and what
+    /// stands at a position that they name, the command finds out.
     fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<Address> {
         if let Ok(shortcut) = text.parse::<ShortcutId>() {
             return Ok(Address::Shortcut(shortcut));
@@ -164,7 +164,8 @@ pub async fn move_item(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let item = desk.item("item")?;
     let Jointly { reply: moved, left } = call.change_all(drawer::Move { item, from, to }).await?;
     let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone(to) };
-    // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
+    // Others may have changed the drawer since: the item has the position that it has in the drawer
+    // of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
     Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call).shown())
@@ -201,7 +202,8 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         }
         for holder in some {
             way.yield_if_due().await;
-            // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
+            // Others that hold it are not listed; neither are drawers in the recycle bin, which
+            // keep their items.
             let record = app.records.record(&app.repository, holder)?;
             let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
             if access.sees(&record)? && !found.push(&record) {
@@ -286,7 +288,8 @@ impl Items for Drawers {
     }
 }
 
-/// A drawer to be made with what a body says of it: its sources are looked up in the first database, and it will be in the second.
+/// A drawer to be made with what a body says of it: its sources are looked up in the first
+/// database, and it will be in the second.
 async fn new_drawer(
     call: &Call,
     name: &str,

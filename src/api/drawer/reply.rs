@@ -29,7 +29,8 @@ use crate::limits::yielding::YieldTimer;
 use crate::records::Display;
 use crate::records::Page;
 
-/// Bytes up to which a drawer is kept whole: some 1,500 items. A larger one is made each time, while it goes out.
+/// Bytes up to which a drawer is kept whole: some 1,500 items. A larger one is made each time,
+/// while it goes out.
 const WHOLE_KEPT: usize = 2 << 20;
 
 /// A drawer as it is on disk, for a caller who may read it.
@@ -64,7 +65,8 @@ pub(super) enum SeenItems<'v> {
 }
 
 impl<'v> SeenItems<'v> {
-    /// How many there are, and how many more the drawer has for the caller. Items that they may not read are in neither.
+    /// How many there are, and how many more the drawer has for the caller. Items that they may not
+    /// read are in neither.
     fn counts(&self) -> (usize, usize) {
         match self {
             SeenItems::All(drawer) => (drawer.count(), drawer.hidden()),
@@ -83,7 +85,8 @@ impl<'v> SeenItems<'v> {
     }
 }
 
-/// The items that the caller sees. One who may not read everything has each looked at, which is to be done once for a reply.
+/// The items that the caller sees. One who may not read everything has each looked at, which is to
+/// be done once for a reply.
 pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenItems<'v>> {
     if call.access().sees_all() {
         return Ok(SeenItems::All(&view.state));
@@ -119,11 +122,13 @@ pub(super) struct DrawerItems {
     items: Vec<(usize, Item)>,
     next: usize,
     display: Display,
-    /// Whether one whose object is in the recycle bin is shown though the reply is late: as what a change was about.
+    /// Whether one whose object is in the recycle bin is shown though the reply is late: as what a
+    /// change was about.
     recycled: bool,
     /// What those that were made at once were made of.
     seen: Seen,
-    /// What the reply to a bulk removal says of sources that failed: told first, one after the other.
+    /// What the reply to a bulk removal says of sources that failed: told first, one after the
+    /// other.
     errors: Option<Vec<BulkError>>,
     told: usize,
     /// Bytes of those.
@@ -161,8 +166,9 @@ impl DrawerItems {
         self.errors.as_ref()?.get(self.told)
     }
 
-    /// The present item. One whose object was destroyed since the view was published is left out, as it will be of the next view;
-    /// of a late reply, also one that the caller may not read any more, or that lies in the recycle bin now.
+    /// The present item. One whose object was destroyed since the view was published is left out,
+    /// as it will be of the next view; of a late reply, also one that the caller may not read any
+    /// more, or that lies in the recycle bin now.
     pub(super) async fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
         let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
         if late && !sees(call, call.access(), item)? {
@@ -239,15 +245,16 @@ impl Items for DrawerItems {
     }
 }
 
-/// The reply to a change: the drawer as it is right after, and the given items. The display is asked for beforehand: a call
-/// whose options are wrong must change nothing.
+/// The reply to a change: the drawer as it is right after, and the given items. The display is
+/// asked for beforehand: a call whose options are wrong must change nothing.
 pub(super) struct WholeReply {
     listing: Drawers,
     tag: Tag,
 }
 
 impl WholeReply {
-    /// With `more` of it filled in. `seen` is what the caller sees of the drawer, if that has been looked at.
+    /// With `more` of it filled in. `seen` is what the caller sees of the drawer, if that has been
+    /// looked at.
     pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
@@ -373,7 +380,8 @@ async fn shown_of_change<'i>(
 /// Whole small drawers, with all of their items or with none.
 pub(crate) type RenderedDrawers = Renderings<Drawer, bool, DrawerReply>;
 
-/// The answer to a read. Those who do not see everything have replies of their own, and pages and large drawers are made anew.
+/// The answer to a read. Those who do not see everything have replies of their own, and pages and
+/// large drawers are made anew.
 ///
 /// # Errors
 /// What the store says; `Overloaded`.

@@ -12,7 +12,8 @@ const DRAWER: PathParam = source("the drawer");
 const PLACE: PathParam = position("where the item is to stand; 0 is first, -1 the tail");
 /// Adding and positioning name the object.
 const OBJECT: PathParam = word("item", "the object, as loid, uuid or path");
-/// Removing and moving take either name of an item (docs/api/drawers.md, "Items"), so the value is parsed later.
+/// Removing and moving take either name of an item (docs/api/drawers.md, "Items"), so the value is
+/// parsed later.
 const ITEM: PathParam = word("item", "the item: its object or its shortcut id");
 const SHORTCUT: PathParam = word("shortcut", "the item: its shortcut id or its object");
 const SHOW_ITEMS: QueryParam = flag("showItems", false, "Show the items.");

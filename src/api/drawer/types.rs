@@ -48,7 +48,8 @@ pub struct DrawerItem {
     pub object: Ready<ObjectRecord>,
 }
 
-/// A drawer. A read has all items with `showItems` and none without; a change has those it concerned.
+/// A drawer. A read has all items with `showItems` and none without; a change has those it
+/// concerned.
 #[derive(Serialize, JsonSchema)]
 pub struct DrawerReply {
     /// The drawer.
@@ -63,8 +64,8 @@ pub struct DrawerReply {
     pub revisions: Option<MoveRevisions>,
 }
 
-/// The answer to a change of a drawer; of one that others have destroyed since, or moved out of the caller's sight, no more than which
-/// it was.
+/// The answer to a change of a drawer; of one that others have destroyed since, or moved out of the
+/// caller's sight, no more than which it was.
 pub type ChangedDrawer = Changed<DrawerReply, RemovedDrawer>;
 
 /// A drawer that others have destroyed or hidden.

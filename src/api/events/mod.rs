@@ -60,8 +60,8 @@ async fn stream(call: &Call, container: &Cached) -> Result<Reply> {
         .with_header(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }
 
-/// The last event that the caller has. The header counts: a browser that connects again by itself sends the parameter as it was
-/// the first time.
+/// The last event that the caller has. The header counts: a browser that connects again by itself
+/// sends the parameter as it was the first time.
 fn last_event_id(call: &Call) -> Result<Option<u64>> {
     let header = call.headers().get(LAST_EVENT_ID).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let header = header.as_deref().map(str::trim).filter(|text| !text.is_empty());

@@ -1,4 +1,5 @@
-//! `GET /v3/folder/{source}/filter`: what in a folder, or below it, has a name of one of the patterns.
+//! `GET /v3/folder/{source}/filter`: what in a folder, or below it, has a name of one of the
+//! patterns.
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
@@ -84,7 +85,8 @@ pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted
     reply(call, folder, info, entries, total).await
 }
 
-/// Those on the page, and how many there are in all. In their own order: of each folder by name, what lies in a folder right behind it.
+/// Those on the page, and how many there are in all. In their own order: of each folder by name,
+/// what lies in a folder right behind it.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(Vec<Loid>, usize)> {
     let (app, access, mut way) = (&call.app, call.access(), YieldTimer::new());
     let Selection { filter, sort, mut page } = wanted.selection;

@@ -144,7 +144,8 @@ pub(in crate::api) struct Entries {
 pub(in crate::api) enum Next {
     /// An object, and its path if paths are shown.
     Entry(Arc<Cached>, Option<String>),
-    /// One that has gone since the names were read, or is not the caller's to see: as if it had been before.
+    /// One that has gone since the names were read, or is not the caller's to see: as if it had
+    /// been before.
     Gone,
     /// There is no more.
     End,
@@ -218,13 +219,15 @@ impl Items for Entries {
     }
 }
 
-/// Names of a folder that are read at once where a call is answered; more are read on another thread.
+/// Names of a folder that are read at once where a call is answered; more are read on another
+/// thread.
 const NAMES_AT_ONCE: usize = 256;
 
-/// Returns the selected page of the objects in a folder that the caller sees, in order, and how many pass the filter in all.
+/// Returns the selected page of the objects in a folder that the caller sees, in order, and how
+/// many pass the filter in all.
 ///
-/// No more is read of each object than order, filter and the caller's rights need, and attributes of none. What is kept of them
-/// counts among the replies that wait for their clients.
+/// No more is read of each object than order, filter and the caller's rights need, and attributes
+/// of none. What is kept of them counts among the replies that wait for their clients.
 ///
 /// # Errors
 /// `Overloaded` when there is no room for that; what the store says.

@@ -1,5 +1,6 @@
-//! Folders in the columns of a view (docs/api/folders.md, "Views"). Both forms of a call, with its parameters in the query or in the
-//! body, and both names, that of a view or none for the default one, are served alike.
+//! Folders in the columns of a view (docs/api/folders.md, "Views"). Both forms of a call, with its
+//! parameters in the query or in the body, and both names, that of a view or none for the default
+//! one, are served alike.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub type ViewedRecord = With<ObjectRecord, Columns>;
 /// The values of an object.
 #[derive(Serialize, JsonSchema)]
 pub struct Columns {
-    /// By the ids of the columns: a text, a number, a boolean; a list of them where elements are repeated; null if there is none.
+    /// By the ids of the columns: a text, a number, a boolean; a list of them where elements are
+    /// repeated; null if there is none.
     columns: Map<String, Value>,
 }
 
@@ -176,7 +178,8 @@ pub(in crate::api) struct Asked {
 
 impl Asked {
     /// # Errors
-    /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that there is not.
+    /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that
+    /// there is not.
     pub(in crate::api) async fn of(call: &Call, lists: Lists) -> Result<Asked> {
         let name = call.param("view");
         if call.route.method == Verb::Get {
@@ -196,7 +199,8 @@ impl Asked {
         let body: ViewBody = call.json().await?;
         let catalogs = database_named(call, body.view_database_id.as_ref())?;
         let (path, unit) = (body.view_path.as_deref(), body.width_unit.as_deref());
-        // As the form with a query has it: only the default view of a folder that the call names leaves it out.
+        // As the form with a query has it: only the default view of a folder that the call names
+        // leaves it out.
         let additional_info = !(name.is_empty() && call.route.path_params.iter().any(|param| param.name == "source"));
         let sort = body.sort_by.as_deref().or(call.query.text("sortBy"));
         let asked = Asked {

@@ -14,14 +14,16 @@ const MAX_SEGMENTS: usize = 64;
 pub struct Disposition {
     /// The name of the part.
     pub name: String,
-    /// The last segment of the file's name. Empty where the client says that there is no file; `None` without one.
+    /// The last segment of the file's name. Empty where the client says that there is no file;
+    /// `None` without one.
     pub file_name: Option<String>,
 }
 
 /// Reads the header of a part.
 ///
 /// # Errors
-/// `InvalidBody`: it is missing, or can't be read; the message names the part where its name can be read.
+/// `InvalidBody`: it is missing, or can't be read; the message names the part where its name can be
+/// read.
 pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
     let Some(value) = headers.get(CONTENT_DISPOSITION) else {
         return Err(refusal(None, "is missing"));
@@ -61,7 +63,8 @@ fn only<'p>(parameters: &'p [Parameter<'_>], name: &str) -> Result<Option<&'p st
     Ok(first.map(|parameter| parameter.value.as_str()))
 }
 
-/// The file name that is spread over `filename*0`, `filename*1`, …, as mail programs do it; `None` without such.
+/// The file name that is spread over `filename*0`, `filename*1`, …, as mail programs do it; `None`
+/// without such.
 fn continued(parameters: &[Parameter<'_>], part: &str) -> Result<Option<String>> {
     let mut segments = Vec::new();
     for parameter in parameters {

@@ -1,7 +1,9 @@
-//! The transfer encoding of a form's part (`Content-Transfer-Encoding`, RFC 2045), decoded while the part arrives.
+//! The transfer encoding of a form's part (`Content-Transfer-Encoding`, RFC 2045), decoded while
+//! the part arrives.
 //!
-//! Browsers send none. Mail libraries send `base64` and `quoted-printable`, whose text must not be stored in place of the
-//! bytes that it stands for. A decoder holds back a few bytes at most, whatever the client sends.
+//! Browsers send none. Mail libraries send `base64` and `quoted-printable`, whose text must not be
+//! stored in place of the bytes that it stands for. A decoder holds back a few bytes at most,
+//! whatever the client sends.
 
 use std::borrow::Cow;
 
@@ -13,7 +15,8 @@ use crate::http::parameters::shortened;
 
 const HEADER: &str = "content-transfer-encoding";
 
-/// White space at the end of a line that is held back at most: a line of mail has at most as many bytes.
+/// White space at the end of a line that is held back at most: a line of mail has at most as many
+/// bytes.
 const MAX_HELD: usize = 998;
 
 /// Decodes the bytes of a part, chunk by chunk.
@@ -188,7 +191,8 @@ impl QuotedPrintableDecoder {
         Ok(())
     }
 
-    /// White space held back at the end is dropped; a `=` there is a line break that belongs to the boundary.
+    /// White space held back at the end is dropped; a `=` there is a line break that belongs to the
+    /// boundary.
     fn finish(&self) -> Result<(), String> {
         match self.state {
             Quoted::Digit(_) => Err("is not quoted-printable: it ends within a byte".to_owned()),

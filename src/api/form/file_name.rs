@@ -1,4 +1,5 @@
-//! Names of files as clients encode them in a header: percent-encoded, as encoded words, or with a path in front.
+//! Names of files as clients encode them in a header: percent-encoded, as encoded words, or with a
+//! path in front.
 
 use std::borrow::Cow;
 
@@ -8,9 +9,9 @@ use encoding_rs::Encoding;
 
 /// Decodes the value of a plain `filename`.
 ///
-/// Encoded words (RFC 2047) are decoded: mail libraries write them. A name whose every `%` begins an encoded byte, and
-/// that has bytes beyond ASCII so, is percent-encoded UTF-8 (RFC 7578, 4.2); in any other name `%22` alone stands for `"`,
-/// because browsers write that.
+/// Encoded words (RFC 2047) are decoded: mail libraries write them. A name whose every `%` begins
+/// an encoded byte, and that has bytes beyond ASCII so, is percent-encoded UTF-8 (RFC 7578, 4.2);
+/// in any other name `%22` alone stands for `"`, because browsers write that.
 pub fn decode(value: &str) -> String {
     if let Some(decoded) = encoded_words(value) {
         return decoded;
@@ -63,8 +64,8 @@ impl Extended {
         Extended::decode_segments([(true, value)])
     }
 
-    /// Decodes a value in segments (RFC 2231, 4.1). Each says whether it is percent-encoded; the first is, and has
-    /// the charset.
+    /// Decodes a value in segments (RFC 2231, 4.1). Each says whether it is percent-encoded; the
+    /// first is, and has the charset.
     ///
     /// # Errors
     /// As [`Extended::decode`].
@@ -94,7 +95,8 @@ impl Extended {
     }
 }
 
-/// Decodes a text of encoded words (RFC 2047); `None` if anything in it is none, or can't be decoded.
+/// Decodes a text of encoded words (RFC 2047); `None` if anything in it is none, or can't be
+/// decoded.
 fn encoded_words(text: &str) -> Option<String> {
     let mut decoded = String::new();
     let mut rest = text.trim();

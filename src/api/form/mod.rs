@@ -1,9 +1,10 @@
-//! Multipart forms: a JSON part `options` and files, in any order (docs/api/README.md, "Multipart forms"). Files go to the
-//! content store as they come.
+//! Multipart forms: a JSON part `options` and files, in any order (docs/api/README.md, "Multipart
+//! forms"). Files go to the content store as they come.
 //!
-//! The parts are split by `actix-multipart`. The heads of parts are read here ([`unfold`], [`disposition`], [`encoding`]), and so is the
-//! boundary ([`crate::http::boundary`]): the library loses `\` in names, does not know `filename*` over `filename`, and passes encoded bytes
-//! on as they are.
+//! The parts are split by `actix-multipart`. The heads of parts are read here ([`unfold`],
+//! [`disposition`], [`encoding`]), and so is the boundary ([`crate::http::boundary`]): the library
+//! loses `\` in names, does not know `filename*` over `filename`, and passes encoded bytes on as
+//! they are.
 
 mod disposition;
 mod encoding;
@@ -50,7 +51,8 @@ pub(crate) struct FileRule {
     pub many: bool,
     /// How many of its first bytes are kept in memory.
     pub head: usize,
-    /// Whether `application/octet-stream` is a type like others. Clients that send forms write it when they know none.
+    /// Whether `application/octet-stream` is a type like others. Clients that send forms write it
+    /// when they know none.
     pub keeps_generic_type: bool,
 }
 
@@ -75,7 +77,8 @@ pub(crate) struct FilePart {
 }
 
 impl FilePart {
-    /// Its content, as that of an object of this name: which says what it is, if its part and its file name did not.
+    /// Its content, as that of an object of this name: which says what it is, if its part and its
+    /// file name did not.
     pub fn content_as(self, name: Option<&str>) -> NewContent {
         let mut content = self.content;
         if self.guessed
@@ -87,9 +90,9 @@ impl FilePart {
     }
 }
 
-/// The type of a file without one, from its first bytes: a picture or PDF by its signature, mark-up if it begins so,
-/// else text, as RFC 7578 has it (4.4). `generic` is whether the client calls the bytes generic; then
-/// other bytes than text stay so.
+/// The type of a file without one, from its first bytes: a picture or PDF by its signature, mark-up
+/// if it begins so, else text, as RFC 7578 has it (4.4). `generic` is whether the client calls the
+/// bytes generic; then other bytes than text stay so.
 fn guessed_type(first: &[u8], generic: bool) -> &'static str {
     const SIGNATURES: [(&[u8], &str); 7] = [
         (b"\xff\xd8\xff", "image/jpeg"),
@@ -113,8 +116,8 @@ fn guessed_type(first: &[u8], generic: bool) -> &'static str {
     }
 }
 
-/// Whether the first bytes of a file are text: UTF-8, which may be cut off within a character, without the control
-/// characters that text has not.
+/// Whether the first bytes of a file are text: UTF-8, which may be cut off within a character,
+/// without the control characters that text has not.
 fn is_text(first: &[u8]) -> bool {
     let whole = match std::str::from_utf8(first) {
         Ok(_) => true,
@@ -155,7 +158,8 @@ impl<T> Form<T> {
         Some(self.files.remove(at))
     }
 
-    /// Identifies the form's content, whatever order and boundary its parts came with; among files of one name the order counts.
+    /// Identifies the form's content, whatever order and boundary its parts came with; among files
+    /// of one name the order counts.
     pub fn sent(&self) -> Vec<&[u8]> {
         let mut files: Vec<&FilePart> = self.files.iter().collect();
         files.sort_by_key(|file| file.name);
@@ -176,8 +180,8 @@ pub(crate) enum Submitted<T, R> {
     Answered(Json<R>),
 }
 
-/// Reads the form of a call, checks the caller again, and finds out whether the same call has been answered before. `may` is asked
-/// as a target of [`Arriving::received`] is.
+/// Reads the form of a call, checks the caller again, and finds out whether the same call has been
+/// answered before. `may` is asked as a target of [`Arriving::received`] is.
 ///
 /// # Errors
 /// As [`read_parts`], [`Arriving::received`] and [`Call::check_keys`]; `IdempotencyMismatch`.
@@ -215,7 +219,8 @@ fn broken(error: MultipartError) -> Error {
 /// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///
 /// # Errors
-/// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk says.
+/// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk
+/// says.
 pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
@@ -254,8 +259,8 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 if bytes.len() <= SHORT_OPTIONS {
                     form.options = options_of(&bytes, limits, into.room, |options| options).await?;
                 } else {
-                    // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what
-                    // comes behind it may take long.
+                    // Once here, to refuse it early, and again when all is there: parsed, it may be
+                    // many times as large, and what comes behind it may take long.
                     options_of::<T, _>(&bytes, limits, &Reservation::unaccounted(), drop).await?;
                 }
                 form.options_text = bytes;
@@ -311,7 +316,8 @@ impl<'p> PartBytes<'p> {
     /// The next bytes; `None` at the end.
     ///
     /// # Errors
-    /// `InvalidBody`, also for bytes that are not of the part's transfer encoding; `TooLarge` for far more than needed.
+    /// `InvalidBody`, also for bytes that are not of the part's transfer encoding; `TooLarge` for
+    /// far more than needed.
     async fn next(&mut self) -> Result<Option<Bytes>> {
         let Some(chunk) = self.part.next().await else {
             self.decoder.finish().map_err(|why| not_decoded(self.name, &why))?;
@@ -344,7 +350,8 @@ async fn small_part(part: &mut Field, limit: usize, room: &Arc<Reservation>) -> 
     Ok(bytes.freeze())
 }
 
-/// The type that a part names: none if it can't be read, or if it is the generic one, which clients send in place of none.
+/// The type that a part names: none if it can't be read, or if it is the generic one, which clients
+/// send in place of none.
 fn named_type(part: &Field, rule: &FileRule) -> Result<(Option<String>, bool)> {
     let named = part.content_type();
     let generic = named.is_some_and(|named| named.essence_str() == GENERIC_TYPE);
@@ -360,7 +367,8 @@ fn named_type(part: &Field, rule: &FileRule) -> Result<(Option<String>, bool)> {
     }
 }
 
-/// A file; `None` where the client's form has a place for one that nobody has chosen: that is sent as no bytes under an empty name.
+/// A file; `None` where the client's form has a place for one that nobody has chosen: that is sent
+/// as no bytes under an empty name.
 async fn file_part(
     part: &mut Field,
     file_name: Option<String>,

@@ -1,7 +1,8 @@
 //! Heads of parts that go over several lines, in one line each.
 //!
-//! Mail libraries fold a long header: its next line begins with a blank (RFC 5322, 2.2.3). The reader of the parts knows no
-//! folded lines, so the line ends in front of the blanks are taken out here, of heads alone. Bodies pass as they are, and uncopied.
+//! Mail libraries fold a long header: its next line begins with a blank (RFC 5322, 2.2.3). The
+//! reader of the parts knows no folded lines, so the line ends in front of the blanks are taken out
+//! here, of heads alone. Bodies pass as they are, and uncopied.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -48,7 +49,8 @@ struct Unfolder {
     /// Two dashes and the boundary.
     delimiter: Vec<u8>,
     place: Place,
-    /// The end of a line of a head, of which it depends on the next byte whether it stays: of two bytes at most.
+    /// The end of a line of a head, of which it depends on the next byte whether it stays: of two
+    /// bytes at most.
     held: Vec<u8>,
 }
 
@@ -93,7 +95,8 @@ impl Unfolder {
                     copied = at + 1;
                     self.held.push(*byte);
                     if self.held.len() == 2 && empty {
-                        // The empty line behind the head. A delimiter has a line end of its own in front.
+                        // The empty line behind the head. A delimiter has a line end of its own in
+                        // front.
                         unfolded.append(&mut self.held);
                         self.place = Place::Body { returned: false };
                     }

@@ -1,5 +1,6 @@
-//! What replies about containers are made of, kept in memory so that it is made once for each change: whole replies, and parts of
-//! containers as they stand in replies. Nothing of it depends on the family.
+//! What replies about containers are made of, kept in memory so that it is made once for each
+//! change: whole replies, and parts of containers as they stand in replies. Nothing of it depends
+//! on the family.
 
 mod parts;
 mod replies;

@@ -9,7 +9,8 @@ use crate::json::Ready;
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::records::Display;
 
-/// A part of a container as it stands in replies. A change makes another one, so nothing kept is ever stale.
+/// A part of a container as it stands in replies. A change makes another one, so nothing kept is
+/// ever stale.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ShownPart<P> {
     /// The container that it is a part of.
@@ -22,7 +23,8 @@ pub(crate) struct ShownPart<P> {
     pub(crate) display: Display,
     /// The path it is shown with.
     pub(crate) path: Option<String>,
-    /// [`SysConfig::changes`](crate::sysconfig::SysConfig::changes) before it was made: statuses and types are shown by it.
+    /// [`SysConfig::changes`](crate::sysconfig::SysConfig::changes) before it was made: statuses
+    /// and types are shown by it.
     pub(crate) configuration: u64,
 }
 
@@ -45,8 +47,8 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
         KeptParts(BoundedCache::new("parts", most, 2 << 10, 1, ByWeight))
     }
 
-    /// A part as JSON: kept, or made. What `make` reads beside the part's own row must be of the part's revision
-    /// ([`beside`](crate::api::settled::beside)), for it is kept under that.
+    /// A part as JSON: kept, or made. What `make` reads beside the part's own row must be of the
+    /// part's revision ([`beside`](crate::api::settled::beside)), for it is kept under that.
     ///
     /// # Errors
     /// What `make` says.

@@ -19,17 +19,20 @@ use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::newsroom::Newsroom;
 use crate::records::{Basis, Display};
 
-/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
-/// they are not held; `None` for an object that was not there.
+/// The records that a reply was made of, by the copy that was in memory
+/// ([`Cached::copy`](crate::records::Cached::copy)), for they are not held; `None` for an object
+/// that was not there.
 pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
 
 /// A reply of type `T` about a container of family `F`, and what it was made of.
 pub(crate) struct Rendered<F: Family, T> {
-    /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be
+    /// right.
     right_at: AtomicU64,
     /// What the records in it were rendered of beside.
     basis: Basis,
-    /// The view that it shows, for comparison alone: a reply about a page must not keep all of its container in memory.
+    /// The view that it shows, for comparison alone: a reply about a page must not keep all of its
+    /// container in memory.
     view: Weak<Published<F::State>>,
     seen: Seen,
     reply: Enveloped<T>,
@@ -66,7 +69,8 @@ impl<F: Family, T> Rendered<F, T> {
     }
 }
 
-/// Bytes that a view leaves in memory as long as a reply points to it, when all that is in it has gone.
+/// Bytes that a view leaves in memory as long as a reply points to it, when all that is in it has
+/// gone.
 const VIEW: usize = 512;
 
 /// Which container, under which display, and how much of it.
@@ -84,18 +88,21 @@ impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
     }
 }
 
-/// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much of its container a reply shows.
+/// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much
+/// of its container a reply shows.
 pub(crate) struct Renderings<F: Family, P, T>(BoundedCache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
 
 impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, P, T> {
-    /// Keeps that many bytes at most: each reply is as large as the container it shows, under each display.
+    /// Keeps that many bytes at most: each reply is as large as the container it shows, under each
+    /// display.
     pub(crate) fn new(most: u64) -> Self {
         Renderings(BoundedCache::new("replies", most, 512 << 10, 1, ByWeight))
     }
 
     /// Asks for the reply about a container as it is in `view`, kept from an earlier read.
     ///
-    /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply that not every caller may see.
+    /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply
+    /// that not every caller may see.
     ///
     /// # Errors
     /// What the store says.
@@ -117,8 +124,8 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), basis: Basis::now(newsroom) }))
     }
 
-    /// Keeps what was made since it was missing. It must follow from `view`, the display and the part that were asked for, users,
-    /// and the records that were `seen`.
+    /// Keeps what was made since it was missing. It must follow from `view`, the display and the
+    /// part that were asked for, users, and the records that were `seen`.
     pub(crate) fn keep(
         &self,
         missing: Missing<P>,
@@ -149,7 +156,8 @@ pub(crate) enum Asked<F: Family, P, T> {
 pub(crate) struct Missing<P> {
     /// What it would be kept by, if it may be.
     key: Option<Key<P>>,
-    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were looked at that it is made of.
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were
+    /// looked at that it is made of.
     right_at: u64,
     /// What records are rendered of beside, then.
     basis: Basis,

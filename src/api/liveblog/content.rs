@@ -1,9 +1,10 @@
-//! A liveblog's own content: an XML document. A read puts the approved posts into it (docs/api/liveblogs.md,
-//! "Content").
+//! A liveblog's own content: an XML document. A read puts the approved posts into it
+//! (docs/api/liveblogs.md, "Content").
 //!
-//! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is not
-//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template may have
-//! been copied, and such bytes may have been written through the object.
+//! They are written at the end of the first element that has the attribute `posts="here"`, or of
+//! the root. A content that is not well-formed XML, or is longer or deeper than an attribute text
+//! may be, is served as it is stored: such a template may have been copied, and such bytes may have
+//! been written through the object.
 
 use actix_web::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
@@ -42,7 +43,8 @@ const MARK: (&str, &str) = ("posts", "here");
 /// What a content is where nothing else is known of it.
 const XML_TYPE: &str = "application/xml";
 
-/// `GET /v3/container/liveblog/{source}/content`: with the approved posts, whoever asks; with `raw` as it is stored.
+/// `GET /v3/container/liveblog/{source}/content`: with the approved posts, whoever asks; with `raw`
+/// as it is stored.
 pub async fn content(call: Call) -> Result<Reply> {
     settled(&call, open(&call).await?, async |open| content_of(&call, open).await?.ok_or(Unsettled::Changed)).await
 }
@@ -58,7 +60,8 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     };
     let dtd = dtd::of(call, record.loid.database, &reader).await?;
     let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
-    // The posts are those of the revision. How each is written hangs on the configuration as well, and tags outlive a restart.
+    // The posts are those of the revision. How each is written hangs on the configuration as well,
+    // and tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
     let tag = ETag::new(open.tag(), ("resolved", identity, &app.config.server.base_path, limits));
     if call.has(&tag) {
@@ -89,8 +92,8 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
     place.work(frame).await
 }
 
-/// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
-/// post could be written into it.
+/// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content
+/// must be well-formed XML, or no post could be written into it.
 pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLiveblog>> {
     let target = |call: &Call| {
         let object = call.container::<Liveblog>("source")?.loid();
@@ -108,8 +111,8 @@ pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLivebl
     changed_reply(&call, object, done.left.as_ref(), &call.display()).await
 }
 
-/// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one
-/// it has.
+/// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if
+/// that is of XML, else the one it has.
 async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Result<Option<NewContent>> {
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;

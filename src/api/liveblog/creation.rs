@@ -1,5 +1,5 @@
-//! Liveblogs are made from templates: objects of the repository whose content they begin with (docs/api/liveblogs.md, "Making a
-//! liveblog").
+//! Liveblogs are made from templates: objects of the repository whose content they begin with
+//! (docs/api/liveblogs.md, "Making a liveblog").
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
@@ -45,7 +45,8 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
-/// A liveblog to be made in that database with what a body says of it, and what a template has beside.
+/// A liveblog to be made in that database with what a body says of it, and what a template has
+/// beside.
 async fn new_liveblog(
     call: &Call,
     request: &mut CreateLiveblog,
@@ -106,7 +107,8 @@ async fn new_liveblog(
     Ok(object)
 }
 
-/// Whether a template is moderated, if it is a liveblog: that need not be what its system attributes say.
+/// Whether a template is moderated, if it is a liveblog: that need not be what its system
+/// attributes say.
 fn is_moderated(app: &App, template: &Record) -> Result<Option<bool>> {
     if template.family != FamilyKind::Liveblog {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The files of a post: its content, and what is attached to it. Their ETags depend on the bytes alone: they stay what they are
-//! while the liveblog changes.
+//! The files of a post: its content, and what is attached to it. Their ETags depend on the bytes
+//! alone: they stay what they are while the liveblog changes.
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
@@ -40,7 +40,8 @@ pub(super) async fn attached(
     attachment: &Attachment,
     named: &str,
 ) -> Result<(Found, ContentReader)> {
-    // An id is never given to other bytes. They came with a change of the post, the last one at the latest.
+    // An id is never given to other bytes. They came with a change of the post, the last one at the
+    // latest.
     let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
     let found = Found { content, small, at: post.record.modified };
     let found = || {

@@ -1,7 +1,8 @@
 //! Liveblogs (docs/api/liveblogs.md).
 //!
-//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). A post that is
-//! not seen does not exist for the caller: it is in no listing, no number and no search.
+//! Who sees and changes which posts is up to [`Access::sight`] and
+//! [`Access::reach`](crate::access::Access::reach). A post that is not seen does not exist for the
+//! caller: it is in no listing, no number and no search.
 //!
 //! [`Access::sight`]: crate::access::Access::sight
 
@@ -112,8 +113,9 @@ async fn open(call: &Call) -> Result<Open> {
     Open::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
 }
 
-/// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name. The loid of a
-/// version is for reading alone: where a post is to be changed, it is refused.
+/// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's
+/// and the name. The loid of a version is for reading alone: where a post is to be changed, it is
+/// refused.
 fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
     Ok(match text.parse::<Source>() {
         Ok(Source::Loid(loid)) => PostAddress::Loid(loid),

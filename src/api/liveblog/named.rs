@@ -47,7 +47,8 @@ impl Named {
     async fn post(&mut self, call: &Call, late: bool) -> Result<Option<Ready<Post>>> {
         let source = &self.sources[self.next];
         let (liveblog, address) = place_of(call, source, self.database)?;
-        // What the caller may see may have changed, and it would be kept for as long as the client does not read.
+        // What the caller may see may have changed, and it would be kept for as long as the client
+        // does not read.
         if late || self.open.as_ref().is_some_and(|open| open.loid() != liveblog) {
             self.open = None;
         }

@@ -9,15 +9,18 @@
 //! </post>
 //! ```
 //!
-//! `type`, `title` and `summary` appear if the post has them. The content's `form` says how it is given:
+//! `type`, `title` and `summary` appear if the post has them. The content's `form` says how it is
+//! given:
 //!
-//! - `xml`: the root element of the post's XML (or of HTML that is XML), without declaration and DOCTYPE;
+//! - `xml`: the root element of the post's XML (or of HTML that is XML), without declaration and
+//!   DOCTYPE;
 //! - `text`: text; also XML that needs its DOCTYPE, or that is not well-formed, as it was written;
-//! - `reference`: not at all, for it is not text, or longer than an attribute text may be: `href` leads to it, `size` is its
-//!   length in bytes.
+//! - `reference`: not at all, for it is not text, or longer than an attribute text may be: `href`
+//!   leads to it, `size` is its length in bytes.
 //!
-//! `post` and the elements made here are in the default namespace of the place that they are put at; the post's own elements
-//! keep their own namespaces. Characters that XML can't carry are left out.
+//! `post` and the elements made here are in the default namespace of the place that they are put
+//! at; the post's own elements keep their own namespaces. Characters that XML can't carry are left
+//! out.
 
 use std::sync::Arc;
 
@@ -36,8 +39,9 @@ use crate::content::words::{essence, is_markup, is_text};
 use crate::http::app::App;
 use crate::limits::offload;
 
-/// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
-/// `in_default` says that a default namespace holds at the place it is put at.
+/// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the
+/// post was as it is here. `in_default` says that a default namespace holds at the place it is put
+/// at.
 ///
 /// # Errors
 /// What disk and store say.
@@ -60,7 +64,8 @@ pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) ->
 /// What disk and store say.
 pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Result<Option<Bytes>> {
     if content.stored == Stored::File {
-        // A file is named by its hash, so its bytes never change. But it may be collected once the post has changed.
+        // A file is named by its hash, so its bytes never change. But it may be collected once the
+        // post has changed.
         let reader = match app.content.open_if_there(content).await? {
             Some(reader) => reader,
             None => match of_post(&app.repository, post, || Ok(())) {
@@ -79,8 +84,8 @@ pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Resul
     Ok(found.filter(|bytes| are_of(content, bytes)))
 }
 
-/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then what lies in its place is
-/// nothing that anybody needs to have approved.
+/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then
+/// what lies in its place is nothing that anybody needs to have approved.
 pub(super) fn are_of(content: &Content, bytes: &[u8]) -> bool {
     *Sha256::digest(bytes) == content.sha256
 }
@@ -169,7 +174,8 @@ mod tests {
 
     use super::*;
 
-    /// A content as it stands in a document with a default namespace and a prefix of its own: the document.
+    /// A content as it stands in a document with a default namespace and a prefix of its own: the
+    /// document.
     fn put(content_type: &str, bytes: &[u8]) -> String {
         let mut out = Output::default();
         out.open("content");

@@ -195,8 +195,8 @@ pub(super) async fn liveblog_reply<T: Serialize>(
 
 /// Posts of a liveblog.
 pub(super) struct PostItems {
-    /// The liveblog as the reply shows it; nothing once the reply is on its way, which may take long: then each post is shown as it
-    /// is when its turn comes.
+    /// The liveblog as the reply shows it; nothing once the reply is on its way, which may take
+    /// long: then each post is shown as it is when its turn comes.
     open: Option<Open>,
     liveblog: Loid,
     posts: Vec<Loid>,
@@ -261,8 +261,8 @@ async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo>
     })
 }
 
-/// The reply to a change of a liveblog: as the change has left it, and none of its posts. Another call may have destroyed it since, or
-/// moved it out of the caller's sight.
+/// The reply to a change of a liveblog: as the change has left it, and none of its posts. Another
+/// call may have destroyed it since, or moved it out of the caller's sight.
 pub(super) async fn changed_reply(
     call: &Call,
     liveblog: Loid,
@@ -303,8 +303,9 @@ pub(super) async fn post_reply(
     Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
 
-/// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since.
-/// `None` if its bytes were replaced in place. Attributes are those of now.
+/// The post as a change has left it, for who made the change and so sees all of the post: although
+/// others have changed it since. `None` if its bytes were replaced in place. Attributes are those
+/// of now.
 pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
     let Beside { attributes, bytes } = Beside::of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {

@@ -1,9 +1,10 @@
-//! A liveblog's content with its approved posts in it, made while it is sent: neither the posts nor what is made of them is ever
-//! in memory as a whole.
+//! A liveblog's content with its approved posts in it, made while it is sent: neither the posts nor
+//! what is made of them is ever in memory as a whole.
 //!
-//! All posts are of one view. They are walked twice: once to know how long the content is, which a range and the length in the
-//! headers need, and once to send it. The bytes of a post can't differ between the two, for they are compared with their
-//! hash. The length is kept, so that a caller who reads range by range does not cause a walk over all posts for each range.
+//! All posts are of one view. They are walked twice: once to know how long the content is, which a
+//! range and the length in the headers need, and once to send it. The bytes of a post can't differ
+//! between the two, for they are compared with their hash. The length is kept, so that a caller who
+//! reads range by range does not cause a walk over all posts for each range.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ struct Length {
     places: Vec<u64>,
 }
 
-/// The liveblog, its revision, and whether a default namespace holds where the posts are. A change makes another key.
+/// The liveblog, its revision, and whether a default namespace holds where the posts are. A change
+/// makes another key.
 type LengthsKey = (Loid, u64, bool);
 
 #[derive(Clone)]
@@ -66,7 +68,8 @@ pub(super) struct Posts {
 }
 
 impl Posts {
-    /// Those of a view; `None` if one is no longer as it is there. `in_default` is as for [`piece`].
+    /// Those of a view; `None` if one is no longer as it is there. `in_default` is as for
+    /// [`piece`].
     ///
     /// # Errors
     /// What disk and store say.
@@ -115,7 +118,8 @@ impl Posts {
             let (mut gathered, mut way) = (Vec::new(), YieldTimer::new());
             while left > 0 && gathered.len() < CHUNK {
                 way.yield_if_due().await;
-                // That they end early, or one has gone, breaks the connection off: the client has not got what was announced.
+                // That they end early, or one has gone, breaks the connection off: the client has
+                // not got what was announced.
                 let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {
                     tracing::info!(liveblog = %walk.view.state.head().loid, "a post has changed while it was sent");
                     return Err(actix_web::error::ErrorInternalServerError(Error::internal()));

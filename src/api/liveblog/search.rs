@@ -1,4 +1,5 @@
-//! Which posts of a liveblog a reply shows: filters, order and pages (docs/api/liveblogs.md, "Search").
+//! Which posts of a liveblog a reply shows: filters, order and pages (docs/api/liveblogs.md,
+//! "Search").
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -23,7 +24,8 @@ use crate::limits::yielding::{self, YieldTimer};
 use crate::nearest::with_nearest;
 use crate::records::{Page, in_order, parse_sort};
 
-/// Bytes that the parts have together which are searched for in titles and texts: what makes looking for them long beforehand.
+/// Bytes that the parts have together which are searched for in titles and texts: what makes
+/// looking for them long beforehand.
 const MAX_PARTS_BYTES: usize = 64 << 10;
 
 /// So many are made ready in a fraction of a millisecond.
@@ -87,7 +89,8 @@ pub(super) struct Wanted {
     pub page: Page,
 }
 
-/// The filters of a search, ready to be asked: what a post costs does not hang on how many entries they have.
+/// The filters of a search, ready to be asked: what a post costs does not hang on how many entries
+/// they have.
 #[derive(Default)]
 struct Filter {
     status: Vec<PostStatus>,

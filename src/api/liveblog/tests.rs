@@ -1,4 +1,5 @@
-//! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say when.
+//! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say
+//! when.
 
 use stet_actors::lifecycle::NewObject;
 use stet_actors::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePost, UpdatePost};
@@ -83,7 +84,8 @@ impl Blog {
         self.after(remove).await;
     }
 
-    /// Title, content and revision of the reply to the change that left the post so; nothing if that can't be told.
+    /// Title, content and revision of the reply to the change that left the post so; nothing if
+    /// that can't be told.
     async fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
         let reply = post_as_left(&self.house.app, open, post).await.expect("the store is well")?;

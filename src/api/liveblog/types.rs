@@ -15,7 +15,8 @@ use crate::http::body::Object;
 use crate::json::{Changed, Listed, Ready, With};
 use crate::records::ObjectRecord;
 
-/// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts that the caller sees.
+/// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts
+/// that the caller sees.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LiveBlogInfo")]
 #[serde(rename_all = "camelCase")]
@@ -52,8 +53,9 @@ pub struct PostCounts {
 pub struct LiveblogReply {
     /// The liveblog.
     pub info: LiveblogInfo,
-    /// Its posts: pinned first, then newest first, unless asked for otherwise; those of the page asked for. A search with `since`
-    /// has those changed after it, the oldest change first. A change has none.
+    /// Its posts: pinned first, then newest first, unless asked for otherwise; those of the page
+    /// asked for. A search with `since` has those changed after it, the oldest change first. A
+    /// change has none.
     pub items: Listed<Ready<Post>>,
     /// How many there are in all.
     pub total: usize,
@@ -61,8 +63,8 @@ pub struct LiveblogReply {
     pub revision: u64,
 }
 
-/// The answer to a change of a liveblog; of one that others have destroyed since, or moved out of the caller's sight, no more than
-/// which it was.
+/// The answer to a change of a liveblog; of one that others have destroyed since, or moved out of
+/// the caller's sight, no more than which it was.
 pub type ChangedLiveblog = Changed<LiveblogReply, RemovedLiveblog>;
 
 /// A liveblog that others have destroyed or hidden.
@@ -82,8 +84,8 @@ pub struct SearchReply {
     /// The liveblog, and what was found of its posts.
     #[serde(flatten)]
     pub liveblog: LiveblogReply,
-    /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for;
-    /// of all these, the ones that the caller may have seen.
+    /// With `since`: the posts that were removed after it, and those that changed and are not, or
+    /// not any more, what is searched for; of all these, the ones that the caller may have seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Loid>>")]
     pub removed: Option<Vec<String>>,
@@ -118,7 +120,8 @@ pub struct Post {
     pub content: Option<String>,
     /// Files beside the content.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first: its creation, its first approval, and so many of the latest that there are 1,000 in all.
+    /// What became of its status, oldest first: its creation, its first approval, and so many of
+    /// the latest that there are 1,000 in all.
     pub history: Vec<StatusChange>,
 }
 
@@ -132,8 +135,8 @@ pub struct Revision {
     pub revision: u64,
 }
 
-/// The answer to a change of a post: the post as the change left it; of one that others have removed since, no more than which it
-/// is, and the revision of the change.
+/// The answer to a change of a post: the post as the change left it; of one that others have
+/// removed since, no more than which it is, and the revision of the change.
 pub type ChangedPost = Changed<PostReply, RemovedPost>;
 
 /// Posts that were asked for one by one.
@@ -185,7 +188,8 @@ pub struct RemovedPost {
     pub revision: u64,
 }
 
-/// Body of the creation of a liveblog; all optional. What is not said is taken from the template, if it has it.
+/// Body of the creation of a liveblog; all optional. What is not said is taken from the template,
+/// if it has it.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "CreateLiveBlog")]
 #[serde(rename_all = "camelCase", default)]
@@ -200,7 +204,8 @@ pub struct CreateLiveblog {
     pub(super) application: Option<String>,
     /// The main one without it.
     pub(super) database_id: Option<DatabaseRef>,
-    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's home.
+    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's
+    /// home.
     pub(super) folder: Option<String>,
     /// Path of the folder.
     pub(super) folder_path: Option<String>,
@@ -227,7 +232,8 @@ pub struct CreateLiveblog {
     pub(super) options: Option<Object<CreateOptions>>,
 }
 
-/// Part `options` of a post's form (docs/api/posts.md, "Adding and changing"); all optional. Of an update, what is named changes.
+/// Part `options` of a post's form (docs/api/posts.md, "Adding and changing"); all optional. Of an
+/// update, what is named changes.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PostOptions {
@@ -263,7 +269,8 @@ pub(super) enum AttachmentRef {
     Text(String),
 }
 
-/// Body of a search; all optional. Filters and bounds combine with AND, what stands in one filter with OR.
+/// Body of a search; all optional. Filters and bounds combine with AND, what stands in one filter
+/// with OR.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "LiveBlogSearchRequest")]
 #[serde(rename_all = "camelCase", default)]

@@ -193,8 +193,8 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     Ok(listing.answer(call))
 }
 
-/// The user whose messages the call is about. A key acts for its user; but messages lie in no folder, so it needs the privilege for
-/// everything.
+/// The user whose messages the call is about. A key acts for its user; but messages lie in no
+/// folder, so it needs the privilege for everything.
 fn owner(call: &Call, privilege: Privilege) -> Result<&Text> {
     call.access().check_people(privilege)?;
     Ok(call.caller()?.user())

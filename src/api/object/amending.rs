@@ -1,4 +1,5 @@
-//! Attribute texts that are changed here and there, in the command or ahead of it (`stet_actors::amend`).
+//! Attribute texts that are changed here and there, in the command or ahead of it
+//! (`stet_actors::amend`).
 
 use std::sync::Arc;
 
@@ -13,14 +14,16 @@ use super::system::{Shown, status_path};
 use crate::http::app::App;
 use crate::limits::offload::{self, LARGE_TEXT};
 
-/// Bytes of texts, and of what they become, that are amended in the command: that takes a millisecond or two.
+/// Bytes of texts, and of what they become, that are amended in the command: that takes a
+/// millisecond or two.
 const QUICK: usize = LARGE_TEXT;
 
-/// How often texts are amended ahead before they are amended in the command, where others wait for it.
+/// How often texts are amended ahead before they are amended in the command, where others wait for
+/// it.
 const ATTEMPTS: usize = 8;
 
-/// The attempts of a call to amend an object's texts: in the command if that is quick, else ahead of it, and again if they have changed
-/// meanwhile.
+/// The attempts of a call to amend an object's texts: in the command if that is quick, else ahead
+/// of it, and again if they have changed meanwhile.
 pub(in crate::api) struct Attempts {
     amend: Arc<dyn Amend>,
     begun: usize,
@@ -84,7 +87,8 @@ impl Fields {
         Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
     }
 
-    /// The system attributes as the edits make them, but for the status: that is the object's own, and is not kept among them.
+    /// The system attributes as the edits make them, but for the status: that is the object's own,
+    /// and is not kept among them.
     fn without_status(&self, old: Option<&Text>) -> Result<Option<Text>> {
         let others: Vec<Edit> = self.system.iter().filter(|edit| !edit.is_at(status_path())).cloned().collect();
         let text = self.edited("systemAttributes", old, &others, false)?.flatten();

@@ -19,8 +19,8 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 
-/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is what a plain object resolves
-/// to, so `raw` changes nothing here.
+/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is
+/// what a plain object resolves to, so `raw` changes nothing here.
 pub async fn content(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
     content_of(&call, &source).await
@@ -79,7 +79,8 @@ pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record
     download::opened(&app.repository, &app.content, source, || found(call, source, record)).await
 }
 
-/// The version that the source or `version` names; without either, the caller's working copy or the latest.
+/// The version that the source or `version` names; without either, the caller's working copy or the
+/// latest.
 fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     let app = &call.app;
     let asked = version_asked(call);
@@ -103,7 +104,8 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     named.map_or_else(|| latest(app, record, source), |version| Ok(version.into()))
 }
 
-/// The parameter `version`, if the caller gives it: without it the default is not -1 for who holds the lock.
+/// The parameter `version`, if the caller gives it: without it the default is not -1 for who holds
+/// the lock.
 fn version_asked(call: &Call) -> Option<i64> {
     if call.query.has("version") { call.query.integer("version") } else { None }
 }
@@ -123,7 +125,8 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
     draft_for(&call.app.repository, record, session.user(), session.id())
 }
 
-/// The draft of an object, if this session of the user holds the lock. The record may be an old one.
+/// The draft of an object, if this session of the user holds the lock. The record may be an old
+/// one.
 fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) -> Result<Option<Found>> {
     let holds = |record: &Record| {
         record.lock_at(repository.clock().now_s()).is_some_and(|lock| is_held_by(lock, user, session))
@@ -133,7 +136,8 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
     }
     let key = Draft::key(record.loid);
     let Some(draft) = repository.row::<Draft>(key.table, &key.key)? else { return Ok(None) };
-    // After the draft: if the lock has been lost since the record was read, it may be the next holder's.
+    // After the draft: if the lock has been lost since the record was read, it may be the next
+    // holder's.
     if !repository.record(record.loid)?.is_some_and(|now| holds(&now)) {
         return Ok(None);
     }

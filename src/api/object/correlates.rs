@@ -89,7 +89,8 @@ pub enum Correlated {
     Hidden(HiddenObject),
 }
 
-/// The object or item that a source names, if the privilege holds for it; of an item, for its topic.
+/// The object or item that a source names, if the privilege holds for it; of an item, for its
+/// topic.
 fn end(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<End> {
     if needed != Privilege::Read {
         check_whole(source)?;
@@ -116,7 +117,8 @@ pub async fn uncorrelate(call: Call) -> Result<Json<CorrelateList>> {
     change(&call, TakeLink).await
 }
 
-/// Makes the link that the body names, or takes it back. The reply is what the object of the path is linked with.
+/// Makes the link that the body names, or takes it back. The reply is what the object of the path
+/// is linked with.
 async fn change<J: Joint<Reply = ()>>(call: &Call, command: fn(Pair) -> J) -> Result<Json<CorrelateList>> {
     let request: CorrelateRequest = call.json().await?;
     let target = Source::parse("targetSource", &request.target_source)?;

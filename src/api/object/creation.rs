@@ -38,11 +38,13 @@ pub struct CreateObject {
     r#type: Option<String>,
     /// Kept for clients; has no effect.
     application: Option<String>,
-    /// Uuid of the new object; a new one without it. The call never changes an object that has another uuid.
+    /// Uuid of the new object; a new one without it. The call never changes an object that has
+    /// another uuid.
     uuid: Option<String>,
     /// The main one without it.
     database_id: Option<DatabaseRef>,
-    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's home.
+    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's
+    /// home.
     folder: Option<String>,
     /// Path of the folder.
     folder_path: Option<String>,
@@ -120,7 +122,8 @@ impl CreateObject {
     }
 }
 
-/// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
+/// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional),
+/// in any order.
 pub async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
     let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -152,7 +155,8 @@ pub(super) fn named_as_template(options: &mut CreateObject, template: &Record) {
     }
 }
 
-/// `POST /v3/object/create/from/template/path?path=`: with the content of the template, and its attributes where none are given.
+/// `POST /v3/object/create/from/template/path?path=`: with the content of the template, and its
+/// attributes where none are given.
 pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>> {
     let mut options: CreateObject = call.json().await?;
     // It is required, so there is one.
@@ -163,7 +167,8 @@ pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>
     Box::pin(make(&call, options, None, Some(template))).await
 }
 
-/// Makes the object that the options describe, with that content. A new one begins with what the template has, where nothing is said.
+/// Makes the object that the options describe, with that content. A new one begins with what the
+/// template has, where nothing is said.
 pub(super) async fn make(
     call: &Call,
     mut options: CreateObject,
@@ -231,8 +236,8 @@ pub(super) async fn make(
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
-/// Gives an object that is to be made, in the database `of`, its system attributes and what its template has; and fills in what the
-/// options ask for.
+/// Gives an object that is to be made, in the database `of`, its system attributes and what its
+/// template has; and fills in what the options ask for.
 async fn describe(
     call: &Call,
     object: &mut NewObject,

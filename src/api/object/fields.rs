@@ -74,7 +74,8 @@ pub enum Operator {
 pub struct SetField {
     /// `/attributes/…` or `/sysattributes/props…`
     xpath: String,
-    /// A text, number or boolean; an object, as attributes have them in JSON; a list; or null, for nothing in it.
+    /// A text, number or boolean; an object, as attributes have them in JSON; a list; or null, for
+    /// nothing in it.
     content: Given,
 }
 

@@ -32,7 +32,8 @@ pub struct ImportObject {
     name: Option<String>,
     /// Name of its type; required.
     r#type: Option<String>,
-    /// Of a type that the configuration does not know: `document`, `bundle`, `webcontainer` or `folder`.
+    /// Of a type that the configuration does not know: `document`, `bundle`, `webcontainer` or
+    /// `folder`.
     family: Option<String>,
     /// Path of the folder or bundle that it goes into; required.
     folder_path: Option<String>,
@@ -98,13 +99,15 @@ pub struct ImportLink {
 /// The reply to an import.
 #[derive(Serialize, JsonSchema)]
 pub struct Imported {
-    /// Whether the object was made: one that has the uuid, and a folder that has the name, is left as it is.
+    /// Whether the object was made: one that has the uuid, and a folder that has the name, is left
+    /// as it is.
     created: bool,
     /// The object.
     info: ChangedRecord,
 }
 
-/// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
+/// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional),
+/// in any order.
 pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
     // It says who made what, and that is for few to say.
     let may = |call: &Call| call.access().check_everywhere(Privilege::Configure);
@@ -205,7 +208,8 @@ impl ImportObject {
             // As other creations of folders have it.
             object.initial_status = initial.filter(|_| known.family != FamilyKind::Folder);
         }
-        // Configurations differ: one that this one does not know is kept, so that nothing is lost on the way.
+        // Configurations differ: one that this one does not know is kept, so that nothing is lost
+        // on the way.
         let status = text(&self.status);
         object.status = status.map(|status| word("status", &status).map(Text::from)).transpose()?;
         object.work_folder = text(&self.work_folder);

@@ -14,7 +14,8 @@ use crate::http::prefer::Preferred;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UnlockRequest {
-    /// Whether a lock of another session or user is to be broken; another user's takes the privilege `forceUnlock`.
+    /// Whether a lock of another session or user is to be broken; another user's takes the
+    /// privilege `forceUnlock`.
     force: Option<bool>,
 }
 

@@ -85,8 +85,8 @@ pub struct BulkItem {
 /// A record as the only thing in a reply.
 pub type RecordReply = Ready<ObjectRecord>;
 
-/// The answer to a change of an object; of one that others have destroyed since, or moved out of the caller's sight, no more than which
-/// it was.
+/// The answer to a change of an object; of one that others have destroyed since, or moved out of
+/// the caller's sight, no more than which it was.
 pub type ChangedRecord = Changed<RecordReply, Removed>;
 
 /// An object that was discarded, destroyed or hidden.
@@ -172,7 +172,8 @@ struct Records {
     /// What they take.
     bytes: usize,
     next: usize,
-    /// Objects and versions, and which of the sources each is shown for: others may name it by another name.
+    /// Objects and versions, and which of the sources each is shown for: others may name it by
+    /// another name.
     shown: HashMap<Loid, usize>,
     display: Display,
     database: DatabaseId,
@@ -217,7 +218,8 @@ impl Items for Records {
     }
 }
 
-/// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no version.
+/// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no
+/// version.
 pub async fn last_version_loid(call: Call) -> Result<Reply> {
     let record = call.resolve_seen("source")?;
     Ok(Reply::text(record.loid.at_version(record.version).to_string()))
@@ -233,9 +235,10 @@ async fn reply_with(
     reply_after(call, object, left, display, 0, |record| record).await
 }
 
-/// The reply to a change: of the record as the change has left it, or as it is where that is not known. Another call may have destroyed
-/// the object since, or moved it out of the caller's sight; that makes no failure of the change. `beside` is about how long what the
-/// reply has beside the record is.
+/// The reply to a change: of the record as the change has left it, or as it is where that is not
+/// known. Another call may have destroyed the object since, or moved it out of the caller's sight;
+/// that makes no failure of the change. `beside` is about how long what the reply has beside the
+/// record is.
 ///
 /// # Errors
 /// What the store says.
@@ -342,8 +345,8 @@ mod tests {
         .await;
     }
 
-    /// A user whose line was full had made their change and was told that nothing was changed. So they made it again, and each time there
-    /// was a version more.
+    /// A user whose line was full had made their change and was told that nothing was changed. So
+    /// they made it again, and each time there was a version more.
     #[actix_web::test]
     async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
         let house = House::new().await;

@@ -1,4 +1,5 @@
-//! Renaming objects, and moving them from folder to folder (docs/api/objects.md, "Renaming and moving").
+//! Renaming objects, and moving them from folder to folder (docs/api/objects.md, "Renaming and
+//! moving").
 
 use schemars::JsonSchema;
 use serde::Deserialize;

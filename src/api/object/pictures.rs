@@ -14,7 +14,8 @@ use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::nearest::with_nearest;
 
-/// `GET /v3/object/{source}/content/{format}`: `binary`, or a picture: `highres` in full, `lowres` scaled down.
+/// `GET /v3/object/{source}/content/{format}`: `binary`, or a picture: `highres` in full, `lowres`
+/// scaled down.
 pub async fn content_as(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
     match call.param("format") {
@@ -46,7 +47,8 @@ async fn highres_of(call: &Call, source: &Source) -> Result<Reply> {
 /// Bytes by which a picture is recognised.
 const HEAD: u64 = 64;
 
-/// A representation of its own: with an ETag and bytes of its own, which `maxSize` and `Range` count.
+/// A representation of its own: with an ETag and bytes of its own, which `maxSize` and `Range`
+/// count.
 async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
     let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;

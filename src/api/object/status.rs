@@ -10,7 +10,8 @@ use stet_actors::object::Text;
 use crate::http::app::App;
 use crate::sysconfig::{ObjectTypes, Workflows};
 
-/// The status that is asked for, and the one that a new object of a database gets without one: the workflow's first.
+/// The status that is asked for, and the one that a new object of a database gets without one: the
+/// workflow's first.
 ///
 /// # Errors
 /// `StatusNotFound`; `InvalidStatus` for one of another workflow.
@@ -28,8 +29,9 @@ pub(in crate::api) fn status_of(
     Ok((wanted, first(&workflows, workflow)))
 }
 
-/// Gives an object whose type the caller did not name the same. Its status is checked by the command: one that is there may have that of
-/// its own type, whatever workflow the inferred one has.
+/// Gives an object whose type the caller did not name the same. Its status is checked by the
+/// command: one that is there may have that of its own type, whatever workflow the inferred one
+/// has.
 pub(in crate::api) fn give_inferred(
     app: &App,
     database: DatabaseId,

@@ -151,7 +151,8 @@ async fn reply_of_item(
             let reply = ChangedStatus::Item(Changed::Shown(record));
             Ok(Json::of(&reply)?.with_etag(ETag::new(state, "change")).into())
         }
-        // The change was made; others have removed the item since, or never cease to change the topic.
+        // The change was made; others have removed the item since, or never cease to change the
+        // topic.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
         Err(error) => Err(error),
     }

@@ -74,14 +74,15 @@ impl ProductInfo<'_> {
     }
 }
 
-/// Gives an object that is to be made its system attributes: those that the call gives, with what it says of product and team beside
-/// them unless that is there; and where it gives none, what it says of product and team, which changes no more than that of an object
-/// that is there. What the call says of day and work folder by itself counts for more than what those attributes say, so the object has
-/// to have it already.
+/// Gives an object that is to be made its system attributes: those that the call gives, with what
+/// it says of product and team beside them unless that is there; and where it gives none, what it
+/// says of product and team, which changes no more than that of an object that is there. What the
+/// call says of day and work folder by itself counts for more than what those attributes say, so
+/// the object has to have it already.
 ///
 /// # Errors
-/// `InvalidAttributes`; `InvalidParameter` for a day that is none; `StatusNotFound` and `InvalidStatus`
-/// for a status that the object can't have.
+/// `InvalidAttributes`; `InvalidParameter` for a day that is none; `StatusNotFound` and
+/// `InvalidStatus` for a status that the object can't have.
 pub(in crate::api) async fn describe(
     app: &App,
     of: DatabaseId,
@@ -93,7 +94,8 @@ pub(in crate::api) async fn describe(
     describe_by(app, of, object, text, said).await
 }
 
-/// Gives an object that is to be made its system attributes, as [`describe`], from a text that has been read.
+/// Gives an object that is to be made its system attributes, as [`describe`], from a text that has
+/// been read.
 ///
 /// # Errors
 /// As [`describe`].
@@ -138,8 +140,8 @@ pub(super) async fn describe_by(
     Ok(Shown::default())
 }
 
-/// Gives an object that is to be made the status that its system attributes name. Where the caller did
-/// not name the type, the command checks it.
+/// Gives an object that is to be made the status that its system attributes name. Where the caller
+/// did not name the type, the command checks it.
 fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) -> Result<()> {
     if object.inferred.is_none() {
         let types = app.sysconfig.object_types(of);
@@ -150,7 +152,8 @@ fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) 
     Ok(())
 }
 
-/// Gives an object that is to be made what a template has, for the case that it is new and nothing else is said of that by now.
+/// Gives an object that is to be made what a template has, for the case that it is new and nothing
+/// else is said of that by now.
 ///
 /// # Errors
 /// As [`begin_with`].
@@ -159,8 +162,9 @@ pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: T
     begin_with(app, object, &template.record.attributes).await
 }
 
-/// Gives an object that is to be made the attributes and system attributes of its template, as [`begin`]; and tells what these say, be
-/// they taken or not. What of that can't be shown is as good as not said: it is not up to the caller.
+/// Gives an object that is to be made the attributes and system attributes of its template, as
+/// [`begin`]; and tells what these say, be they taken or not. What of that can't be shown is as
+/// good as not said: it is not up to the caller.
 ///
 /// # Errors
 /// `Overloaded`.
@@ -171,7 +175,8 @@ pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, templa
     let (limits, read) = (app.attribute_limits(), text.clone());
     let read = move || Shown::of(Some(&read), &limits).unwrap_or_default();
     let shown = offload::offload_if_large(text.len(), read).await?;
-    // Whoever says anything of product and team says all of it: the template's product must not stand beside the caller's edition.
+    // Whoever says anything of product and team says all of it: the template's product must not
+    // stand beside the caller's edition.
     if object.system_attributes.is_none() && begins.system_attributes.is_none() {
         begins.system_attributes = Some(text);
         begins.work_folder = shown.work_folder();
@@ -180,8 +185,9 @@ pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, templa
     Ok(shown)
 }
 
-/// Gives a liveblog that is to be made a title, which stands among its system attributes: in those that the call gives, in those of its
-/// template, and in those of a liveblog that is there. To be called when all else is said of it.
+/// Gives a liveblog that is to be made a title, which stands among its system attributes: in those
+/// that the call gives, in those of its template, and in those of a liveblog that is there. To be
+/// called when all else is said of it.
 ///
 /// # Errors
 /// `InvalidParameter` for a title that is too long; `InvalidAttributes` where it can't stand.
@@ -229,8 +235,8 @@ fn with_said(text: Text, mut said: Map<String, Value>, limits: &Limits) -> Resul
     written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| text)
 }
 
-/// Where system attributes say what records and liveblogs show: whether new posts wait for approval, the day, the work folder, and the
-/// workflow status.
+/// Where system attributes say what records and liveblogs show: whether new posts wait for
+/// approval, the day, the work folder, and the workflow status.
 static SHOWN: LazyLock<[Path; 4]> = LazyLock::new(|| {
     // They are paths, as a test shows.
     ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder", "/props/status"]
@@ -308,8 +314,9 @@ impl Shown {
         })
     }
 
-    /// Which of them were decided by edits that have made this of what was there `before`: what an edit names, also where it leaves
-    /// nothing; what stands in what an edit names, where it is said; and whatever is another text than before.
+    /// Which of them were decided by edits that have made this of what was there `before`: what an
+    /// edit names, also where it leaves nothing; what stands in what an edit names, where it is
+    /// said; and whatever is another text than before.
     pub fn decided_by(&self, edits: &[Edit], before: &Shown) -> [bool; 4] {
         std::array::from_fn(|at| {
             let (path, said) = (&SHOWN[at], &self.0[at]);

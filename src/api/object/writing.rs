@@ -1,4 +1,5 @@
-//! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
+//! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md,
+//! "Writing content").
 
 use futures_util::StreamExt;
 use stet_actors::checkout::{Switches, WriteContent};
@@ -62,11 +63,13 @@ pub fn switches(query: &Query) -> Switches {
     }
 }
 
-/// The body of a call as a new content of an object, received as it comes; `None` if there is none: one without bytes, and `{}` as JSON
-/// for an object whose content is not. Its type is that of the header `Content-Type`; one that says nothing leaves the object's as it is.
+/// The body of a call as a new content of an object, received as it comes; `None` if there is none:
+/// one without bytes, and `{}` as JSON for an object whose content is not. Its type is that of the
+/// header `Content-Type`; one that says nothing leaves the object's as it is.
 ///
 /// # Errors
-/// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
+/// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` when the client breaks off or is
+/// too slow; what the disk says.
 pub(super) async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
     // Before anything is received.
     let said = content_type(call.headers())?;

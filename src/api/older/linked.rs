@@ -1,5 +1,5 @@
-//! `GET /object/linked`: what an object and its channel copies are linked with, as clients of the older surface read it (docs/api/objects.md,
-//! "Correlates").
+//! `GET /object/linked`: what an object and its channel copies are linked with, as clients of the
+//! older surface read it (docs/api/objects.md, "Correlates").
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,7 +35,8 @@ pub struct Role {
     role_type: Text,
     /// What is on the other side.
     object: LinkedObject,
-    /// The channel of the copy that is linked, or that a page takes of the bundle; null for other links of the object itself.
+    /// The channel of the copy that is linked, or that a page takes of the bundle; null for other
+    /// links of the object itself.
     channel: Option<Text>,
     /// The same, under the name that some clients read.
     bundle_child_channel: Option<Text>,

@@ -19,7 +19,8 @@ use crate::records::Cached;
 use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values};
 use crate::wildcards::Wildcards;
 
-/// Objects that are looked at, and paths that are listed, for values that are objects of the repository.
+/// Objects that are looked at, and paths that are listed, for values that are objects of the
+/// repository.
 const MOST_OBJECTS: usize = 10_000;
 
 /// Bytes of their paths: as many as of the values of a tree in a file.
@@ -67,7 +68,8 @@ fn locate(call: &Call) -> Result<Located> {
     Ok(Located { database, content, definition })
 }
 
-/// The type and work folder that a definition is looked for: those of an object, where one is named.
+/// The type and work folder that a definition is looked for: those of an object, where one is
+/// named.
 fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<(Option<String>, Option<String>)> {
     if let Some(object) = object {
         return Ok((Some(object.type_name.to_string()), object.work_folder.as_ref().map(ToString::to_string)));
@@ -138,7 +140,8 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
     Ok((paths, element.clone()))
 }
 
-/// Paths of the objects below a folder that the caller may read and whose names match: of a folder with what is in it.
+/// Paths of the objects below a folder that the caller may read and whose names match: of a folder
+/// with what is in it.
 async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) -> Result<Vec<String>> {
     let top = folder;
     let found = match call.find_seen(&Source::Path(folder.to_owned()), database) {

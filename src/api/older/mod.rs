@@ -1,4 +1,5 @@
-//! The older, unversioned resources. They read the same site configuration, sessions and rights as all others.
+//! The older, unversioned resources. They read the same site configuration, sessions and rights as
+//! all others.
 
 mod calendar;
 mod linked;

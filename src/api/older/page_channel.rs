@@ -86,7 +86,8 @@ pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result
     Ok(None)
 }
 
-/// Returns the texts of a page's system attributes at [`NAMED`]. Those that can't be read name nothing.
+/// Returns the texts of a page's system attributes at [`NAMED`]. Those that can't be read name
+/// nothing.
 async fn named_by(call: &Call, page: &Cached) -> Result<[Option<String>; 3]> {
     let Some(text) = page.attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
     let limits = call.app.attribute_limits();

@@ -69,7 +69,8 @@ pub struct UserAttributes {
 /// See [`UserData`].
 #[derive(Serialize, JsonSchema)]
 pub struct UserProduct {
-    /// The issue that is being made, `yyyyMMdd`: the next one of the default product; empty where there is none.
+    /// The issue that is being made, `yyyyMMdd`: the next one of the default product; empty where
+    /// there is none.
     #[serde(rename = "issueDate")]
     issue_date: String,
 }

@@ -1,4 +1,5 @@
-//! Where objects of a type go by the site configuration, where a call leaves out what it depends on.
+//! Where objects of a type go by the site configuration, where a call leaves out what it depends
+//! on.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -16,13 +17,15 @@ pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {
     day_at(call.app.repository.clock().now_ms(), zone)
 }
 
-/// The issue that is being made: the next one of the default product after today, `yyyyMMdd`; empty where the site has none.
+/// The issue that is being made: the next one of the default product after today, `yyyyMMdd`; empty
+/// where the site has none.
 pub(super) fn current_issue(call: &Call, site: &Site) -> String {
     let now_ms = call.app.repository.clock().now_ms();
     site.default_product().and_then(|product| product.current_issue(now_ms)).unwrap_or_default()
 }
 
-/// The team that a parameter names, or else the caller's own; `None` if they have none that the site knows.
+/// The team that a parameter names, or else the caller's own; `None` if they have none that the
+/// site knows.
 ///
 /// # Errors
 /// `InvalidParameter` for a team that there is not; what the store says.
@@ -45,7 +48,8 @@ pub(super) fn named<'c>(call: &'c Call, parameter: &str) -> Option<&'c str> {
     value.filter(|value| !value.is_empty())
 }
 
-/// Path of the work folder that is meant where a call names none: the caller's own, or the default one of their team, or of all.
+/// Path of the work folder that is meant where a call names none: the caller's own, or the default
+/// one of their team, or of all.
 ///
 /// # Errors
 /// What the store says.
@@ -109,7 +113,8 @@ impl Said {
     /// Where such objects go, and the path of that folder.
     ///
     /// # Errors
-    /// `ObjectNotFound` where the site has no folder for them, or one that depends on what is not known.
+    /// `ObjectNotFound` where the site has no folder for them, or one that depends on what is not
+    /// known.
     pub fn destination<'s>(&self, site: &'s Site) -> Result<(Destination<'s>, String)> {
         fn some(text: &str) -> Option<&str> {
             Some(text).filter(|text| !text.is_empty())

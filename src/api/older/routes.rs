@@ -1,5 +1,5 @@
-//! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document no codes of their own;
-//! docs/api/README.md, "Codes", holds for all.
+//! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document
+//! no codes of their own; docs/api/README.md, "Codes", holds for all.
 
 use crate::api::{auth, group, message, object, older};
 use crate::http::route::words::*;

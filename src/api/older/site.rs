@@ -1,5 +1,5 @@
-//! What the site configuration has, as clients of the older surface see it: channels, content items, teams, work folders
-//! (docs/api/channels.md, content-items.md, teams.md, work-folders.md).
+//! What the site configuration has, as clients of the older surface see it: channels, content
+//! items, teams, work folders (docs/api/channels.md, content-items.md, teams.md, work-folders.md).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -43,7 +43,8 @@ pub struct ChannelEntry {
     /// With `showTemplateChannels`: whether the bundle's own text is this channel's.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_template_channel: Option<bool>,
-    /// With `showTemplateChannels`: the channel that copies for it are inherited from; null without one.
+    /// With `showTemplateChannels`: the channel that copies for it are inherited from; null without
+    /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     template_channel: Option<Option<Text>>,
     /// With `showWorkfolders`: paths of the work folders that serve it.
@@ -366,7 +367,8 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
     .await
 }
 
-/// Work folders that are listed with their base folders, each of which may have as many as the site.
+/// Work folders that are listed with their base folders, each of which may have as many as the
+/// site.
 const MOST_WITH_BASE_FOLDERS: usize = 200;
 
 /// What is listed of work folders.
@@ -402,7 +404,8 @@ impl Listed<'_> {
         Ok(())
     }
 
-    /// Those that objects of the work folder go to: its own, and the site's for types that it has none for.
+    /// Those that objects of the work folder go to: its own, and the site's for types that it has
+    /// none for.
     fn base_folders(&self, folder: &WorkFolder) -> Vec<BaseFolderEntry> {
         let (site, channel) = (self.serves.site, self.serves.channel.map(|channel| &*channel.name));
         let content = self.serves.content;

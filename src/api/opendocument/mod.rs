@@ -56,7 +56,8 @@ pub struct OpenDocument {
     content: Option<OpenContent>,
     /// Whether this call's session has it checked out.
     checked_out: bool,
-    /// What it holds: of a bundle its copies and bundles, of any other what its links and content name.
+    /// What it holds: of a bundle its copies and bundles, of any other what its links and content
+    /// name.
     members: Listed<Ready<ObjectRecord>>,
 }
 
@@ -70,7 +71,8 @@ pub struct OpenContent {
     size: u64,
     /// Number of the version.
     version: u32,
-    /// All of it, if it is UTF-8 and no larger than `limits.xml_bytes`; else null, and it is read as any content.
+    /// All of it, if it is UTF-8 and no larger than `limits.xml_bytes`; else null, and it is read
+    /// as any content.
     #[schemars(with = "Option<String>")]
     text: Option<Ready<Text>>,
 }
@@ -120,7 +122,8 @@ struct Opened {
 
 impl Opened {
     /// # Errors
-    /// `ObjectNotFound` for one that has gone, or may not be read any more; what disk and store say.
+    /// `ObjectNotFound` for one that has gone, or may not be read any more; what disk and store
+    /// say.
     async fn of(call: &Call, container: Loid, display: &Display) -> Result<Opened> {
         let record = call.find(&Source::Loid(container), container.database)?;
         let content = content_of(call, &record).await?;
@@ -243,7 +246,8 @@ async fn open(mut call: Call, request: OpenRequest, source: Source) -> Result<Js
     Ok(Listing::of(&call, members, document).await?.answer(call).with_etag(ETag::new(tag, "open")))
 }
 
-/// `POST /v3/container/opendocuments`: what can't be opened is told by its source; others are opened all the same.
+/// `POST /v3/container/opendocuments`: what can't be opened is told by its source; others are
+/// opened all the same.
 pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>>> {
     let request: OpenRequest = call.json().await?;
     let (check_out, display) = (request.checks_out()?, call.display_of_body().await?);
@@ -316,7 +320,8 @@ impl Items for Documents {
         match &mut self.open {
             Some(open) if self.opened => {
                 self.opened = false;
-                // It is written, and may be large: a client that stops reading amid the members holds it no longer.
+                // It is written, and may be large: a client that stops reading amid the members
+                // holds it no longer.
                 open.content = None;
             }
             Some(open) if open.members.next < open.members.loids.len() => open.members.advance(),

@@ -1,5 +1,6 @@
-//! The endpoints, one table a resource, in the order of the interface. Everything about an endpoint is stated once, in
-//! its row beside its handler; the router, the checks, the OpenAPI document and the contract test read it.
+//! The endpoints, one table a resource, in the order of the interface. Everything about an endpoint
+//! is stated once, in its row beside its handler; the router, the checks, the OpenAPI document and
+//! the contract test read it.
 
 #[cfg(test)]
 mod tests;

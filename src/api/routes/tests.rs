@@ -1,4 +1,5 @@
-//! Holds the table against the machine-readable form of the interface, field by field and in both directions.
+//! Holds the table against the machine-readable form of the interface, field by field and in both
+//! directions.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -82,7 +83,8 @@ fn query_parameters_are_those_of_the_interface() {
     for (row, route) in rows_with_routes() {
         let rows = row["query"].as_array().expect("query is a list");
         let mut found: Vec<_> = parameters(route).collect();
-        // The interface document breaks off in this endpoint's display options; the table has the whole set.
+        // The interface document breaks off in this endpoint's display options; the table has the
+        // whole set.
         if route.id == "object-family-get" {
             assert!(row["query_note"].is_string() && found.len() > rows.len());
             found.truncate(rows.len());

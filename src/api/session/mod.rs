@@ -22,7 +22,8 @@ pub struct SessionList {
     pub total: usize,
 }
 
-/// `GET /v3/session`: one's own, or with `manageGroups` those of others or all. A key has none of its own.
+/// `GET /v3/session`: one's own, or with `manageGroups` those of others or all. A key has none of
+/// its own.
 pub async fn list(call: Call) -> Result<Json<SessionList>> {
     let caller = call.caller()?;
     let named = call.query.text("user").filter(|user| !user.is_empty());
@@ -41,7 +42,8 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
     Json::of(&SessionList { items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(), total })
 }
 
-/// `DELETE /v3/session/{id}`: one's own, or with `manageGroups` any; another's is not there without it.
+/// `DELETE /v3/session/{id}`: one's own, or with `manageGroups` any; another's is not there without
+/// it.
 pub async fn end(call: Call) -> Result<Json<Ended>> {
     let caller = call.caller()?;
     let own_only = !call.access().has_everywhere(Privilege::ManageGroups);

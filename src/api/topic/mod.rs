@@ -89,7 +89,8 @@ fn type_of(is_subitem: bool) -> &'static str {
     if is_subitem { SUBITEM_TYPE } else { ITEM_TYPE }
 }
 
-/// What a body says of an item, and the object that is to hang on it. A new one has its workflow's first status, if it is given none.
+/// What a body says of an item, and the object that is to hang on it. A new one has its workflow's
+/// first status, if it is given none.
 async fn said(
     call: &Call,
     topic: Loid,
@@ -164,7 +165,8 @@ pub async fn update_item(call: Call) -> Result<Preferred<ChangedItem>> {
     change(&call, &topic, UpdateItem { which, fields, attachment, position: body.position }, &extent).await
 }
 
-/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and the same of a subitem.
+/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and the same of a
+/// subitem.
 pub async fn attach(call: Call) -> Result<Preferred<ChangedItem>> {
     let body: AttachBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
@@ -322,10 +324,12 @@ fn no_template(template: &Source, error: Error) -> Error {
     Error::new(Code::TemplateNotFound, format!("There is no template `{template}`.")).with_source(template)
 }
 
-/// Bytes of attributes that a new topic may get from its template: all are in memory until it is on disk.
+/// Bytes of attributes that a new topic may get from its template: all are in memory until it is on
+/// disk.
 const TEMPLATE_BYTES: usize = 8 << 20;
 
-/// What a topic begins with that is made like this one: its dividers and items with what is said of them, and no attachments.
+/// What a topic begins with that is made like this one: its dividers and items with what is said of
+/// them, and no attachments.
 async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
     if template.lines() > MAX_NEW_LINES {
         return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
@@ -386,7 +390,8 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
     Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
 }
 
-/// What creations of topics and plans say of a new object of any family in that database; and what its template says, if it has one.
+/// What creations of topics and plans say of a new object of any family in that database; and what
+/// its template says, if it has one.
 pub(in crate::api) async fn described(
     call: &Call,
     database: DatabaseId,
@@ -445,7 +450,8 @@ pub async fn move_into(call: Call) -> Result<Preferred<Moved>> {
     }
 }
 
-/// The same error, but where what is no item is an object that the caller may read: it is there, and a topic can't hold it.
+/// The same error, but where what is no item is an object that the caller may read: it is there,
+/// and a topic can't hold it.
 fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;

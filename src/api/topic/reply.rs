@@ -146,7 +146,8 @@ async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Op
     let Some(hanging) = &item.attachment else { return Ok(None) };
     let object = attached(call, hanging)?;
     if object.is_none() && !hanging.hidden {
-        // What goes to the recycle bin is hidden by the same change at each item that it hangs on, so this is an older view.
+        // What goes to the recycle bin is hidden by the same change at each item that it hangs on,
+        // so this is an older view.
         let key = Record::live_key(hanging.object);
         if call.app.repository.row::<Record>(key.table, &key.key)?.is_none() {
             return Err(Unsettled::Changed);
@@ -207,7 +208,8 @@ pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page:
     Listing::of(call, items, |items, _| TopicReply { info, dividers, correlates, items, total }).await
 }
 
-/// What a reply about a topic is told apart by, beside the topic's own state: what it shows of other objects.
+/// What a reply about a topic is told apart by, beside the topic's own state: what it shows of
+/// other objects.
 pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> Result<u64> {
     let (state, app, mut way) = (open.state(), &call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
@@ -237,8 +239,8 @@ pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> 
 
 /// Items of a topic.
 pub(crate) struct TopicItems {
-    /// The topic as the reply shows it; nothing once the reply is on its way, which may take long: then each item is shown as it is
-    /// when its turn comes.
+    /// The topic as the reply shows it; nothing once the reply is on its way, which may take long:
+    /// then each item is shown as it is when its turn comes.
     open: Option<Open>,
     topic: Loid,
     items: Vec<Loid>,
@@ -398,8 +400,8 @@ fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {
     }
 }
 
-/// The reply to a change of a topic: as the change has left it, and none of its items. Another call may have destroyed it since, or
-/// moved it out of the caller's sight.
+/// The reply to a change of a topic: as the change has left it, and none of its items. Another call
+/// may have destroyed it since, or moved it out of the caller's sight.
 pub(super) async fn changed_topic(
     call: &Call,
     topic: Loid,
@@ -440,8 +442,8 @@ pub(super) async fn changed_item(
         Ok(Json::of(&shown)?.with_etag(ETag::new(open.tag(), "change")))
     });
     match reply.await {
-        // The change was made, now or when the call was sent before. Others have removed the item since, or never cease to change
-        // the topic.
+        // The change was made, now or when the call was sent before. Others have removed the item
+        // since, or never cease to change the topic.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
         shown => shown.map(|shown| shown.shown().into()),
     }
@@ -459,7 +461,8 @@ pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Re
     Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
 }
 
-/// The reply to the change of a divider that is not there any more, of a container that now has this tag.
+/// The reply to the change of a divider that is not there any more, of a container that now has
+/// this tag.
 pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<ChangedDivider>> {
     let reply = Changed::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")).into())
@@ -468,8 +471,8 @@ pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<Change
 /// What a text names an item by that is to be changed, or moved.
 ///
 /// # Errors
-/// `InvalidParameter` for a text that is no source; `ObjectNotFound` for a path, which no item has; `InvalidType` for the loid
-/// of a version.
+/// `InvalidParameter` for a text that is no source; `ObjectNotFound` for a path, which no item has;
+/// `InvalidType` for the loid of a version.
 pub(super) fn address(parameter: &str, text: &str) -> Result<ItemAddress> {
     match Source::parse(parameter, text)? {
         Source::Loid(loid) => {

@@ -45,8 +45,8 @@ pub struct TopicReply {
     pub total: Option<usize>,
 }
 
-/// The answer to a change of a topic; of one that others have destroyed since, or moved out of the caller's sight, no more than which
-/// it was.
+/// The answer to a change of a topic; of one that others have destroyed since, or moved out of the
+/// caller's sight, no more than which it was.
 pub type ChangedTopic = Changed<TopicReply, Gone>;
 
 /// A container that others have destroyed or hidden.
@@ -75,7 +75,8 @@ pub struct DividerReply {
     pub info: Divider,
 }
 
-/// The answer to a change of a divider; of one that others have removed since, no more than which it was.
+/// The answer to a change of a divider; of one that others have removed since, no more than which
+/// it was.
 pub type ChangedDivider = Changed<DividerReply, RemovedDivider>;
 
 /// A divider that was removed.
@@ -206,8 +207,8 @@ pub struct TopicItemAlone {
     pub correlates: Option<Vec<Correlate>>,
 }
 
-/// The answer to a change of an item or subitem: the item as the change left it; of one that others have removed since, no more than
-/// which it is.
+/// The answer to a change of an item or subitem: the item as the change left it; of one that others
+/// have removed since, no more than which it is.
 pub type ChangedItem = Changed<TopicItemAlone, Gone>;
 
 /// A topic and the ids of what is in it.
@@ -291,7 +292,8 @@ pub struct CreateTopic {
     pub name: Option<String>,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// Loid, uuid or path of the folder, made if it is not there; without it that of type and work folder, or the user's home.
+    /// Loid, uuid or path of the folder, made if it is not there; without it that of type and work
+    /// folder, or the user's home.
     pub folder: Option<String>,
     /// Path of the folder, made if it is not there.
     pub folder_path: Option<String>,
@@ -350,7 +352,8 @@ pub struct ItemBody {
     pub due_date: Option<Option<u64>>,
     /// Name of the workflow status.
     pub status: Option<String>,
-    /// `yyyyMMdd` or `yyMMdd`; a new item has that of its topic without it, a subitem that of its item.
+    /// `yyyyMMdd` or `yyMMdd`; a new item has that of its topic without it, a subitem that of its
+    /// item.
     pub issue_date: Option<String>,
     /// Path of the work folder; likewise.
     pub work_folder: Option<String>,
@@ -402,11 +405,13 @@ pub struct DividerBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MoveBody {
-    /// Items and subitems of any topics, or topics: loids or uuids, of topics also paths. 500 topics at most.
+    /// Items and subitems of any topics, or topics: loids or uuids, of topics also paths. 500
+    /// topics at most.
     pub sources: SourceList,
     /// The topic that the items go to, or the plan that the topics go to: loid, uuid or path.
     pub target: String,
-    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing are the end.
+    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing
+    /// are the end.
     pub position: Option<i64>,
     /// The main one without it.
     #[serde(default)]

@@ -48,7 +48,8 @@ fn plan(call: &Call) -> Result<Container<TopicPlan>> {
 #[derive(Default, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AddBody {
-    /// Counted from 0 among the topics that can be seen and the dividers; −1 is the end, and so is nothing of a new one.
+    /// Counted from 0 among the topics that can be seen and the dividers; −1 is the end, and so is
+    /// nothing of a new one.
     position: Option<i64>,
 }
 
@@ -144,7 +145,8 @@ pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
     Ok(Json::of(&structure_of(&call, &view, &seen, &display, page).await?)?.with_etag(tag))
 }
 
-/// `GET /v3/container/topicplan/{topicPlan}/export/{format}`: the items of the topics that the caller may read, in the plan's order.
+/// `GET /v3/container/topicplan/{topicPlan}/export/{format}`: the items of the topics that the
+/// caller may read, in the plan's order.
 pub async fn export(call: Call) -> Result<Reply> {
     let format = Format::of(&call)?;
     let view = call.view(&plan(&call)?).await?;
@@ -175,7 +177,8 @@ pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedPlan>> 
     from_template(call, template, database).await
 }
 
-/// A plan with the title, description and dividers of another. Topics are of a day: those of the template stay there.
+/// A plan with the title, description and dividers of another. Topics are of a day: those of the
+/// template stay there.
 async fn from_template(call: Call, template: Source, database: DatabaseId) -> Result<Preferred<ChangedPlan>> {
     let found = template_of(&call, &template, database, FamilyKind::TopicPlan)?;
     let view = call.view_of::<TopicPlan>(found).await?;
@@ -205,7 +208,8 @@ async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result
     }
 }
 
-/// The same error, but where what is no object is an item of a topic that the caller may read: it is there, and a plan can't hold it.
+/// The same error, but where what is no object is an item of a topic that the caller may read: it
+/// is there, and a plan can't hold it.
 fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;
@@ -218,7 +222,8 @@ fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
     Error::new(Code::InvalidForContainer, message).with_source(source)
 }
 
-/// Moves topics into a plan, out of the others that hold them. Those must be plans that the caller may change.
+/// Moves topics into a plan, out of the others that hold them. Those must be plans that the caller
+/// may change.
 pub(super) async fn move_topics(
     call: &Call,
     target: Loid,

@@ -104,7 +104,8 @@ async fn plan_with(
     Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items, total }).await
 }
 
-/// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics and other objects.
+/// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics
+/// and other objects.
 pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: &Extent) -> Result<u64> {
     let (app, mut way) = (&call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
@@ -179,7 +180,8 @@ impl Items for PlannedTopics {
             None => self.topic(call).await,
         };
         match made {
-            // The topic has gone since the plan was looked at: without it all positions and counts are others.
+            // The topic has gone since the plan was looked at: without it all positions and counts
+            // are others.
             Err(Unsettled::Failed(error)) if error.code == Code::ObjectNotFound => {
                 if late {
                     Ok(Made::Nothing)

@@ -9,7 +9,8 @@ use crate::api::topic::{Divider, Gone, StructureLine, TopicItem};
 use crate::json::{Changed, Listed, Ready};
 use crate::records::ObjectRecord;
 
-/// `info` of a plan: its record, and what a plan has beside. Numbers speak of the topics that the caller sees.
+/// `info` of a plan: its record, and what a plan has beside. Numbers speak of the topics that the
+/// caller sees.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TopicPlanInfo")]
 pub struct PlanInfo {
@@ -42,8 +43,8 @@ pub struct PlanReply {
     pub total: Option<usize>,
 }
 
-/// The answer to a change of a plan; of one that others have destroyed since, or moved out of the caller's sight, no more than which
-/// it was.
+/// The answer to a change of a plan; of one that others have destroyed since, or moved out of the
+/// caller's sight, no more than which it was.
 pub type ChangedPlan = Changed<PlanReply, Gone>;
 
 /// A topic of a plan.

@@ -62,7 +62,8 @@ pub async fn change(call: Call) -> Result<Json<UserView>> {
     Json::of(&admin(&call)?.change_user(call.param("name"), change).await?)
 }
 
-/// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may be the reason for the change.
+/// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may
+/// be the reason for the change.
 pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
     let request: PasswordRequest = call.json().await?;
     let caller = call.caller()?;

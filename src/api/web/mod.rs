@@ -30,8 +30,8 @@ pub struct CopiedStory {
     id: String,
 }
 
-/// `POST /v3/container/web/{source}/channelcopy`: a copy of each bundle that the web container is correlated with, or that its content
-/// names, also by a channel copy.
+/// `POST /v3/container/web/{source}/channelcopy`: a copy of each bundle that the web container is
+/// correlated with, or that its content names, also by a channel copy.
 pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> {
     let request: ChannelCopyRequest = call.json().await?;
     let container = call.resolve("source")?;

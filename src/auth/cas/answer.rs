@@ -1,7 +1,9 @@
-//! What a CAS server answers (CAS protocol 3.0, 2.5 and appendix A): XML of one namespace, under whatever prefix.
+//! What a CAS server answers (CAS protocol 3.0, 2.5 and appendix A): XML of one namespace, under
+//! whatever prefix.
 //!
-//! [`stet_xml::to_json`] reads it: bounded in size and depth, with a DOCTYPE that takes no effect and no entity but the five of
-//! XML. What it says about a fault may quote the text, and the text may quote the ticket, so only the kind of a fault is reported.
+//! [`stet_xml::to_json`] reads it: bounded in size and depth, with a DOCTYPE that takes no effect
+//! and no entity but the five of XML. What it says about a fault may quote the text, and the text
+//! may quote the ticket, so only the kind of a fault is reported.
 
 use serde_json::{Map, Value};
 
@@ -10,8 +12,8 @@ use stet_xml::{Limits, XmlErrorKind};
 /// The namespace of the answer's elements.
 const NAMESPACE: &str = "http://www.yale.edu/tp/cas";
 
-/// What stands around a text for its layout (XML 1.0, 2.3). Other white space is part of it: who is `admin` and a no-break space
-/// must not come in as `admin`.
+/// What stands around a text for its layout (XML 1.0, 2.3). Other white space is part of it: who is
+/// `admin` and a no-break space must not come in as `admin`.
 const LAYOUT: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// Levels of elements; the protocol needs four.
@@ -22,7 +24,8 @@ const MAX_DEPTH: usize = 16;
 pub(super) struct Person {
     /// The user's name, without layout around it and not empty; not yet known to be a legal one.
     pub(super) name: String,
-    /// Names without prefix, and values, in the order that they came in; one with several values comes several times.
+    /// Names without prefix, and values, in the order that they came in; one with several values
+    /// comes several times.
     pub(super) attributes: Vec<(String, String)>,
 }
 

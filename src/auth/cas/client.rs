@@ -11,7 +11,8 @@ use ureq::tls::{RootCerts, TlsConfig};
 use super::answer::{Answer, Malformed, read};
 use crate::config::CasConfig;
 
-/// The error when the CAS server does not answer as it should: the ticket may be valid, so this is not a refusal.
+/// The error when the CAS server does not answer as it should: the ticket may be valid, so this is
+/// not a refusal.
 const UNAVAILABLE: &str = "The CAS server can't be asked about the ticket at the moment: try again with a new one.";
 
 /// Speaks to one CAS server.
@@ -41,7 +42,8 @@ impl Client {
             // Only the configured server may say who the caller is, or get the ticket.
             .max_redirects(0)
             .proxy(None)
-            // Asking uses a ticket up. On a connection that the server is just closing, the answer would be lost.
+            // Asking uses a ticket up. On a connection that the server is just closing, the answer
+            // would be lost.
             .max_idle_connections(0)
             .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
             .accept("application/xml, text/xml")
@@ -55,7 +57,8 @@ impl Client {
     /// What the CAS server says about a ticket that was issued for a service.
     ///
     /// # Errors
-    /// `Overloaded` when it does not answer in time or as it should, or when too many are being asked about.
+    /// `Overloaded` when it does not answer in time or as it should, or when too many are being
+    /// asked about.
     pub(super) async fn ask(&self, ticket: &str, service: &str) -> Result<Answer> {
         let permit = self.free.clone().try_acquire_owned().map_err(|_| {
             let message = "Too many tickets are being validated at the moment: try again.";
@@ -63,8 +66,9 @@ impl Client {
         })?;
         let (asking, ticket, service) = (self.asking.clone(), ticket.to_owned(), service.to_owned());
         let (sender, asked) = oneshot::channel();
-        // Away from the threads that serve requests, and from those that read disks and hash passwords: none of that may wait for
-        // a server elsewhere. The permit goes along: a caller who leaves does not end the asking.
+        // Away from the threads that serve requests, and from those that read disks and hash
+        // passwords: none of that may wait for a server elsewhere. The permit goes along: a caller
+        // who leaves does not end the asking.
         let thread = std::thread::Builder::new().name("cas".to_owned()).spawn(move || {
             let answer = asking.ask(&ticket, &service);
             drop(permit);
@@ -87,7 +91,8 @@ impl Client {
 }
 
 impl Asking {
-    /// The answer, or why there is none: for the log, so without anything that the CAS server sent, and without the ticket.
+    /// The answer, or why there is none: for the log, so without anything that the CAS server sent,
+    /// and without the ticket.
     fn ask(&self, ticket: &str, service: &str) -> Result<Answer, String> {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("service", service).append_pair("ticket", ticket);
@@ -112,7 +117,8 @@ pub(super) fn unavailable() -> Error {
     Error::new(Code::Overloaded, UNAVAILABLE)
 }
 
-/// What went wrong. Not the error's own text, which may have the address in it, and with it the ticket.
+/// What went wrong. Not the error's own text, which may have the address in it, and with it the
+/// ticket.
 fn reason(error: &ureq::Error) -> String {
     use ureq::Error as E;
     match error {

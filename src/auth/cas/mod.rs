@@ -1,10 +1,13 @@
-//! Single sign-on: a CAS server says who the caller is (docs/api/auth.md, "CAS"; CAS protocol 3.0, `/p3/serviceValidate`).
+//! Single sign-on: a CAS server says who the caller is (docs/api/auth.md, "CAS"; CAS protocol 3.0,
+//! `/p3/serviceValidate`).
 //!
-//! The server of `[auth.cas]` is trusted to say who a caller is, as the passwords here are. It can't make
-//! invalid names valid, let disabled users in, or give groups that the configuration does not name. It must see to it
-//! that a ticket serves once: it is asked about each ticket each time, and nothing is kept.
+//! The server of `[auth.cas]` is trusted to say who a caller is, as the passwords here are. It
+//! can't make invalid names valid, let disabled users in, or give groups that the configuration
+//! does not name. It must see to it that a ticket serves once: it is asked about each ticket each
+//! time, and nothing is kept.
 //!
-//! Tickets are never logged or shown, nor is what the server sends, save for the name of a user that is a legal one.
+//! Tickets are never logged or shown, nor is what the server sends, save for the name of a user
+//! that is a legal one.
 
 mod answer;
 mod client;
@@ -43,12 +46,13 @@ impl Cas {
         config.is_configured().then(configured)
     }
 
-    /// The user that a ticket stands for, made or brought up to date as the configuration says. `came_to` is the address that the ticket came
-    /// to, `address` is the client's.
+    /// The user that a ticket stands for, made or brought up to date as the configuration says.
+    /// `came_to` is the address that the ticket came to, `address` is the client's.
     ///
     /// # Errors
-    /// `InvalidParameter` for what can't be a ticket. `InvalidLogin` when the CAS server refuses it, or names someone who may not
-    /// come in. `Overloaded` when the CAS server does not answer in time or as it should; what the store says.
+    /// `InvalidParameter` for what can't be a ticket. `InvalidLogin` when the CAS server refuses
+    /// it, or names someone who may not come in. `Overloaded` when the CAS server does not answer
+    /// in time or as it should; what the store says.
     pub async fn user_of(
         &self,
         directory: &Directory,

@@ -16,8 +16,9 @@ const MAX_TEXT: usize = 255;
 
 /// The configuration's say.
 ///
-/// What the CAS server decides is brought up to date at each login: the groups that are named in the mapping, and full name
-/// and e-mail address where it sends them. All else is the administrators'.
+/// What the CAS server decides is brought up to date at each login: the groups that are named in
+/// the mapping, and full name and e-mail address where it sends them. All else is the
+/// administrators'.
 pub(super) struct Rules {
     create: bool,
     /// Of users who are made.
@@ -44,11 +45,13 @@ impl Rules {
     /// The user whom the CAS server names. A user whose row is as it should be costs no write.
     ///
     /// # Errors
-    /// `InvalidLogin` for an illegal name, a disabled user, and an unknown one where none are made; what the store says.
+    /// `InvalidLogin` for an illegal name, a disabled user, and an unknown one where none are made;
+    /// what the store says.
     pub(super) async fn admit(&self, directory: &Directory, person: &Person, address: &str) -> Result<Arc<User>> {
         let name = person.name.as_str();
-        // A name that would be changed to make it legal could be another user's: who is `admin` and a no-break space is not
-        // `admin`. That it is spelled in another form of Unicode changes nothing of it.
+        // A name that would be changed to make it legal could be another user's: who is `admin` and
+        // a no-break space is not `admin`. That it is spelled in another form of Unicode changes
+        // nothing of it.
         let whole = name.trim() == name;
         let known = if whole { directory.user(name)? } else { None };
         if known.is_none() && (!whole || Name::for_user(name).is_err()) {

@@ -1,8 +1,9 @@
 //! The service that a ticket must have been issued for (CAS protocol 3.0, 2.5.1).
 //!
-//! A client that fetches its ticket itself names one fixed service, `auth.cas.service_url`. A browser that the CAS server sends to
-//! the login itself names the address of the login with whatever query it needs: then the service is the address of the request. A client
-//! chooses what it asks for, so only the addresses that the configuration lists are taken.
+//! A client that fetches its ticket itself names one fixed service, `auth.cas.service_url`. A
+//! browser that the CAS server sends to the login itself names the address of the login with
+//! whatever query it needs: then the service is the address of the request. A client chooses what
+//! it asks for, so only the addresses that the configuration lists are taken.
 
 use std::collections::HashSet;
 
@@ -66,7 +67,8 @@ impl Services {
         }
     }
 
-    /// The service that a ticket must have been issued for that came to an address; `None` where no ticket is taken.
+    /// The service that a ticket must have been issued for that came to an address; `None` where no
+    /// ticket is taken.
     pub(super) fn service_of(&self, came_to: &LoginAddress) -> Option<String> {
         if self.addresses.contains(&came_to.place) { Some(came_to.without(&["ticket"])) } else { self.fixed.clone() }
     }
@@ -77,7 +79,8 @@ impl Services {
     }
 }
 
-/// An address as browsers write it: scheme and host in lower case, and no port that is the scheme's own.
+/// An address as browsers write it: scheme and host in lower case, and no port that is the scheme's
+/// own.
 fn in_one_form(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let scheme = scheme.to_ascii_lowercase();

@@ -28,8 +28,9 @@ impl Sessions {
     /// Makes a key at the wish of `by`. Its token can't be had again.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter` for a disabled user, a list
-    /// without grants or an end that has passed; as for a group's grants; what the store says.
+    /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter`
+    /// for a disabled user, a list without grants or an end that has passed; as for a group's
+    /// grants; what the store says.
     pub async fn make_key(&self, by: Who, new: NewKey) -> Result<NewSession> {
         let name = Name::checked(&new.name)?;
         let now_ms = self.repository.clock().now_ms();
@@ -90,7 +91,8 @@ impl Sessions {
         Ok(made)
     }
 
-    /// The keys in force, the oldest first; among them those that have been revoked in memory alone, for the disk has not taken it.
+    /// The keys in force, the oldest first; among them those that have been revoked in memory
+    /// alone, for the disk has not taken it.
     ///
     /// # Errors
     /// What the store says.
@@ -98,8 +100,9 @@ impl Sessions {
         self.lasting(|session| session.key.is_some()).await
     }
 
-    /// Ends a key at the wish of `by`; gives what it was. If there are several of the name, as versions before could leave them, it
-    /// ends all: whoever revokes a name has no other way to say which.
+    /// Ends a key at the wish of `by`; gives what it was. If there are several of the name, as
+    /// versions before could leave them, it ends all: whoever revokes a name has no other way to
+    /// say which.
     ///
     /// # Errors
     /// `ObjectNotFound`; what the store says, see [`Sessions::end`].
@@ -130,7 +133,8 @@ impl Sessions {
 
     async fn keys_named(&self, name: &str) -> Result<Vec<Arc<LiveSession>>> {
         let wanted = Name::of(name);
-        // One from before names had one form is found by its own text, and by any that reads the same.
+        // One from before names had one form is found by its own text, and by any that reads the
+        // same.
         let named = |session: &Session| session.key.as_ref().is_some_and(|key| Name::of(&key.name) == wanted);
         let mut found = self.lasting(named).await?;
         let text = |live: &LiveSession| live.session.key.as_ref().map(|key| key.name.clone());

@@ -31,8 +31,8 @@ impl Turns {
 }
 
 impl Sessions {
-    /// The sessions of a user that must end before there is room for one more: the least recently used. More than one only where
-    /// the limit has been lowered.
+    /// The sessions of a user that must end before there is room for one more: the least recently
+    /// used. More than one only where the limit has been lowered.
     pub(super) async fn surplus(&self, user: &str) -> Result<Vec<Arc<LiveSession>>> {
         let limit = self.options.per_user;
         if limit == 0 {

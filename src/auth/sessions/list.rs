@@ -11,7 +11,8 @@ use super::{LiveSession, PAGE, Sessions};
 use crate::limits::yielding;
 
 impl Sessions {
-    /// The sessions of a user, or of all; the oldest first, without those that have ended on disk. Keys are not among them.
+    /// The sessions of a user, or of all; the oldest first, without those that have ended on disk.
+    /// Keys are not among them.
     ///
     /// # Errors
     /// What the store says.
@@ -19,11 +20,12 @@ impl Sessions {
         self.lasting(|session| session.key.is_none() && user.is_none_or(|user| *session.user == *user)).await
     }
 
-    /// Ends the session of that public reference, which must be the user's if one is named; gives what it was.
+    /// Ends the session of that public reference, which must be the user's if one is named; gives
+    /// what it was.
     ///
     /// # Errors
-    /// `ObjectNotFound` when there is none, be it that it has ended on disk, is another's or is a key's; what the store says, see
-    /// [`Sessions::end`].
+    /// `ObjectNotFound` when there is none, be it that it has ended on disk, is another's or is a
+    /// key's; what the store says, see [`Sessions::end`].
     pub async fn end_by_id(&self, id: &str, user: Option<&str>) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no session `{id}`.")).with_source(id);
         let wanted = |session: &Session| {
@@ -55,8 +57,8 @@ impl Sessions {
         Ok(found)
     }
 
-    /// The same, and with them those that are dead in memory alone: the disk has not taken their end yet, or refused it, and a start
-    /// would find them again.
+    /// The same, and with them those that are dead in memory alone: the disk has not taken their
+    /// end yet, or refused it, and a start would find them again.
     pub(super) async fn lasting(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         self.lasting_at(self.now_ms(), wanted).await
     }
@@ -65,8 +67,9 @@ impl Sessions {
         self.repository.clock().now_ms()
     }
 
-    /// It reads all rows: there are some hundred bytes for each session of the last day, and the calls that need it are rare. One whose
-    /// user can't be read counts as standing: that is no reason to end it, nor to keep anything of the others.
+    /// It reads all rows: there are some hundred bytes for each session of the last day, and the
+    /// calls that need it are rare. One whose user can't be read counts as standing: that is no
+    /// reason to end it, nor to keep anything of the others.
     async fn lasting_at(&self, now_ms: u64, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let mut found = Vec::new();
         let mut range = Range::prefix(&[]);

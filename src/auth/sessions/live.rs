@@ -54,8 +54,9 @@ impl LiveSession {
         LiveSession { calls: calls.clone(), ..self }
     }
 
-    /// Ends it in memory, at once; whether it had not been before. Whoever removes the row tells of the deed in the same commit, be
-    /// it the next sweep: then it was this call that ended the session all the same.
+    /// Ends it in memory, at once; whether it had not been before. Whoever removes the row tells of
+    /// the deed in the same commit, be it the next sweep: then it was this call that ended the
+    /// session all the same.
     pub(super) fn end(&self, deed: Option<Event>) -> bool {
         self.ended.set(deed.map(Box::new)).is_ok()
     }
@@ -80,7 +81,8 @@ impl LiveSession {
         &self.session.user
     }
 
-    /// Who is recorded as the author of its changes: the user, or one of the user's keys, which has rights of its own.
+    /// Who is recorded as the author of its changes: the user, or one of the user's keys, which has
+    /// rights of its own.
     pub fn acts_as(&self) -> Text {
         match &self.session.key {
             // No user's name has a slash.
@@ -89,18 +91,20 @@ impl LiveSession {
         }
     }
 
-    /// The session's row. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
+    /// The session's row. Its `last_seen_ms` is from the login or the restart; see
+    /// [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The budget of its calls, which begins whole at a login and after a restart. Copies share it: otherwise copying would be
-    /// a way around the limit.
+    /// The budget of its calls, which begins whole at a login and after a restart. Copies share it:
+    /// otherwise copying would be a way around the limit.
     pub fn calls(&self) -> &Arc<AtomicU64> {
         &self.calls
     }
 
-    /// What the session may do where it is a key's; `None` for a person's, who may do what their groups may.
+    /// What the session may do where it is a key's; `None` for a person's, who may do what their
+    /// groups may.
     pub fn grants(&self) -> Option<&[Grant]> {
         self.session.key.as_ref().map(|key| &*key.grants)
     }
@@ -128,7 +132,8 @@ pub(super) struct Live(pub(super) [RwLock<Shard>; 16]);
 #[derive(Default)]
 pub(super) struct Shard {
     pub(super) sessions: HashMap<TokenHash, Arc<LiveSession>>,
-    /// Counts the rows removed: a row that was read before one was removed must not come into the map after it.
+    /// Counts the rows removed: a row that was read before one was removed must not come into the
+    /// map after it.
     pub(super) removals: u64,
 }
 
@@ -152,7 +157,8 @@ impl Live {
             let mut shard = self.shard(hash).write();
             shard.removals += 1;
             if let Some(gone) = shard.sessions.remove(hash) {
-                // A request that has found it already keeps it; nothing else may take it for one that lasts.
+                // A request that has found it already keeps it; nothing else may take it for one
+                // that lasts.
                 gone.end(None);
             }
         }

@@ -1,8 +1,9 @@
 //! Locks end with the session that holds them (docs/api/content.md, "Locks"), and by themselves.
 //!
-//! A session that is ended on request gives its locks back before that is answered. What ends without a call (a session that
-//! idles out or whose user is disabled, a lock that has not been used) is found by [`Sessions::release_locks`]; so are locks that
-//! a crash, or a call under way, left behind an ended session.
+//! A session that is ended on request gives its locks back before that is answered. What ends
+//! without a call (a session that idles out or whose user is disabled, a lock that has not been
+//! used) is found by [`Sessions::release_locks`]; so are locks that a crash, or a call under way,
+//! left behind an ended session.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,8 @@ use stet_actors::store::{Range, Table, View, key_of};
 use super::{LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Gives back what an ended session holds. The next [`Sessions::release_locks`] finds locks that can't be given back now.
+    /// Gives back what an ended session holds. The next [`Sessions::release_locks`] finds locks
+    /// that can't be given back now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
         let mut range = Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
         loop {
@@ -36,8 +38,9 @@ impl Sessions {
         }
     }
 
-    /// Takes off the locks that have expired, and those of sessions that have ended. Returns how many. To be called now and then:
-    /// an expired lock counts as none without it. One that can't be taken off does not hold up the others; it is logged.
+    /// Takes off the locks that have expired, and those of sessions that have ended. Returns how
+    /// many. To be called now and then: an expired lock counts as none without it. One that can't
+    /// be taken off does not hold up the others; it is logged.
     ///
     /// # Errors
     /// That locks or sessions can't be read.
@@ -45,14 +48,16 @@ impl Sessions {
         let mut released = 0;
         let mut range = Range::prefix(&[]);
         let now_ms = self.ended_by_ms();
-        // What is known of sessions. One that has ended does not come back; that one ends meanwhile, the next call finds.
+        // What is known of sessions. One that has ended does not come back; that one ends
+        // meanwhile, the next call finds.
         let (mut standing, mut over) = (HashSet::new(), HashSet::new());
         loop {
             let page = self.locks(&range)?;
             let Some(last) = page.last() else { return Ok(released) };
             range = range.after(&key_of_lock(last));
             if page.iter().any(|(session, _)| !standing.contains(session) && !over.contains(session)) {
-                // After the locks were read: whoever holds one of these was there by now, or has ended.
+                // After the locks were read: whoever holds one of these was there by now, or has
+                // ended.
                 standing = self.standing_at(now_ms, |_| true).await?.iter().map(|live| live.id().clone()).collect();
                 over.extend(page.iter().map(|(session, _)| session).filter(|id| !standing.contains(*id)).cloned());
             }

@@ -2,45 +2,50 @@
 //!
 //! # When a session ends
 //!
-//! At logout; when its user's password is changed or the user disabled; [`SessionOptions::idle_seconds`] after it was last used;
-//! and [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its original was to:
-//! otherwise copying would be a way around the absolute limit. For the same reason both have one budget of calls, until a
-//! restart. In everything else they are independent. Someone who may manage groups can end any session by its public reference, and
-//! everyone their own.
+//! At logout; when its user's password is changed or the user disabled;
+//! [`SessionOptions::idle_seconds`] after it was last used; and
+//! [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its
+//! original was to: otherwise copying would be a way around the absolute limit. For the same reason
+//! both have one budget of calls, until a restart. In everything else they are independent. Someone
+//! who may manage groups can end any session by its public reference, and everyone their own.
 //!
-//! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the session of the user that
-//! was least recently used, in the same commit: a user who logs in always succeeds, and the session that ends is one left open
-//! elsewhere. Refusing would lock people out because of programs that log in for each call and never out again.
+//! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the
+//! session of the user that was least recently used, in the same commit: a user who logs in always
+//! succeeds, and the session that ends is one left open elsewhere. Refusing would lock people out
+//! because of programs that log in for each call and never out again.
 //!
-//! Whoever ends a session kills it in memory first, and with it what the audit trail is to tell of that; then its row is removed. Until
-//! the row has gone, the session is there for all who list sessions or end one, for it would be again after a crash: the disk may
-//! refuse, and the caller may go away. Whoever removes the row in the end, be it the sweep, tells of the deed.
+//! Whoever ends a session kills it in memory first, and with it what the audit trail is to tell of
+//! that; then its row is removed. Until the row has gone, the session is there for all who list
+//! sessions or end one, for it would be again after a crash: the disk may refuse, and the caller
+//! may go away. Whoever removes the row in the end, be it the sweep, tells of the deed.
 //!
 //! # Keys
 //!
-//! A key is a session for a machine client. It does not idle out, ends at no limit but its own, if it was given one, and survives
-//! its user's change of password; it dies when it is revoked or its user disabled, for good. It acts under the user, whose home
-//! and name it has, but may do exactly what it was granted, be that more or less than the user's groups may: whoever makes keys
-//! may change groups as well, so nothing is gained by it. It can't be copied or logged out, is no session in lists and does not
-//! count against the limit.
+//! A key is a session for a machine client. It does not idle out, ends at no limit but its own, if
+//! it was given one, and survives its user's change of password; it dies when it is revoked or its
+//! user disabled, for good. It acts under the user, whose home and name it has, but may do exactly
+//! what it was granted, be that more or less than the user's groups may: whoever makes keys may
+//! change groups as well, so nothing is gained by it. It can't be copied or logged out, is no
+//! session in lists and does not count against the limit.
 //!
 //! # What a request costs
 //!
-//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written down by [`Sessions::flush`],
-//! for all sessions used since the last one together. Whether the user still exists and is enabled is looked up once after each
-//! change of the directory.
+//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written
+//! down by [`Sessions::flush`], for all sessions used since the last one together. Whether the user
+//! still exists and is enabled is looked up once after each change of the directory.
 //!
 //! # After a restart
 //!
-//! A token is still good. Its session is read when it is first used. The idle time counts from the use that was last recorded,
-//! plus the flush interval, but not from later than the restart: uses of the last interval before a crash could not be recorded,
-//! and a session that was in steady use must not end for that. One that was taken up again after a long pause in that very
-//! interval counts as if the pause had gone on; at worst its user logs in again.
+//! A token is still good. Its session is read when it is first used. The idle time counts from the
+//! use that was last recorded, plus the flush interval, but not from later than the restart: uses
+//! of the last interval before a crash could not be recorded, and a session that was in steady use
+//! must not end for that. One that was taken up again after a long pause in that very interval
+//! counts as if the pause had gone on; at worst its user logs in again.
 //!
 //! # What is in the map
 //!
-//! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens
-//! that are invalid leave nothing behind, however many there are.
+//! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the
+//! logout removes their row. Tokens that are invalid leave nothing behind, however many there are.
 
 mod keys;
 mod limit;
@@ -67,7 +72,8 @@ use super::directory::Directory;
 use super::rows::{Session, User, put, remove};
 use super::token::{Token, TokenHash, reference};
 
-/// Rows that one commit of [`Sessions::flush`] and [`Sessions::sweep`] writes, so that others need not wait behind thousands.
+/// Rows that one commit of [`Sessions::flush`] and [`Sessions::sweep`] writes, so that others need
+/// not wait behind thousands.
 const PAGE: usize = 1000;
 
 /// How long sessions last.
@@ -106,8 +112,8 @@ pub struct Sessions {
     options: SessionOptions,
     started_ms: u64,
     live: Arc<Live>,
-    /// Flush and sweep alone, logouts together: a flush must not write a row back that a logout has removed. As all turns here it is
-    /// held until the commit is decided.
+    /// Flush and sweep alone, logouts together: a flush must not write a row back that a logout has
+    /// removed. As all turns here it is held until the commit is decided.
     turn: Arc<RwLock<()>>,
     /// One beginning of a session at a time for each user, so that no two take the same last place.
     beginnings: Turns,
@@ -149,7 +155,8 @@ impl Sessions {
         &self.options
     }
 
-    /// Begins a session for a client at `address`. Whether there are such a connection and application is for the caller to know.
+    /// Begins a session for a client at `address`. Whether there are such a connection and
+    /// application is for the caller to know.
     ///
     /// # Errors
     /// `InvalidLogin`, see [`Directory::check_password`]; `Overloaded`; what the store says.
@@ -186,8 +193,8 @@ impl Sessions {
                 created_ms: now_ms,
                 expires_ms: now_ms.saturating_add(self.options.absolute_seconds.saturating_mul(1000)),
                 last_seen_ms: now_ms,
-                // As it was when the user was looked up: if they have been disabled or given another password since, the session
-                // is born dead.
+                // As it was when the user was looked up: if they have been disabled or given
+                // another password since, the session is born dead.
                 generation: user.generation,
                 address: address.to_owned(),
                 key: None,
@@ -197,7 +204,8 @@ impl Sessions {
         Ok(begun)
     }
 
-    /// Begins a second session of the same user, with its own token, for a client at `address`; see the module's head.
+    /// Begins a second session of the same user, with its own token, for a client at `address`; see
+    /// the module's head.
     ///
     /// # Errors
     /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says.
@@ -243,8 +251,8 @@ impl Sessions {
         Ok(live)
     }
 
-    /// The session of a token that is to be ended: one, too, that is dead already, if its row is there still, for the disk has not
-    /// taken its end. It does not count as used.
+    /// The session of a token that is to be ended: one, too, that is dead already, if its row is
+    /// there still, for the disk has not taken its end. It does not count as used.
     ///
     /// # Errors
     /// As [`Sessions::find`].
@@ -264,8 +272,9 @@ impl Sessions {
     /// Ends a session: the token is invalid from now on.
     ///
     /// # Errors
-    /// As [`Sessions::find_to_end`]; `PermissionDenied` for a key; what the store says. If the disk refuses, the session is dead all
-    /// the same as long as the server runs, and the same call again, or the next [`Sessions::sweep`], tries to make that last.
+    /// As [`Sessions::find_to_end`]; `PermissionDenied` for a key; what the store says. If the disk
+    /// refuses, the session is dead all the same as long as the server runs, and the same call
+    /// again, or the next [`Sessions::sweep`], tries to make that last.
     pub async fn end(&self, token: &str) -> Result<()> {
         let live = self.find_to_end(token)?;
         no_key(&live, "logged out")?;
@@ -276,8 +285,9 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends a session that is in the map. Returns whether it was still there, which is for its row to say: one that is dead in memory
-    /// alone, for the disk has refused its end or the caller was gone before, is ended now.
+    /// Ends a session that is in the map. Returns whether it was still there, which is for its row
+    /// to say: one that is dead in memory alone, for the disk has refused its end or the caller was
+    /// gone before, is ended now.
     async fn end_live(&self, live: &LiveSession, deed: Option<Event>) -> Result<bool> {
         let ends = live.end(deed);
         let turn: Box<dyn Send> = if ends {
@@ -300,8 +310,9 @@ impl Sessions {
         Ok(ends || is_there)
     }
 
-    /// The time by which sessions and locks are taken away for good, epoch milliseconds: one before all others while the clock may be
-    /// wrong. Those that have ended by the clock count as none without that.
+    /// The time by which sessions and locks are taken away for good, epoch milliseconds: one before
+    /// all others while the clock may be wrong. Those that have ended by the clock count as none
+    /// without that.
     fn ended_by_ms(&self) -> u64 {
         self.repository.ends().now().map_or(0, EndTime::ms)
     }
@@ -311,7 +322,8 @@ impl Sessions {
         Ok(!live.has_ended() && self.lasts(live, now_ms)?)
     }
 
-    /// The same by what is on disk: whether it is one as long as its row is there, be it dead in memory.
+    /// The same by what is on disk: whether it is one as long as its row is there, be it dead in
+    /// memory.
     fn lasts(&self, live: &LiveSession, now_ms: u64) -> Result<bool> {
         let key = live.session.key.is_some();
         let idle_ms = self.options.idle_seconds.saturating_mul(1000);
@@ -357,8 +369,8 @@ impl Sessions {
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
-        // Giving locks back may take long, and must not delay others: a flush that waited for it would keep every logout
-        // waiting. So the turns end with the commit.
+        // Giving locks back may take long, and must not delay others: a flush that waited for it
+        // would keep every logout waiting. So the turns end with the commit.
         let new = self.insert(token, session, calls, gone, None, (turn, beginning)).await?;
         for ended in surplus {
             self.release_locks_of(&ended).await;
@@ -367,7 +379,8 @@ impl Sessions {
         Ok(new)
     }
 
-    /// Puts a session in, and takes others out, in one commit, until which the turn is held in which it was found that this may be.
+    /// Puts a session in, and takes others out, in one commit, until which the turn is held in
+    /// which it was found that this may be.
     async fn insert(
         &self,
         token: Token,
@@ -387,7 +400,8 @@ impl Sessions {
                 set.changes = changes;
                 set.events = event.into_iter().collect();
                 set.on_commit = Box::new(move |_| {
-                    // Not later: a sweep that removes the row again must find the session in memory.
+                    // Not later: a sweep that removes the row again must find the session in
+                    // memory.
                     live.insert(begun);
                     live.remove(&gone);
                 });
@@ -417,8 +431,9 @@ impl Sessions {
         }
     }
 
-    /// A session read from its row, with the grace of the module's head. A row that this process wrote gets none, nor does a key,
-    /// which no time without use ends: when it was last used, if ever, is told as it is known.
+    /// A session read from its row, with the grace of the module's head. A row that this process
+    /// wrote gets none, nor does a key, which no time without use ends: when it was last used, if
+    /// ever, is told as it is known.
     fn resumed(&self, session: Session) -> LiveSession {
         if session.key.is_some() {
             let seen_ms = session.last_seen_ms;

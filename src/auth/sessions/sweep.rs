@@ -11,8 +11,9 @@ use super::super::rows::{Session, put};
 use super::{Gone, LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Writes down when the sessions used since the last call were last used. Returns how many those were. To be called every
-    /// [`flush_seconds`](super::SessionOptions::flush_seconds) and before the repository is shut down.
+    /// Writes down when the sessions used since the last call were last used. Returns how many
+    /// those were. To be called every [`flush_seconds`](super::SessionOptions::flush_seconds) and
+    /// before the repository is shut down.
     ///
     /// # Errors
     /// What the store says; then the next call writes what this one could not.
@@ -41,13 +42,14 @@ impl Sessions {
         Ok(used.len())
     }
 
-    /// Removes the sessions that have ended, from memory and from disk. Returns how many. To be called now and then: a session
-    /// ends without it.
+    /// Removes the sessions that have ended, from memory and from disk. Returns how many. To be
+    /// called now and then: a session ends without it.
     ///
     /// # Errors
     /// What the store says.
     pub async fn sweep(&self) -> Result<usize> {
-        // What ends by time does not while nobody knows the time; who calls is refused all the same.
+        // What ends by time does not while nobody knows the time; who calls is refused all the
+        // same.
         let now_ms = self.ended_by_ms();
         let mut swept = 0;
         let mut range = Range::prefix(&[]);

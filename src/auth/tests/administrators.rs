@@ -1,4 +1,5 @@
-//! Somebody is always left who may manage users and groups; and who changed what is in the audit trail.
+//! Somebody is always left who may manage users and groups; and who changed what is in the audit
+//! trail.
 
 use proptest::prelude::*;
 
@@ -157,8 +158,8 @@ proptest! {
     }
 }
 
-/// Between the look at the groups and the change lies the hash of a password, and the group may be deleted meanwhile: its name would be
-/// waiting for whoever makes a group of that name.
+/// Between the look at the groups and the change lies the hash of a password, and the group may be
+/// deleted meanwhile: its name would be waiting for whoever makes a group of that name.
 #[test]
 fn nobody_comes_into_a_group_that_is_not_there_any_more() {
     run(async {

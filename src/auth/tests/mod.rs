@@ -1,4 +1,5 @@
-//! What all tests of this module share: a server as far as it matters here, over a store that lets a test step in.
+//! What all tests of this module share: a server as far as it matters here, over a store that lets
+//! a test step in.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -48,7 +49,8 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A server as far as it matters here; another one over the same store is what is there after a restart.
+/// A server as far as it matters here; another one over the same store is what is there after a
+/// restart.
 struct Server {
     store: Arc<MemoryStore>,
     clock: ManualClock,

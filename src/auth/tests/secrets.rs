@@ -110,8 +110,9 @@ fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
     });
 }
 
-/// Whoever had the password and a session could write it over the one that an administrator had just set: the change was decided by
-/// the password as it was when the call came, and made when the new one's hash was there.
+/// Whoever had the password and a session could write it over the one that an administrator had
+/// just set: the change was decided by the password as it was when the call came, and made when the
+/// new one's hash was there.
 #[test]
 fn a_change_of_ones_own_password_does_not_undo_what_an_administrator_did_meanwhile() {
     run(async {

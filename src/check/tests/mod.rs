@@ -94,8 +94,8 @@ fn add(row: &impl Row, changes: &mut Vec<Change>) {
 }
 
 impl Ground {
-    /// A root folder with a story, a drawer that holds it and a discarded one, and a liveblog with a post and the memory of
-    /// another.
+    /// A root folder with a story, a drawer that holds it and a discarded one, and a liveblog with
+    /// a post and the memory of another.
     fn new() -> Ground {
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let store = RedbStore::open(StoreOptions::new(data.path())).expect("a new directory opens");
@@ -490,7 +490,8 @@ fn a_version_whose_file_has_no_entry_is_found() {
     ground.one_fault(&["versions/1", "no entry in files/1"]);
 }
 
-/// A shelf that holds the story twice, and the discarded one. Rows of a family that nobody but the tests has.
+/// A shelf that holds the story twice, and the discarded one. Rows of a family that nobody but the
+/// tests has.
 fn with_shelf(change: impl FnOnce(&mut Slot)) -> Ground {
     const SHELF: Loid = Loid::new(DatabaseId::FIRST, 15);
     let slot = |id, object, hidden| {

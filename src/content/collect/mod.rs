@@ -1,21 +1,22 @@
-//! Removing content files that no row refers to any more: of refused changes, replaced versions, dropped drafts, destroyed
-//! objects.
+//! Removing content files that no row refers to any more: of refused changes, replaced versions,
+//! dropped drafts, destroyed objects.
 //!
-//! A file goes when it was neither made nor found wanted for so long, and when nothing can ever refer to it again without a new
-//! upload. That is so if, in this order,
+//! A file goes when it was neither made nor found wanted for so long, and when nothing can ever
+//! refer to it again without a new upload. That is so if, in this order,
 //!
 //! 1. no pin is held ([`super::pins`]), and none comes until it goes,
 //! 2. no row on disk or on its way there refers to it ([`View::Latest`]),
-//! 3. all that was on its way then has been decided (the barrier), and no commit has failed meanwhile (the epoch): so no row
-//!    comes back, not after a crash either,
+//! 3. all that was on its way then has been decided (the barrier), and no commit has failed
+//!    meanwhile (the epoch): so no row comes back, not after a crash either,
 //! 4. still no row refers to it, and of every change set it is certain what became of it.
 //!
-//! It is removed by renaming, so that an upload of the same bytes finds either the file or none. A crash between leaves it
-//! where it was, or among what the next start removes.
+//! It is removed by renaming, so that an upload of the same bytes finds either the file or none. A
+//! crash between leaves it where it was, or among what the next start removes.
 //!
-//! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there is never much to do at once.
-//! The time is a courtesy, and no part of what makes it safe: when there was no room for an upload, all that nothing refers to
-//! goes at once, or contents that were refused, replaced or destroyed would keep everybody's out for that long.
+//! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there
+//! is never much to do at once. The time is a courtesy, and no part of what makes it safe: when
+//! there was no room for an upload, all that nothing refers to goes at once, or contents that were
+//! refused, replaced or destroyed would keep everybody's out for that long.
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +62,8 @@ pub struct Collected {
 }
 
 impl Collector {
-    /// Removes files of `contents` that no row of `store` refers to, once they are older than `after`.
+    /// Removes files of `contents` that no row of `store` refers to, once they are older than
+    /// `after`.
     pub fn new(contents: ContentStore, store: Arc<dyn Store>, after: Duration) -> Collector {
         Collector { contents, store, after }
     }
@@ -94,8 +96,8 @@ impl Collector {
             if after.is_zero() {
                 pressed_again = tokio::time::Instant::now() + SHORTEST_WHEN_SHORT;
             }
-            // What failed has been logged. It is not for this server to say which of the files there are wanted, until its own are
-            // there again.
+            // What failed has been logged. It is not for this server to say which of the files
+            // there are wanted, until its own are there again.
             if there.await.is_err() {
                 continue;
             }
@@ -176,7 +178,8 @@ impl Collector {
                     Ok(Some(away))
                 });
                 if let Some(away) = taken.transpose()?.flatten() {
-                    // Large ones take a while, for which nobody need wait. What stays is removed at the next start.
+                    // Large ones take a while, for which nobody need wait. What stays is removed at
+                    // the next start.
                     fs::remove_file(&away).map_err(|error| failure("collected", &away, &error))?;
                     metrics::counter!("stet_content_collected_total").increment(1);
                     metrics::counter!("stet_content_collected_bytes_total").increment(*size);

@@ -146,8 +146,8 @@ async fn a_row_on_its_way_to_the_disk_keeps_its_file() {
     assert_eq!(ground.collect().await.files, 1, "the change was refused");
 }
 
-/// Collects while the store holds what `pending` submits, and lets go once the collector waits for it; with `fails` the commit
-/// fails.
+/// Collects while the store holds what `pending` submits, and lets go once the collector waits for
+/// it; with `fails` the commit fails.
 async fn collect_amid(
     ground: &Ground,
     pending: impl FnOnce(),
@@ -209,7 +209,8 @@ async fn an_upload_that_finds_a_file_while_it_is_considered_keeps_it() {
                 ground.put(2, &new, true);
             }
         };
-        // The first folder with a file is considered while the store holds; the other file is one that nobody wants.
+        // The first folder with a file is considered while the store holds; the other file is one
+        // that nobody wants.
         let first = dead.content.sha256[0] < other.content.sha256[0];
         assert!(first, "choose other texts: the hash of the first must come first");
         let collected = collect_amid(&ground, || ground.put(9, &ground_small(), true), false, meanwhile).await;
@@ -290,8 +291,9 @@ async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
     assert_eq!(ground.collect().await.files, 1);
 }
 
-/// A server whose directory was moved away, with a backup in its place, went on to collect in the backup by rows that were not its own.
-/// It also ended collecting for good when the folder could not be looked at once.
+/// A server whose directory was moved away, with a backup in its place, went on to collect in the
+/// backup by rows that were not its own. It also ended collecting for good when the folder could
+/// not be looked at once.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_one_that_was_opened() {
     let ground = Ground::new();

@@ -1,10 +1,13 @@
-//! JPEG files that the decoder reads wrongly without saying so, found by their markers before they are decoded.
+//! JPEG files that the decoder reads wrongly without saying so, found by their markers before they
+//! are decoded.
 //!
-//! The decoder (zune-jpeg 0.5) was compared with libjpeg-turbo over sampling factors and scan scripts. Two kinds come out in wrong
-//! colours, or panic:
+//! The decoder (zune-jpeg 0.5) was compared with libjpeg-turbo over sampling factors and scan
+//! scripts. Two kinds come out in wrong colours, or panic:
 //!
-//! - A sequential file whose components come in scans of their own, if any component is sampled more than once.
-//! - A file whose first component is not the one that is sampled most, such as a chroma that is finer than the brightness.
+//! - A sequential file whose components come in scans of their own, if any component is sampled
+//!   more than once.
+//! - A file whose first component is not the one that is sampled most, such as a chroma that is
+//!   finer than the brightness.
 //!
 //! Both are rare. All other whole files agree with libjpeg-turbo or are refused by the decoder
 //! itself. The decoder fills the rest of a file that is cut off with grey: such a file is refused
@@ -47,7 +50,8 @@ struct Segment<'b> {
 }
 
 impl Segment<'_> {
-    /// The next segment with a length, from `at` on. Bytes between segments are skipped, as the decoder does.
+    /// The next segment with a length, from `at` on. Bytes between segments are skipped, as the
+    /// decoder does.
     fn at<'b>(bytes: &'b [u8], at: &mut usize) -> Option<Segment<'b>> {
         loop {
             *at += bytes.get(*at..)?.iter().position(|byte| *byte == 0xff)?;
@@ -74,7 +78,8 @@ struct Frame {
 
 impl Frame {
     fn of(segment: &Segment<'_>) -> Option<Frame> {
-        // Behind precision, height, width and the number of components: for each its name, sampling and table.
+        // Behind precision, height, width and the number of components: for each its name, sampling
+        // and table.
         let components = segment.body.get(6..)?.chunks_exact(3);
         let sampled = components.map(|component| (component[1] >> 4, component[1] & 15)).collect();
         Some(Frame { is_sequential: matches!(segment.marker, 0xc0 | 0xc1), sampled })

@@ -1,7 +1,7 @@
 //! Scaling a picture down: bytes in, bytes out.
 //!
-//! Pictures are recognised by their first bytes; the stated content type does not count. Nothing is decoded before its
-//! dimensions are known to be within bounds.
+//! Pictures are recognised by their first bytes; the stated content type does not count. Nothing is
+//! decoded before its dimensions are known to be within bounds.
 
 use std::io::Cursor;
 
@@ -23,8 +23,9 @@ const JPEG_QUALITY: u8 = 85;
 /// A colour profile larger than this is left out: it would outweigh the picture.
 const MOST_PROFILE_BYTES: usize = 64 << 10;
 
-/// Bytes for each pixel that a decoder may take for itself, beside the pixels that it gives: a progressive JPEG has 16 bits for
-/// each of three channels, a lossy WebP its planes and an alpha channel of its own, a GIF its frame and the screen.
+/// Bytes for each pixel that a decoder may take for itself, beside the pixels that it gives: a
+/// progressive JPEG has 16 bits for each of three channels, a lossy WebP its planes and an alpha
+/// channel of its own, a GIF its frame and the screen.
 const WITHIN_DECODER: u64 = 6;
 
 /// How large a picture may be.
@@ -36,9 +37,10 @@ pub(super) struct Bounds {
     pub bytes: u64,
 }
 
-/// Bytes that scaling a picture takes at most, beside its file. Once the decoder has gone, its bytes do for the four of a pixel that is
-/// scaled, and those of the scaled picture and the decoder for what is scaled in one direction only. A picture that can be seen through
-/// is copied whole before it is scaled, with the colours weighed by how much can be seen of them.
+/// Bytes that scaling a picture takes at most, beside its file. Once the decoder has gone, its
+/// bytes do for the four of a pixel that is scaled, and those of the scaled picture and the decoder
+/// for what is scaled in one direction only. A picture that can be seen through is copied whole
+/// before it is scaled, with the colours weighed by how much can be seen of them.
 fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
     let each = u64::from(color.bytes_per_pixel());
     let copied = if color.has_alpha() { each } else { 0 };
@@ -76,8 +78,9 @@ pub struct Scaled {
     pub bytes: Bytes,
 }
 
-/// Scales a JPEG, PNG, GIF (its first frame) or WebP picture so that neither side is longer than `longest`, and turns it as its
-/// EXIF orientation says. It is never enlarged. Colour profiles are kept, all else that came with it is not.
+/// Scales a JPEG, PNG, GIF (its first frame) or WebP picture so that neither side is longer than
+/// `longest`, and turns it as its EXIF orientation says. It is never enlarged. Colour profiles are
+/// kept, all else that came with it is not.
 ///
 /// The memory that this takes is reserved by `reserve`, before anything is decoded.
 ///
@@ -101,7 +104,8 @@ pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds, reserve: Reserve<'
     }
 }
 
-/// The media type of a picture that begins with these bytes; `None` if they begin none that is known.
+/// The media type of a picture that begins with these bytes; `None` if they begin none that is
+/// known.
 pub(crate) fn media_type_of(head: &[u8]) -> Option<&'static str> {
     image::guess_format(head).ok().map(|format| format.to_mime_type())
 }

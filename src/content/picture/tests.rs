@@ -26,7 +26,8 @@ fn scale_within(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, Stri
 fn a_picture_that_would_take_too_much_memory_is_refused_by_what_its_pixels_take() {
     let eight = DynamicImage::from(RgbaImage::new(100, 100));
     let deep = DynamicImage::from(eight.to_rgba16());
-    // Pixels, copied once with the alpha channel, and the decoder's; then those of the scaled picture.
+    // Pixels, copied once with the alpha channel, and the decoder's; then those of the scaled
+    // picture.
     for (picture, needed) in [
         (DynamicImage::from(eight.to_rgb8()), 10_000 * (3 + 6) + 2500 * 11),
         (eight, 10_000 * (4 + 4 + 6) + 2500 * 12),
@@ -365,7 +366,8 @@ fn a_picture_that_ends_early_or_is_damaged_anywhere_breaks_nothing() {
     assert!(scale(&bytes, 8, MOST).is_ok());
 }
 
-/// A file of `tests/pictures`, written by `cjpeg` of libjpeg-turbo: green on the left, red above blue on the right.
+/// A file of `tests/pictures`, written by `cjpeg` of libjpeg-turbo: green on the left, red above
+/// blue on the right.
 macro_rules! fixture {
     ($name:literal) => {
         include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pictures/", $name))

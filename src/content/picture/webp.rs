@@ -1,13 +1,16 @@
-//! What a WebP file claims, looked at before it is decoded: the decoder takes memory for a chunk by the length that the chunk
-//! claims, and decodes a lossy frame of any size before it compares that with the picture's.
+//! What a WebP file claims, looked at before it is decoded: the decoder takes memory for a chunk by
+//! the length that the chunk claims, and decodes a lossy frame of any size before it compares that
+//! with the picture's.
 //!
-//! The walk is the decoder's own: the chunks behind `VP8X`, and those in the first frame of an animation. A file without `VP8X`
-//! is one frame, of which all that is claimed is the size that the picture is taken to have. Lossless frames are compared with
-//! the picture's size before they take memory.
+//! The walk is the decoder's own: the chunks behind `VP8X`, and those in the first frame of an
+//! animation. A file without `VP8X` is one frame, of which all that is claimed is the size that the
+//! picture is taken to have. Lossless frames are compared with the picture's size before they take
+//! memory.
 //!
-//! It stands in for these, and can go when they are done: image-rs/image-webp#21 (memory limits, open: the length of a chunk is
-//! believed, and lossy frames are decoded before any limit), image-rs/image-webp#186 (open: a lossy frame behind an alpha channel
-//! is never compared with the frame of the animation), image-rs/image#3077 (`image` passes no limits on to its WebP decoder;
+//! It stands in for these, and can go when they are done: image-rs/image-webp#21 (memory limits,
+//! open: the length of a chunk is believed, and lossy frames are decoded before any limit),
+//! image-rs/image-webp#186 (open: a lossy frame behind an alpha channel is never compared with the
+//! frame of the animation), image-rs/image#3077 (`image` passes no limits on to its WebP decoder;
 //! closed, but nothing of it is in `image` 0.25.10).
 
 /// Where chunks begin: behind `RIFF`, its length and `WEBP`.
@@ -23,7 +26,8 @@ const FRAME_HEADER: u64 = 16;
 const KNOWN: [&[u8; 4]; 8] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICCP", b"EXIF", b"XMP "];
 
 /// # Errors
-/// Errors, each the end of a sentence: a chunk ends behind the file, or a lossy frame has more than `most_pixels`.
+/// Errors, each the end of a sentence: a chunk ends behind the file, or a lossy frame has more than
+/// `most_pixels`.
 pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
     // The decoder reports whatever is wrong with these.
     let Some(first) = Chunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
@@ -44,7 +48,8 @@ pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The chunks of a frame: one, or an alpha channel and another, which the decoder takes for a lossy frame whatever its name is.
+/// The chunks of a frame: one, or an alpha channel and another, which the decoder takes for a lossy
+/// frame whatever its name is.
 fn check_frame(bytes: &[u8], frame: &Chunk, most_pixels: u64) -> Result<(), String> {
     let Some(first) = Chunk::at(bytes, frame.start + FRAME_HEADER) else { return Ok(()) };
     first.check(bytes, most_pixels, first.name == *b"VP8 ")?;
@@ -79,7 +84,8 @@ impl Chunk {
         if !is_lossy {
             return Ok(());
         }
-        // Behind three bytes of flags and three that are always the same. Of what is shorter the decoder takes nothing.
+        // Behind three bytes of flags and three that are always the same. Of what is shorter the
+        // decoder takes nothing.
         let side = |place| number(bytes, self.start + place, 2).map(|side| side & 0x3fff);
         let (Some(width), Some(height)) = (side(6), side(8)) else { return Ok(()) };
         if width * height > most_pixels {

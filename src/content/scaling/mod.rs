@@ -1,4 +1,5 @@
-//! Scaled pictures: few at a time, kept in memory, and each made once however many ask for it at once.
+//! Scaled pictures: few at a time, kept in memory, and each made once however many ask for it at
+//! once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,8 @@ use crate::limits::{FairQueue, MemoryBudget, Purpose, SharedOutcome, SharedWork,
 pub use super::picture::Scaled;
 use super::picture::Unscaled;
 
-/// What came of scaling a picture: the outcome is the same whenever the same bytes are scaled to the same size.
+/// What came of scaling a picture: the outcome is the same whenever the same bytes are scaled to
+/// the same size.
 #[derive(Clone)]
 enum Outcome {
     Scaled(Scaled),
@@ -73,12 +75,12 @@ impl Scaler {
         self.config.lowres_pixels
     }
 
-    /// Waits for a turn to make a picture in another way than by scaling. Both kinds of work together
-    /// are bounded by `content.scaled_at_once`.
+    /// Waits for a turn to make a picture in another way than by scaling. Both kinds of work
+    /// together are bounded by `content.scaled_at_once`.
     ///
     /// # Errors
-    /// `Overloaded`: the turn has not come within `content.scaling_wait_seconds`, or too many pictures
-    /// of the same user wait.
+    /// `Overloaded`: the turn has not come within `content.scaling_wait_seconds`, or too many
+    /// pictures of the same user wait.
     pub async fn turn(&self) -> Result<WorkPermit> {
         let wait = Duration::from_secs(self.config.scaling_wait_seconds);
         timeout(wait, self.turns.turn()).await.map_err(|_| overloaded())?
@@ -87,8 +89,8 @@ impl Scaler {
     /// The picture that `content` is, scaled; `reader` reads the content from its beginning.
     ///
     /// # Errors
-    /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not come in time. What the disk
-    /// says.
+    /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not
+    /// come in time. What the disk says.
     pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<Scaled> {
         let key = (content.sha256, self.longest());
         let outcome = match self.kept.get(&key) {
@@ -115,7 +117,8 @@ impl Scaler {
             .map_err(|_| overloaded())??
         {
             SharedOutcome::Ready(outcome) => Ok(outcome),
-            // Whoever waits for the same picture makes it when the maker is dropped: if this fails, or the caller goes away.
+            // Whoever waits for the same picture makes it when the maker is dropped: if this fails,
+            // or the caller goes away.
             SharedOutcome::Make(_maker, turn) => {
                 let outcome = self.scale(content, reader, turn).await?;
                 self.kept.insert(key, outcome.clone());

@@ -119,7 +119,8 @@ async fn one_who_goes_away_keeps_nobody_from_the_picture() {
     scaled(&scaler, &bytes).await.expect("it is a picture");
 }
 
-/// Who asked for a picture that another had asked for before waited for all pictures of the other, or was told that it took too long.
+/// Who asked for a picture that another had asked for before waited for all pictures of the other,
+/// or was told that it took too long.
 #[tokio::test]
 async fn who_asks_for_a_picture_does_not_wait_in_the_line_of_who_asked_before() {
     async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {

@@ -53,8 +53,8 @@ fn bound(body: Body) -> &'static str {
     }
 }
 
-/// A form with `options` and file parts: the first kind of file part comes once, and must be there where it is needed; the others
-/// may come any number of times.
+/// A form with `options` and file parts: the first kind of file part comes once, and must be there
+/// where it is needed; the others may come any number of times.
 fn multipart(options: Value, files: &[&str], needs_first: bool) -> Value {
     let mut properties = Map::from_iter([("options".to_owned(), options)]);
     let mut encoding = Map::from_iter([("options".to_owned(), json!({"contentType": "application/json"}))]);

@@ -1,7 +1,9 @@
-//! The OpenAPI document, made of the table of endpoints: what it says can't differ from what the server does.
+//! The OpenAPI document, made of the table of endpoints: what it says can't differ from what the
+//! server does.
 //!
-//! It is written for generators of clients as much as for people: no schema is a mere `true`, and parts that many operations
-//! have in common stand once among the components, and every status that an operation may give is listed.
+//! It is written for generators of clients as much as for people: no schema is a mere `true`, and
+//! parts that many operations have in common stand once among the components, and every status that
+//! an operation may give is listed.
 
 mod bodies;
 mod parameters;
@@ -16,7 +18,8 @@ use serde_json::{Map, Value, json};
 use self::schemas::Schemas;
 use super::route::{Group, Route, Token};
 
-/// Where a session's token may stand, in the order in which it is looked for (docs/api/README.md, "Tokens").
+/// Where a session's token may stand, in the order in which it is looked for (docs/api/README.md,
+/// "Tokens").
 const TOKEN_SCHEMES: [&str; 4] = ["queryToken", "headerToken", "bearerToken", "cookieToken"];
 
 /// A key in the address, where an endpoint takes one; it is looked for first.
@@ -84,7 +87,8 @@ fn enveloped(route: &Route) -> bool {
 /// What a reply is, as far as parameters and statuses follow from it.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// A listing of which a part can be asked for by its place: it has `items`, and says how many there are in all.
+    /// A listing of which a part can be asked for by its place: it has `items`, and says how many
+    /// there are in all.
     pages: bool,
     /// A container.
     container: bool,

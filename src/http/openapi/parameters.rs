@@ -1,4 +1,5 @@
-//! The parameters of operations. Those that many have in common stand once among the components, and are referred to.
+//! The parameters of operations. Those that many have in common stand once among the components,
+//! and are referred to.
 
 use serde_json::{Map, Value, json};
 use stet_actors::id::{ShortcutId, Source};
@@ -75,8 +76,8 @@ const PREFER_SHORT: &str = "Prefer";
 /// The parameter `Prefer` of all other operations.
 const PREFER_STRICT: &str = "Prefer.handling";
 
-/// The request headers that operations are read for, each by its name among the shared parameters: what follows a dot is no part
-/// of the header's name.
+/// The request headers that operations are read for, each by its name among the shared parameters:
+/// what follows a dot is no part of the header's name.
 const HEADERS: [(&str, &str); 10] = [
     ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
     ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
@@ -120,7 +121,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
-/// Under which name a display option is among the shared parameters: one has a default that is up to the endpoint.
+/// Under which name a display option is among the shared parameters: one has a default that is up
+/// to the endpoint.
 fn option_name(option: &Parameter) -> String {
     match option {
         Parameter { name: display::ADDITIONAL_INFO, default: Some("true"), .. } => format!("{}.shown", option.name),
@@ -181,7 +183,8 @@ fn schema(name: &str, kind: Kind, default: Option<&str>) -> Value {
     }
     if let Some(default) = default {
         schema["default"] = match kind {
-            // A boolean or a number reads as itself in JSON; the table's tests see to it that it is one.
+            // A boolean or a number reads as itself in JSON; the table's tests see to it that it is
+            // one.
             Kind::Boolean | Kind::Integer => serde_json::from_str(default).unwrap_or_default(),
             Kind::Text | Kind::Source | Kind::TextList => json!(default),
         };

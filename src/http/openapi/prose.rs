@@ -1,7 +1,7 @@
 //! Descriptions and examples of operations.
 //!
-//! A description follows from the row of the endpoint, so it can't differ from what the server does. The
-//! examples are calls that a test makes; they stand in `docs/api`, too.
+//! A description follows from the row of the endpoint, so it can't differ from what the server
+//! does. The examples are calls that a test makes; they stand in `docs/api`, too.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,8 @@ static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("examples.json")).expect("the examples are JSON")
 });
 
-/// Returns what the caller needs, how the call may be repeated and guarded, and where its rules stand.
+/// Returns what the caller needs, how the call may be repeated and guarded, and where its rules
+/// stand.
 pub fn description(route: &Route) -> String {
     let mut sentences = vec![format!("{}.", capitalised(route.summary))];
     sentences.extend(privilege(route));

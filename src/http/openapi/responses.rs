@@ -12,8 +12,9 @@ use crate::auth::Privilege;
 
 /// The statuses of an operation with replies of this shape.
 fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
-    // A parameter or the body that is not valid, a token that is not, a URL that is too long, a caller who calls too often, a
-    // disk that fails, too much work at once: no operation is beyond these.
+    // A parameter or the body that is not valid, a token that is not, a URL that is too long, a
+    // caller who calls too often, a disk that fails, too much work at once: no operation is beyond
+    // these.
     let mut codes = vec![200, 400, 401, 413, 429, 500, 503];
     codes.extend(route.codes.iter().chain(route.further));
     let mut also = |holds: bool, more: &[u16]| {
@@ -24,9 +25,9 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     also(route.headers.contains(&"Range"), &[206, 416]);
     also(route.is_dated(), &[412]);
     also(route.is_conditional(shape.container), &[304]);
-    // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a write, login or logout that comes
-    // from a foreign page. Below `/v3` whoever calls may lack a right; if there is no privilege to lack, the one to do with sessions what a key
-    // may not.
+    // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a
+    // write, login or logout that comes from a foreign page. Below `/v3` whoever calls may lack a
+    // right; if there is no privilege to lack, the one to do with sessions what a key may not.
     let by_cookie = !route.is_read() && matches!(route.token, Token::Required | Token::NotListed);
     also(by_cookie || route.cookie || enveloped(route) && route.token != Token::Login, &[403]);
     also(names_something(route), &[404]);
@@ -107,8 +108,8 @@ fn success(route: &Route, reply: Option<Value>, schemas: &mut Schemas) -> Value 
             let text = json!({"schema": {"type": "string"}});
             return json!({"text/calendar": text, "text/csv": text});
         }
-        // Its own bytes under its own type, of which no schema can say more, for it may be JSON. Generators look for a type that
-        // they know, so that stands first.
+        // Its own bytes under its own type, of which no schema can say more, for it may be JSON.
+        // Generators look for a type that they know, so that stands first.
         Produces::Stream => {
             return json!({"application/octet-stream": {"schema": bodies::bytes()}, "*/*": {"schema": {}}});
         }

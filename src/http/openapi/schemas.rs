@@ -1,8 +1,9 @@
 //! The schemas of the types in requests and replies.
 //!
-//! What a type looks like may depend on the direction: a field with a default need not be sent, but always comes; one that is
-//! left out where it is empty does not. So each direction has a generator of its own. A type that looks the same both ways stands
-//! in the document once; of one that does not, the form in requests is called `…Input`.
+//! What a type looks like may depend on the direction: a field with a default need not be sent, but
+//! always comes; one that is left out where it is empty does not. So each direction has a generator
+//! of its own. A type that looks the same both ways stands in the document once; of one that does
+//! not, the form in requests is called `…Input`.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +36,8 @@ impl Schemas {
         schema(type_of, &mut self.replies)
     }
 
-    /// The schema of a type in a request. What it refers to has its name only after [`Merged::settle`].
+    /// The schema of a type in a request. What it refers to has its name only after
+    /// [`Merged::settle`].
     pub fn request(&mut self, type_of: TypeOf) -> Value {
         schema(type_of, &mut self.requests)
     }
@@ -124,7 +126,8 @@ fn generator(contract: Contract, place: &str) -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// That a field is null where it is absent says nothing, and generators take a field with a default for one that is always there.
+/// That a field is null where it is absent says nothing, and generators take a field with a default
+/// for one that is always there.
 fn without_null_default(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");

@@ -93,7 +93,8 @@ fn what_many_operations_take_stands_once() {
     assert_eq!(shared["showAdditionalInfo.shown"]["name"], "showAdditionalInfo");
     let has = |id: &str, name: &str| referred(id).iter().any(|known| known == name);
     assert!(has("object-get", "showAdditionalInfo") && has("folder-get", "showAdditionalInfo.shown"));
-    // A listing that counts its entries has pages; what has a limit of its own, or leads on by itself, takes no other.
+    // A listing that counts its entries has pages; what has a limit of its own, or leads on by
+    // itself, takes no other.
     for (id, limit, offset) in [
         ("drawer-get", true, true),
         ("stet-object-versions-get", true, true),
@@ -134,7 +135,8 @@ fn what_many_operations_take_stands_once() {
         ("stet-liveblog-events-get", &["Last-Event-ID"]),
     ] {
         let mut found: Vec<_> = referred(id).into_iter().filter(|name| shared[name]["in"] == "header").collect();
-        // Every call may be handled strictly; where replies may be short, one parameter tells of both.
+        // Every call may be handled strictly; where replies may be short, one parameter tells of
+        // both.
         assert_eq!(found.last().filter(|name| shared[name]["name"] == "Prefer"), found.last(), "{id}");
         found.pop_if(|name| name == "Prefer.handling");
         assert_eq!(found, headers, "{id}");
@@ -168,7 +170,8 @@ fn no_schema_is_a_mere_boolean_and_every_list_says_of_what() {
     fn walk(value: &Value, place: &str) {
         match value {
             Value::Object(fields) => {
-                // Generators of clients drop a schema whose list says nothing of its items, and then miss it.
+                // Generators of clients drop a schema whose list says nothing of its items, and
+                // then miss it.
                 let list = fields.get("type").is_some_and(|name| name == "array");
                 assert!(!list || fields.contains_key("items"), "{place}");
                 for (name, value) in fields {

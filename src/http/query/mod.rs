@@ -1,4 +1,5 @@
-//! The query of a call, checked against its endpoint's table (docs/api/README.md, "Query parameters").
+//! The query of a call, checked against its endpoint's table (docs/api/README.md, "Query
+//! parameters").
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,8 @@ pub struct Parameter {
     pub about: &'static str,
 }
 
-/// Taken by every endpoint whether it lists them or not; where one is listed, its default is the listed one.
+/// Taken by every endpoint whether it lists them or not; where one is listed, its default is the
+/// listed one.
 pub const EVERYWHERE: [Parameter; 4] = [
     optional("limit", Kind::Integer, "How many entries at most."),
     optional("offset", Kind::Integer, "How many entries to skip."),
@@ -50,7 +52,8 @@ pub const FILTERS: [Parameter; 7] = [
 
 /// The parameter with a token.
 pub const TOKEN: &str = "token";
-/// The parameter with a key, at the endpoints that take one in their address ([`Route::key_in_address`]).
+/// The parameter with a key, at the endpoints that take one in their address
+/// ([`Route::key_in_address`]).
 pub const KEY: &str = "key";
 /// The parameter that libraries add so that no cache answers. It is ignored everywhere.
 pub const CACHE_BUSTER: &str = "_";
@@ -99,7 +102,8 @@ impl<'q> Pairs<'q> {
         if raw_query.contains(['%', '+']) {
             return Pairs(form_urlencoded::parse(raw_query.as_bytes()).collect());
         }
-        // Nothing in it needs decoding, as in most: then taking it apart is all there is to do. Every read from memory does it.
+        // Nothing in it needs decoding, as in most: then taking it apart is all there is to do.
+        // Every read from memory does it.
         let pairs = raw_query.split('&').filter(|pair| !pair.is_empty());
         Pairs(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (k.into(), v.into())).collect())
     }
@@ -143,8 +147,8 @@ enum Given {
 }
 
 impl Query {
-    /// Reads and checks a query. What the endpoint does not know is listed ([`Query::unknown`]); of a parameter that comes
-    /// twice the last value counts, save for lists, where all do.
+    /// Reads and checks a query. What the endpoint does not know is listed ([`Query::unknown`]); of
+    /// a parameter that comes twice the last value counts, save for lists, where all do.
     pub fn parse(route: &'static Route, pairs: Pairs<'_>) -> Result<Query> {
         let mut query = Query { route, given: Vec::new(), unknown: Vec::new() };
         for (key, value) in pairs.0 {
@@ -215,7 +219,8 @@ impl Query {
         }
     }
 
-    /// The parameters that the endpoint does not know, in the order they came: each once, the first [`MOST`].
+    /// The parameters that the endpoint does not know, in the order they came: each once, the first
+    /// [`MOST`].
     pub fn unknown(&self) -> &[UnknownParameter] {
         &self.unknown
     }

@@ -1,5 +1,5 @@
-//! Endpoints as data. The router, the rights check, the parameter check, the OpenAPI document and the
-//! contract test are all derived from [`Route`]. The tables stand beside the handlers.
+//! Endpoints as data. The router, the rights check, the parameter check, the OpenAPI document and
+//! the contract test are all derived from [`Route`]. The tables stand beside the handlers.
 
 pub mod words;
 
@@ -42,8 +42,8 @@ impl Taken for Call {
     }
 }
 
-/// Makes a [`Route::handler`] of an `async fn(T) -> Result<A, Error>`, where `T` is [`Taken`] and `A` an [`Answer`]: the type that the
-/// handler answers is the one in the document.
+/// Makes a [`Route::handler`] of an `async fn(T) -> Result<A, Error>`, where `T` is [`Taken`] and
+/// `A` an [`Answer`]: the type that the handler answers is the one in the document.
 macro_rules! handler {
     ($function:path) => {
         Some($crate::http::route::Handler {
@@ -114,16 +114,19 @@ pub struct Route {
     pub source: &'static str,
     /// Whether a token is needed.
     pub token: Token,
-    /// Whether a key that only reads may stand in the address, for programs that know nothing of tokens.
+    /// Whether a key that only reads may stand in the address, for programs that know nothing of
+    /// tokens.
     pub key_in_address: bool,
     /// Whether it shows or reaches people: see [`Scope::People`].
     pub about_people: bool,
     /// What the caller's groups must allow.
     pub privilege: Option<Privilege>,
-    /// Whether the privilege is the one that the configuration names for the wanted status. The handler checks that; the caller must
-    /// hold one of those for some object, and read the objects in the path.
+    /// Whether the privilege is the one that the configuration names for the wanted status. The
+    /// handler checks that; the caller must hold one of those for some object, and read the objects
+    /// in the path.
     pub privilege_of_status: bool,
-    /// Another privilege that lets a caller in who lacks the first: the handler asks for the one that the call needs.
+    /// Another privilege that lets a caller in who lacks the first: the handler asks for the one
+    /// that the call needs.
     pub or_privilege: Option<Privilege>,
     /// Path parameters, in path order.
     pub path_params: &'static [PathParam],
@@ -137,18 +140,21 @@ pub struct Route {
     pub takes_recycled: bool,
     /// Whether an item of a topic may be meant; then the privilege is needed on the topic.
     pub takes_items: bool,
-    /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
+    /// Whether a password or a token is in what is sent or answered: then nothing of the call is
+    /// kept, here or on the way.
     pub secret: bool,
-    /// Whether the reply sets or clears the cookie: a page of another site must not come so far by the cookie alone, or without
-    /// a token.
+    /// Whether the reply sets or clears the cookie: a page of another site must not come so far by
+    /// the cookie alone, or without a token.
     pub cookie: bool,
-    /// Whether it ends the session that calls: the token of one that is dead is good for it, too, as long as the disk has not taken its
-    /// end.
+    /// Whether it ends the session that calls: the token of one that is dead is good for it, too,
+    /// as long as the disk has not taken its end.
     pub ends_session: bool,
-    /// Whether it changes something, or may, though it is a GET or needs no more than to read: a page of another site must not bring that
-    /// about by the cookie, and it is a change to all that is asked of changes.
+    /// Whether it changes something, or may, though it is a GET or needs no more than to read: a
+    /// page of another site must not bring that about by the cookie, and it is a change to all that
+    /// is asked of changes.
     pub acts: bool,
-    /// Whether the call may meet an object or make a new one, and `If-None-Match: *` allows the latter alone.
+    /// Whether the call may meet an object or make a new one, and `If-None-Match: *` allows the
+    /// latter alone.
     pub meets_object: bool,
     /// Whether `sortBy` gives the order of the listing, though the interface does not list it.
     pub sorts: bool,
@@ -164,7 +170,8 @@ pub struct Route {
     pub codes: &'static [u16],
     /// Further statuses that may come, which nothing else here shows.
     pub further: &'static [u16],
-    /// The code that answers, and the type of its answers. `None` in what rows are derived from alone: see [`all_answer`].
+    /// The code that answers, and the type of its answers. `None` in what rows are derived from
+    /// alone: see [`all_answer`].
     pub handler: Option<Handler>,
 }
 
@@ -226,11 +233,13 @@ pub enum Token {
 pub enum Scope {
     /// The server as a whole: a grant below a folder is none.
     Server,
-    /// The objects in the path: the first is what the endpoint is about, others say themselves what they need.
+    /// The objects in the path: the first is what the endpoint is about, others say themselves what
+    /// they need.
     Path,
     /// Names, addresses and messages of people: a key needs the privilege for everything.
     People,
-    /// What the body names, or the caller's own: a grant below any folder lets the call in, and the handler asks for each object.
+    /// What the body names, or the caller's own: a grant below any folder lets the call in, and the
+    /// handler asks for each object.
     Named,
 }
 
@@ -274,13 +283,14 @@ impl Route {
         self.privilege.is_some() && self.scope() != Scope::Server
     }
 
-    /// Whether a read may have a time, `Last-Modified`, by which preconditions are evaluated: of a content as it is stored.
+    /// Whether a read may have a time, `Last-Modified`, by which preconditions are evaluated: of a
+    /// content as it is stored.
     pub fn is_dated(&self) -> bool {
         self.is_read() && self.headers.contains(&"If-Range")
     }
 
-    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does
-    /// something.
+    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is
+    /// stored, and it does something.
     pub fn takes_key(&self) -> bool {
         self.method == Verb::Post
             && !self.secret
@@ -299,14 +309,15 @@ impl Route {
         !self.acts && (self.is_read() || asks)
     }
 
-    /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.
+    /// Whether the call is about an object that it names: in the path, or in the query parameter
+    /// `loid`.
     pub fn names_object(&self) -> bool {
         let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
         self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
     }
 
-    /// Whether a read has an ETag, and evaluates `If-None-Match`: that of an object, of a content, and of a container, which is
-    /// what `container` says of the reply.
+    /// Whether a read has an ETag, and evaluates `If-None-Match`: that of an object, of a content,
+    /// and of a container, which is what `container` says of the reply.
     pub fn is_conditional(&self, container: bool) -> bool {
         if self.tagged {
             return true;
@@ -318,7 +329,8 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
+    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions
+    /// have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects = match self.privilege {
             None | Some(Privilege::ManageGroups) => false,
@@ -345,8 +357,9 @@ pub struct PathParam {
     pub name: &'static str,
     /// What values it takes.
     pub kind: Kind,
-    /// The privilege needed on an object that is not the one that the endpoint is about. The first one without is what the
-    /// endpoint is about, and needs the endpoint's own; what follows is part of that.
+    /// The privilege needed on an object that is not the one that the endpoint is about. The first
+    /// one without is what the endpoint is about, and needs the endpoint's own; what follows is
+    /// part of that.
     pub needs: Option<Privilege>,
     /// For the reference.
     pub about: &'static str,
@@ -383,8 +396,8 @@ pub enum QueryParam {
         /// For the reference; may be empty.
         about: &'static str,
     },
-    /// The display options (docs/api/README.md, "Display options"), without `showWebType` and `webProduct`
-    /// where `web` is false.
+    /// The display options (docs/api/README.md, "Display options"), without `showWebType` and
+    /// `webProduct` where `web` is false.
     Display {
         /// Default of `showAdditionalInfo`.
         additional_info: bool,
@@ -395,7 +408,8 @@ pub enum QueryParam {
     },
 }
 
-/// How large a body that is held in memory may be. A caller who is not known yet may only send a short one.
+/// How large a body that is held in memory may be. A caller who is not known yet may only send a
+/// short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// What one fills in or switches, such as a login: `limits.short_body_bytes`.
@@ -413,8 +427,9 @@ pub enum Body {
     Optional(TypeOf, Size),
     /// JSON; 400 without it.
     Required(TypeOf, Size),
-    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of `limits.upload_bytes`,
-    /// which are written to disk as they come. There are no others.
+    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file
+    /// parts, each of `limits.upload_bytes`, which are written to disk as they come. There are no
+    /// others.
     Multipart {
         /// Type of `options`.
         options: TypeOf,
@@ -423,21 +438,24 @@ pub enum Body {
         /// Whether the first must be there.
         needs_first: bool,
     },
-    /// A multipart form whose files are optional, or bytes of any type, of `limits.upload_bytes`: as the query says.
+    /// A multipart form whose files are optional, or bytes of any type, of `limits.upload_bytes`:
+    /// as the query says.
     MultipartOrBytes {
         /// Type of `options`.
         options: TypeOf,
         /// Names of the file parts.
         files: &'static [&'static str],
     },
-    /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
+    /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The
+    /// handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
     Form(TypeOf, Size),
 }
 
 impl Body {
-    /// How many bytes one that is held in memory may have; `None` for one that the handler reads, and where there is none.
+    /// How many bytes one that is held in memory may have; `None` for one that the handler reads,
+    /// and where there is none.
     pub fn most(self, limits: &LimitsConfig) -> Option<usize> {
         match self {
             Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {

@@ -12,8 +12,8 @@ pub(crate) const S: &[u16] = &[200, 401, 403, 404];
 /// The statuses of endpoints that name no object.
 pub(crate) const A: &[u16] = &[200, 401, 403];
 
-/// What most endpoints have in common: a token, no parameters, no body, JSON out, the codes S. Each group derives its
-/// own bases from it.
+/// What most endpoints have in common: a token, no parameters, no body, JSON out, the codes S. Each
+/// group derives its own bases from it.
 pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static str) -> Route {
     Route {
         id: "",
@@ -115,12 +115,14 @@ pub(crate) const fn list(name: &'static str, required: bool, about: &'static str
     QueryParam::One { name, kind: Kind::TextList, required, default: None, about }
 }
 
-/// The display options, `showPath` and `showWebType` among them (docs/api/README.md, "Display options").
+/// The display options, `showPath` and `showWebType` among them (docs/api/README.md, "Display
+/// options").
 pub(crate) const fn disp(additional_info: bool) -> QueryParam {
     QueryParam::Display { additional_info, path: true, web: true }
 }
 
-/// The display options of the reply to a change: those of [`DISPLAY_OF_CHANGE`], and `showPath`, which is on.
+/// The display options of the reply to a change: those of [`DISPLAY_OF_CHANGE`], and `showPath`,
+/// which is on.
 pub(crate) const SHOW_PATH: QueryParam = flag("showPath", true, "Show the path.");
 /// The display options of the reply to a change besides [`SHOW_PATH`].
 pub(crate) const DISPLAY_OF_CHANGE: QueryParam = QueryParam::Display { additional_info: false, path: false, web: true };

@@ -19,14 +19,15 @@ const NAMED: usize = 20;
 /// The value of `To` for receivers who are not named: a group without members (RFC 5322, 3.4).
 const UNDISCLOSED: &str = "undisclosed-recipients:;";
 
-/// Characters without white space that stand in a header in plain text. More of them in a row could not be folded, and no line
-/// may have more than 998 (RFC 5322, 2.1.1).
+/// Characters without white space that stand in a header in plain text. More of them in a row could
+/// not be folded, and no line may have more than 998 (RFC 5322, 2.1.1).
 const UNFOLDED: usize = 200;
 
 /// Bytes of text in one encoded word.
 const ENCODED: usize = 45;
 
-/// The mail, of lines that end in CR LF, in ASCII. Whoever sends it again writes the same `Message-ID`.
+/// The mail, of lines that end in CR LF, in ASCII. Whoever sends it again writes the same
+/// `Message-ID`.
 pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, to: &[String]) -> Vec<u8> {
     let name =
         sender.map(|user| if user.full_name.is_empty() { user.name.to_string() } else { user.full_name.clone() });
@@ -58,7 +59,8 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
         Priority::High => "1",
     };
     let made = mail.body(text(message));
-    // Nothing else is missing than who it is from, and that is there; if it were, the relay would refuse an empty mail.
+    // Nothing else is missing than who it is from, and that is there; if it were, the relay would
+    // refuse an empty mail.
     let Ok(mut made) = made else { return Vec::new() };
     let headers = made.headers_mut();
     headers.insert_raw(subject(&message.subject));
@@ -76,8 +78,8 @@ fn plain_header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.to_owned(), value.to_owned())
 }
 
-/// The header `Subject`: as encoded words (RFC 2047) where it is not ASCII or could not be folded. Control characters, line ends
-/// above all, become blanks.
+/// The header `Subject`: as encoded words (RFC 2047) where it is not ASCII or could not be folded.
+/// Control characters, line ends above all, become blanks.
 fn subject(text: &str) -> HeaderValue {
     let name = HeaderName::new_from_ascii_str("Subject");
     let text = text.replace(char::is_control, " ");
@@ -85,7 +87,8 @@ fn subject(text: &str) -> HeaderValue {
     if foldable {
         return HeaderValue::new(name, text);
     }
-    // An encoded word has at most 75 characters, which are 45 bytes in base64; a line of the header one word.
+    // An encoded word has at most 75 characters, which are 45 bytes in base64; a line of the header
+    // one word.
     let (mut words, mut word) = (Vec::new(), String::new());
     for c in text.chars() {
         if word.len() + c.len_utf8() > ENCODED {
@@ -98,9 +101,11 @@ fn subject(text: &str) -> HeaderValue {
     HeaderValue::dangerous_new_pre_encoded(name, text, encoded.join("\r\n "))
 }
 
-/// What it says: the text, and which objects go with it. They stay where they are, for rights hold there alone.
+/// What it says: the text, and which objects go with it. They stay where they are, for rights hold
+/// there alone.
 fn text(message: &Message) -> String {
-    // A line end of any kind is one: on its way a carriage return alone might pass for what ends the mail (RFC 5321, 2.3.8).
+    // A line end of any kind is one: on its way a carriage return alone might pass for what ends
+    // the mail (RFC 5321, 2.3.8).
     let mut text = message.body.replace("\r\n", "\n").replace('\r', "\n");
     if !message.attachments.is_empty() {
         let list: Vec<&str> = message.attachments.iter().map(|loid| &**loid).collect();

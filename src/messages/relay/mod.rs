@@ -2,10 +2,12 @@
 //!
 //! # Once, or not at all
 //!
-//! What the relay is to take is a row, which is written along with the message. The relay is asked for each address whether it takes it
-//! (`RCPT`). Before it is given the mail, the row says so, on disk ([`Outgoing::sending`]). When it says that it has the mail, the row
-//! goes. A crash or a broken connection in between leaves it unknown whether the relay has the mail: it is not given it again, and the log
-//! and `stet_mails_total` tell so. The message itself is in the receivers' inboxes in any case.
+//! What the relay is to take is a row, which is written along with the message. The relay is asked
+//! for each address whether it takes it (`RCPT`). Before it is given the mail, the row says so, on
+//! disk ([`Outgoing::sending`]). When it says that it has the mail, the row goes. A crash or a
+//! broken connection in between leaves it unknown whether the relay has the mail: it is not given
+//! it again, and the log and `stet_mails_total` tell so. The message itself is in the receivers'
+//! inboxes in any case.
 //!
 //! What fails before that is tried again, ever later, until `smtp.give_up_hours` have passed.
 
@@ -220,7 +222,8 @@ impl Relay {
                 self.queue.remove(number);
                 continue;
             };
-            // A conversation came to its end and the row could not be written: nothing is being sent but from here.
+            // A conversation came to its end and the row could not be written: nothing is being
+            // sent but from here.
             if !outgoing.sending.is_empty() {
                 self.give_up_sending(outgoing, "what became of it could not be kept").await?;
                 continue;
@@ -240,7 +243,8 @@ impl Relay {
             let before = outgoing.waiting.len();
             conversation = self.send(conversation.take(), &mut outgoing, &message).await?;
             if outgoing.waiting.len() < before {
-                // The rest at once: a relay takes so many addresses of one mail, or answers so many wrong ones.
+                // The rest at once: a relay takes so many addresses of one mail, or answers so many
+                // wrong ones.
                 outgoing.tries = 0;
                 outgoing.next_ms = now_ms;
             } else {
@@ -268,10 +272,12 @@ impl Relay {
         Ok(talking)
     }
 
-    /// Gives a mail to the relay; what waits afterwards is to be tried again. Gives back the conversation, if it can go on.
+    /// Gives a mail to the relay; what waits afterwards is to be tried again. Gives back the
+    /// conversation, if it can go on.
     ///
     /// # Errors
-    /// [`Fault::Broken`] where no mail can be begun; then nothing has become of this one. What the store says.
+    /// [`Fault::Broken`] where no mail can be begun; then nothing has become of this one. What the
+    /// store says.
     async fn send(
         &self,
         talking: Option<Conversation>,
@@ -300,7 +306,8 @@ impl Relay {
         left.extend(asked);
         outgoing.waiting = left;
         if let Some(why) = broken {
-            // Some relays end a conversation with too many wrong addresses. Nothing of the mail was on its way.
+            // Some relays end a conversation with too many wrong addresses. Nothing of the mail was
+            // on its way.
             tracing::info!(message = %message.id(), %why, "the connection to the relay broke before a mail was sent");
             outgoing.waiting.extend(taken);
             return Ok(None);
@@ -374,7 +381,8 @@ fn tell(number: u64, outcome: Outcome, addresses: &[String], why: &str) {
     }
 }
 
-/// The address of a user: the one at work, or else at home. Those with other characters than ASCII need more than most relays can.
+/// The address of a user: the one at work, or else at home. Those with other characters than ASCII
+/// need more than most relays can.
 fn address_of(user: &User) -> Option<Address> {
     let given = [&user.business_email, &user.home_email].into_iter().flatten();
     given.filter(|text| text.is_ascii()).find_map(|text| text.trim().parse().ok())

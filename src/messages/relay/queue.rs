@@ -1,4 +1,5 @@
-//! Which mails wait for the relay, and when each is tried next: what is known of their rows without reading them.
+//! Which mails wait for the relay, and when each is tried next: what is known of their rows without
+//! reading them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -31,19 +32,21 @@ struct Waiting {
     sender: Text,
 }
 
-/// Room for the addresses of one mail. It is free again when this is dropped, unless the mail has come to wait.
+/// Room for the addresses of one mail. It is free again when this is dropped, unless the mail has
+/// come to wait.
 pub struct Room {
     queue: Queue,
     addresses: usize,
     sender: Text,
 }
 
-/// The part of the queue that one sender may fill, if it is for more than one mail: all mails of others would be dropped.
+/// The part of the queue that one sender may fill, if it is for more than one mail: all mails of
+/// others would be dropped.
 const SHARE: usize = 4;
 
 impl Queue {
-    /// Room for another mail of this sender with so many addresses, if no more than `most` wait then, and of this sender no more than a
-    /// quarter of them, or this mail alone.
+    /// Room for another mail of this sender with so many addresses, if no more than `most` wait
+    /// then, and of this sender no more than a quarter of them, or this mail alone.
     pub fn room(&self, sender: &Text, addresses: usize, most: usize) -> Option<Room> {
         let mut inner = self.0.lock();
         let own = inner.by_sender.get(sender).copied().unwrap_or_default();

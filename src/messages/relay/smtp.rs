@@ -1,4 +1,5 @@
-//! One conversation with the relay, step by step: what is certain after each decides whether a mail may be tried again.
+//! One conversation with the relay, step by step: what is certain after each decides whether a mail
+//! may be tried again.
 
 use std::time::Duration;
 
@@ -50,7 +51,8 @@ impl From<SmtpError> for Fault {
 }
 
 impl Fault {
-    /// Of what must succeed for there to be a conversation: whatever the relay says, it can't be used as it is.
+    /// Of what must succeed for there to be a conversation: whatever the relay says, it can't be
+    /// used as it is.
     fn of_all(self) -> Fault {
         Fault::Broken(self.to_string())
     }

@@ -1,7 +1,9 @@
-//! What is in force of the configuration: a cache for each family and database, and one for the site configuration of each.
+//! What is in force of the configuration: a cache for each family and database, and one for the
+//! site configuration of each.
 //!
-//! A cache keeps what it read until it is refreshed, whatever is saved meanwhile, and also across a restart: the texts that are in force
-//! are rows of their own ([`snapshot`]). Users and groups are rows already; their caches follow the changes of these.
+//! A cache keeps what it read until it is refreshed, whatever is saved meanwhile, and also across a
+//! restart: the texts that are in force are rows of their own ([`snapshot`]). Users and groups are
+//! rows already; their caches follow the changes of these.
 
 mod origin;
 mod people;
@@ -91,7 +93,8 @@ impl Listing for SiteContent {
 
 /// A value of a cache that is shown as a list.
 pub trait ShownAs<I> {
-    /// The entries; for who does not see `all` of the repository, without what tells of its folders.
+    /// The entries; for who does not see `all` of the repository, without what tells of its
+    /// folders.
     fn items(&self, all: bool) -> &Ready<Vec<I>>;
 }
 
@@ -174,7 +177,8 @@ pub struct SysConfig {
 }
 
 impl SysConfig {
-    /// Starts all caches, with what is built in in force; `xml_bytes` of files are kept as clients read them. Must be called within an actix system.
+    /// Starts all caches, with what is built in in force; `xml_bytes` of files are kept as clients
+    /// read them. Must be called within an actix system.
     pub fn start(
         repository: &Repository,
         contents: &ContentStore,
@@ -210,8 +214,8 @@ impl SysConfig {
         }
     }
 
-    /// Brings into force what was when the server ended, or else what the files say. Whatever can't be read is logged, and leaves in
-    /// force what is built in.
+    /// Brings into force what was when the server ended, or else what the files say. Whatever can't
+    /// be read is logged, and leaves in force what is built in.
     pub async fn restore(&self) {
         restore(&self.types).await;
         restore(&self.flows).await;
@@ -235,7 +239,8 @@ impl SysConfig {
         self.commands.of(database).in_force().value.content.clone()
     }
 
-    /// Returns the privileges of which each allows an object of that type in a database to get a status.
+    /// Returns the privileges of which each allows an object of that type in a database to get a
+    /// status.
     pub fn privileges_for(&self, database: DatabaseId, type_name: &str, status: &str) -> BTreeSet<Privilege> {
         self.command_list(database).privileges_for(&self.object_types(database), type_name, status)
     }
@@ -276,8 +281,9 @@ impl SysConfig {
         self.site_content(database).content_items.clone()
     }
 
-    /// Stands still as long as the object types and workflows in force are the same: records that were rendered since it last did are
-    /// still right. It is to be asked before anything in force is looked at.
+    /// Stands still as long as the object types and workflows in force are the same: records that
+    /// were rendered since it last did are still right. It is to be asked before anything in force
+    /// is looked at.
     pub fn changes(&self) -> u64 {
         let types = self.types.all().map(|(_, cache)| cache.at_ms());
         let flows = self.flows.all().map(|(_, cache)| cache.at_ms());

@@ -1,4 +1,5 @@
-//! Caches of configuration files: read from the repository, and kept beside it as they are in force.
+//! Caches of configuration files: read from the repository, and kept beside it as they are in
+//! force.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -144,7 +145,8 @@ impl<T: Listing> FileOrigin<T> {
 }
 
 impl Repositories {
-    /// A file of a database, or else of the main one; the one that was read before if it has not changed. `None` if there is none.
+    /// A file of a database, or else of the main one; the one that was read before if it has not
+    /// changed. `None` if there is none.
     pub(super) async fn file(
         &self,
         database: DatabaseId,
@@ -209,7 +211,8 @@ impl Inner {
         }
     }
 
-    /// Reads the files as they are saved, and what they say; those that are as they were `before` are not read again.
+    /// Reads the files as they are saved, and what they say; those that are as they were `before`
+    /// are not read again.
     async fn look<T: Listing>(&self, before: &Files) -> Result<(Looked<T>, Files), Refused> {
         let mut files = Files::new();
         loop {
@@ -256,7 +259,8 @@ impl Inner {
         }
     }
 
-    /// Keeps what was read and notes in the audit trail who wished it, if it is not what was in force.
+    /// Keeps what was read and notes in the audit trail who wished it, if it is not what was in
+    /// force.
     async fn keep<T: Listing>(
         &self,
         before: Arc<Held<T>>,
@@ -312,7 +316,8 @@ impl Inner {
 /// What files say; or what is wrong in them, and what in them is not known.
 type Looked<T> = std::result::Result<Parsed<T>, (Vec<Fault>, Vec<Fault>)>;
 
-/// What files say, found on another thread: they may be large. Each cache reads one thing at a time.
+/// What files say, found on another thread: they may be large. Each cache reads one thing at a
+/// time.
 async fn understood<T: Listing>(files: Files) -> Result<(Read<Parsed<T>>, Files), Refused> {
     let work = move || {
         let shelf = Shelf::of(&files);

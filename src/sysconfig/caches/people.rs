@@ -1,4 +1,5 @@
-//! The caches of users and groups. Their rows are the server's own, so a cache knows when it is outdated, and reads itself anew.
+//! The caches of users and groups. Their rows are the server's own, so a cache knows when it is
+//! outdated, and reads itself anew.
 
 use std::sync::Arc;
 

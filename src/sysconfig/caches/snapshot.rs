@@ -8,7 +8,8 @@ use stet_actors::store::{Key, Row, Table};
 
 use crate::sysconfig::files::{Files, SourceFile, State};
 
-/// See the module's head. Stored as an array in field order, so a field is added at the end, with `#[serde(default)]`.
+/// See the module's head. Stored as an array in field order, so a field is added at the end, with
+/// `#[serde(default)]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The database whose cache it is.

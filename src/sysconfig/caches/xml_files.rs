@@ -67,7 +67,8 @@ impl XmlFiles {
     /// A file of a database, or else of the main one; with what it takes in, if that is `resolved`.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidBody` for one that is no document, or takes in what it can't; what disk and store say.
+    /// `ObjectNotFound`; `InvalidBody` for one that is no document, or takes in what it can't; what
+    /// disk and store say.
     pub async fn get(&self, database: DatabaseId, path: &str, resolved: bool) -> Result<Arc<XmlFile>> {
         let key = (database, Box::from(path), resolved);
         if let Some(kept) = self.kept.get(&key) {

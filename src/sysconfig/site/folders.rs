@@ -81,8 +81,8 @@ pub struct Destination<'s> {
 }
 
 impl Site {
-    /// Where the site has objects like that go. A base folder of the work folder comes before one of the site, and one for the channel
-    /// that is named before one for all.
+    /// Where the site has objects like that go. A base folder of the work folder comes before one
+    /// of the site, and one for the channel that is named before one for all.
     pub fn destination(&self, wanted: &Wanted<'_>) -> Option<Destination<'_>> {
         let (work_folder, section) = self.work_folder(wanted.work_folder)?;
         let of = |list: &'_ [BaseFolder], for_channel: bool| {
@@ -112,7 +112,8 @@ impl Site {
         Some((found, &top.label))
     }
 
-    /// The path of the folder that a new object goes to: `None` if the site says of none, or of one that depends on what is not known.
+    /// The path of the folder that a new object goes to: `None` if the site says of none, or of one
+    /// that depends on what is not known.
     pub fn base_folder(&self, wanted: &Wanted<'_>) -> Option<String> {
         let destination = self.destination(wanted)?;
         self.filled(&destination, wanted)
@@ -155,8 +156,8 @@ impl Site {
 }
 
 impl Site {
-    /// The work folder of those who have none of their own: the one that is said to be the default, or else the first, of those for a
-    /// team; or of all, if there is none for it.
+    /// The work folder of those who have none of their own: the one that is said to be the default,
+    /// or else the first, of those for a team; or of all, if there is none for it.
     pub fn default_work_folder(&self, team: Option<&Team>) -> Option<&WorkFolder> {
         let for_team = team.and_then(|team| {
             default_of(&self.work_folders, &|folder| folder.teams.is_empty() || folder.teams.contains(&team.name))

@@ -1,5 +1,5 @@
-//! The site configuration: products with their editions and calendars, channels, teams, work folders and the folders that new objects
-//! go to, and which further files belong to it.
+//! The site configuration: products with their editions and calendars, channels, teams, work
+//! folders and the folders that new objects go to, and which further files belong to it.
 
 mod channels;
 mod folders;

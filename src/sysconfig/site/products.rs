@@ -39,7 +39,8 @@ pub struct Insert {
     pub is_default: bool,
 }
 
-/// On which days there are issues: on some days of the week, but on no holiday, and as the exceptions say.
+/// On which days there are issues: on some days of the week, but on no holiday, and as the
+/// exceptions say.
 #[derive(Debug, Clone)]
 pub struct Calendar {
     /// What channels name it by.
@@ -55,7 +56,8 @@ pub struct Calendar {
     exceptions: BTreeMap<Date, bool>,
 }
 
-/// How far a usual day may be. The 29th of February falls on each day of the week at least every forty years.
+/// How far a usual day may be. The 29th of February falls on each day of the week at least every
+/// forty years.
 const YEARS_AHEAD: i16 = 60;
 /// Days in a row that a time zone may leave out: it has been one at a time.
 const MOST_LEFT_OUT: usize = 8;
@@ -68,7 +70,8 @@ impl Calendar {
         self.weekdays[day.weekday().to_monday_zero_offset() as usize]
     }
 
-    /// The days after this one that are no holidays, within [`YEARS_AHEAD`]. Holidays are not come by: almost all days may be some.
+    /// The days after this one that are no holidays, within [`YEARS_AHEAD`]. Holidays are not come
+    /// by: almost all days may be some.
     fn workdays_after(&self, day: Date) -> impl Iterator<Item = Date> {
         let behind = self.workdays.partition_point(|workday| *workday <= (day.month(), day.day()));
         let years = (0..=YEARS_AHEAD).filter_map(move |years| day.year().checked_add(years));
@@ -86,7 +89,8 @@ impl Calendar {
         self.exceptions.get(&day).copied().unwrap_or_else(usual)
     }
 
-    /// The first day after this one with an issue; `None` if there is no more. Days that are not named are looked for within
+    /// The first day after this one with an issue; `None` if there is no more. Days that are not
+    /// named are looked for within
     /// [`YEARS_AHEAD`]: what that costs is bounded, whatever the file says.
     pub fn next_after(&self, day: Date) -> Option<Date> {
         let mut behind = self.exceptions.range((Bound::Excluded(day), Bound::Unbounded));
@@ -113,8 +117,8 @@ pub fn day_at(now_ms: u64, zone: &TimeZone) -> Date {
 }
 
 impl Product {
-    /// Returns the day of the issue that is being made at a moment, in epoch milliseconds, as `yyyyMMdd`: the next one after that
-    /// day; `None` where there is none.
+    /// Returns the day of the issue that is being made at a moment, in epoch milliseconds, as
+    /// `yyyyMMdd`: the next one after that day; `None` where there is none.
     pub fn current_issue(&self, now_ms: u64) -> Option<String> {
         let next = self.next_issue(day_at(now_ms, &self.time_zone()))?;
         Some(next.strftime("%Y%m%d").to_string())
@@ -126,8 +130,9 @@ impl Product {
         self.calendars.iter().filter_map(|calendar| Some((next(calendar)?, calendar))).min_by_key(|(day, _)| *day)
     }
 
-    /// The first moment of the first day after this one with an issue, in the time zone of its calendar. It is not midnight everywhere,
-    /// and a zone that goes over the date line leaves a whole day out, on which there is no issue.
+    /// The first moment of the first day after this one with an issue, in the time zone of its
+    /// calendar. It is not midnight everywhere, and a zone that goes over the date line leaves a
+    /// whole day out, on which there is no issue.
     pub fn next_issue(&self, day: Date) -> Option<ZonedDateTime> {
         let days = successors(self.next_after(day), |(day, _)| self.next_after(*day));
         let begins =
@@ -303,7 +308,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-        /// Day by day over all years that are looked through: with so few days some are decades away, or never come.
+        /// Day by day over all years that are looked through: with so few days some are decades
+        /// away, or never come.
         #[test]
         fn where_few_days_are_no_holidays_the_next_is_the_first_that_publishes(
             weekday in 0_usize..7,
@@ -342,7 +348,8 @@ mod tests {
             let exceptions: Vec<(Date, bool)> = exceptions.into_iter().map(|(day, is)| (begin + day.days(), is)).collect();
             let calendar = calendar(weekdays, &holidays, &exceptions);
             let from = begin + from.days();
-            // Behind the last exception there is a day within some weeks, or none: so many holidays in a row there are not.
+            // Behind the last exception there is a day within some weeks, or none: so many holidays
+            // in a row there are not.
             let expected = (1..4000).map(|days: i64| from + days.days()).find(|day| calendar.publishes(*day));
             prop_assert_eq!(calendar.next_after(from), expected);
         }

@@ -1,7 +1,8 @@
 //! Attributes held to their metadata definition (docs/api/metadata.md, "Validation").
 //!
-//! [`AttributeModel`] is compiled from a definition when its file is read. It knows nothing of objects, and one document is checked
-//! in one pass over its text: time and memory are linear in the text.
+//! [`AttributeModel`] is compiled from a definition when its file is read. It knows nothing of
+//! objects, and one document is checked in one pass over its text: time and memory are linear in
+//! the text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -137,7 +138,8 @@ impl TreeValues {
 }
 
 impl AttributeModel {
-    /// The model of a definition's elements; `fault` receives what can't be checked though it should be.
+    /// The model of a definition's elements; `fault` receives what can't be checked though it
+    /// should be.
     pub fn of(root: &str, elements: &[(Text, MetadataElement)], fault: &mut dyn FnMut(String)) -> AttributeModel {
         let elements: HashMap<Text, ElementModel> =
             elements.iter().map(|(name, element)| (name.clone(), ElementModel::of(name, element, fault))).collect();
@@ -160,8 +162,9 @@ impl AttributeModel {
         })
     }
 
-    /// What attributes have that the definition does not allow, at most [`MOST_FINDINGS`] of each kind. What is no document within the
-    /// limits has been refused elsewhere, and is not found here.
+    /// What attributes have that the definition does not allow, at most [`MOST_FINDINGS`] of each
+    /// kind. What is no document within the limits has been refused elsewhere, and is not found
+    /// here.
     pub fn check(&self, xml: &str, trees: &BTreeMap<Text, TreeValues>, limits: &Limits) -> Vec<Finding> {
         let mut check = Check { model: self, trees, open: Vec::new(), strict: Vec::new(), warnings: Vec::new() };
         if !self.checks_anything {
@@ -378,8 +381,8 @@ impl<'m, 'x> Check<'m, 'x> {
         path
     }
 
-    /// Notes a finding about the innermost open element, or about one below it. There may be very many, of which few are kept: only
-    /// for those a message is made.
+    /// Notes a finding about the innermost open element, or about one below it. There may be very
+    /// many, of which few are kept: only for those a message is made.
     fn note(&mut self, validity: Validity, below: Option<(&str, usize)>, message: impl FnOnce() -> String) {
         let noted = match validity {
             Validity::Unchecked => return,

@@ -1,4 +1,5 @@
-//! The check held against a simple model: a recursive reading of random documents by random definitions.
+//! The check held against a simple model: a recursive reading of random documents by random
+//! definitions.
 
 use std::collections::BTreeSet;
 

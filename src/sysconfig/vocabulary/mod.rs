@@ -1,6 +1,6 @@
-//! The vocabulary of configuration files, as data: which elements there are, with which attributes and children. Reading checks files
-//! against it, and the schema for editors in `docs/schema/` and the reference in `docs/CONFIGURATION-FILES.md` are made of it, so that
-//! the three can't differ.
+//! The vocabulary of configuration files, as data: which elements there are, with which attributes
+//! and children. Reading checks files against it, and the schema for editors in `docs/schema/` and
+//! the reference in `docs/CONFIGURATION-FILES.md` are made of it, so that the three can't differ.
 
 mod elements;
 mod kind;

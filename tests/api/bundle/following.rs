@@ -91,7 +91,8 @@ fn large_contents_are_followed_too() {
     assert_eq!(content(&desk, &bundle), large);
 }
 
-/// Writers of a bundle and of its copies, and copies made meanwhile: those that follow at the end have the bundle's text.
+/// Writers of a bundle and of its copies, and copies made meanwhile: those that follow at the end
+/// have the bundle's text.
 #[test]
 fn whoever_follows_at_the_end_has_the_text_of_the_end() {
     let mut server = Server::start();

@@ -73,7 +73,8 @@ fn what_the_caller_may_not_read_is_not_copied() {
     assert_eq!(names(&admin.call("bundle-items-get", &[&hidden]).ok()), Vec::<&str>::new());
 }
 
-/// The copies that were made were told as those of the bundles that are named now, one after the other.
+/// The copies that were made were told as those of the bundles that are named now, one after the
+/// other.
 #[test]
 fn copies_that_a_call_sent_again_tells_of_are_those_of_their_bundles() {
     let (server, admin) = (Server::shared(), Desk::of("admin"));

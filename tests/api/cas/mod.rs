@@ -161,7 +161,8 @@ fn a_ticket_at_a_listed_address_is_for_that_address_with_the_query_of_the_reques
         let cas = [("AUTH__CAS__SERVER_URL", url.as_str()), ("AUTH__CAS__SERVICE_URL", fixed), services];
         Server::with(&[&cas[..], &[proxy, ("LOG__FILTER", "trace")]].concat())
     };
-    // As a browser comes that the CAS server has sent here: it adds the ticket to the address that it was given.
+    // As a browser comes that the CAS server has sent here: it adds the ticket to the address that
+    // it was given.
     let query = "connectionId=Editorial&applicationId=desk&showUserInfo=true&next=%2FNews+%C3%BC";
     let come = |server: &Server, host: &str, ticket: &str| {
         let path = format!("/v3/auth/login?{query}&ticket={ticket}");

@@ -202,7 +202,8 @@ fn records_in_the_configuration_are_for_those_who_may_read() {
     }
 }
 
-/// Whoever were in it by its name alone would have what a later group of that name may do, and nobody would have let them in.
+/// Whoever were in it by its name alone would have what a later group of that name may do, and
+/// nobody would have let them in.
 #[test]
 fn a_group_of_the_configuration_that_is_not_there_is_nobodys() {
     let cas = CasServer::start();

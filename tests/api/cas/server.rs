@@ -1,4 +1,5 @@
-//! A CAS server, as far as `/p3/serviceValidate` goes: each ticket is answered as the test says, once.
+//! A CAS server, as far as `/p3/serviceValidate` goes: each ticket is answered as the test says,
+//! once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -65,7 +66,8 @@ impl CasServer {
         CasServer::serving(None)
     }
 
-    /// One that speaks TLS as `localhost`, and its certificate in PEM, which is signed by nobody else.
+    /// One that speaks TLS as `localhost`, and its certificate in PEM, which is signed by nobody
+    /// else.
     pub fn start_with_tls() -> (CasServer, String) {
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate can be made");
         let key = rustls::pki_types::PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
@@ -90,7 +92,8 @@ impl CasServer {
                 }
                 let (state, tls) = (serving.clone(), tls.clone());
                 std::thread::spawn(move || {
-                    // Whoever asked may have gone: that is for the test to see, not for this thread.
+                    // Whoever asked may have gone: that is for the test to see, not for this
+                    // thread.
                     let _ = match tls {
                         None => state.serve(stream),
                         Some(config) => {

@@ -99,7 +99,8 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
         cas.issue(&ticket, script);
         unavailable(log_in(&server, &ticket), what);
     }
-    // Nor is another server asked: neither who somebody is nor where to send the ticket is for it to say.
+    // Nor is another server asked: neither who somebody is nor where to send the ticket is for it
+    // to say.
     let other = CasServer::start();
     other.issue("ST-secret-moved", success(good));
     let location = format!("{}/p3/serviceValidate?service=x&ticket=ST-secret-moved", other.url());

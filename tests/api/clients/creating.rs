@@ -46,7 +46,8 @@ fn story_takes_product_and_date_of_the_calendar_where_none_is_said() {
     assert_eq!(&made["issueDate"], next, "{made}");
     assert_eq!((&product_info(&made)["name"], &product_info(&made)["issueDate"]), (&json!("HarbourCourier"), next));
 
-    // The day is that of the product that is named, and the product is only stored where the call asks for it.
+    // The day is that of the product that is named, and the product is only stored where the call
+    // asks for it.
     let asked = |product: &str| {
         let today = jiff::Timestamp::now().strftime("%Y%m%d").to_string();
         desk.get(&format!("/calendar/nextPublicationDate?product={product}&fromIssueDate={today}")).json()
@@ -60,7 +61,8 @@ fn story_takes_product_and_date_of_the_calendar_where_none_is_said() {
     let made = result(create(&desk, &dated));
     assert_eq!((&made["issueDate"], product_info(&made).get("name")), (next, None));
 
-    // Among the attributes that the call gives, what they lack is filled in, and nothing else is changed.
+    // Among the attributes that the call gives, what they lack is filled in, and nothing else is
+    // changed.
     let mut body = with_options("d.xml", calendar.clone());
     body["systemAttributes"] = json!({ "props": { "productInfo": { "section": "City", "issueDate": "" } } });
     let made = result(create(&desk, &body));

@@ -242,7 +242,8 @@ fn preview_takes_what_clients_leave_out_or_add() {
 
 #[test]
 fn preview_of_a_megabyte_is_bounded_and_others_are_served() {
-    let server = server_with(&[]);
+    // They wait for each other, on a busy machine for longer than people would.
+    let server = server_with(&[("CONTENT__SCALING_WAIT_SECONDS", "300")]);
     let desk = desk(&server, "editor");
     let id = new_story(&desk);
     let long = request(&id, &xml("Long", 8000));

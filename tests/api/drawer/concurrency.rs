@@ -1,4 +1,5 @@
-//! Many at once: one serial order explains every reply, nothing is lost or doubled, and what was acknowledged survives a crash.
+//! Many at once: one serial order explains every reply, nothing is lost or doubled, and what was
+//! acknowledged survives a crash.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -223,7 +224,8 @@ fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
     let mut all = lists.concat();
     all.sort_unstable();
     assert_eq!(all, (0..THREADS).collect::<Vec<_>>(), "each in one of the two: {lists:?}");
-    // Each move is one revision of both drawers: as many as were acknowledged, and at most those under way beside.
+    // Each move is one revision of both drawers: as many as were acknowledged, and at most those
+    // under way beside.
     let after = revisions(&desk);
     let acknowledged = acknowledged.into_inner() as u64;
     assert!(acknowledged >= 150);

@@ -1,4 +1,5 @@
-//! ETags, `If-None-Match`, `If-Match` (docs/api/README.md, "Conditional requests"): what drawers have beyond all others.
+//! ETags, `If-None-Match`, `If-Match` (docs/api/README.md, "Conditional requests"): what drawers
+//! have beyond all others.
 
 use super::*;
 

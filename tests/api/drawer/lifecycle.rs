@@ -1,4 +1,5 @@
-//! What becomes of drawers when objects are discarded, restored and destroyed, and of drawers themselves.
+//! What becomes of drawers when objects are discarded, restored and destroyed, and of drawers
+//! themselves.
 
 use super::*;
 

@@ -188,7 +188,8 @@ impl Desk {
     }
 }
 
-/// A drawer with its items, as it is read; its positions must count from 0, and `count` be how many there are.
+/// A drawer with its items, as it is read; its positions must count from 0, and `count` be how many
+/// there are.
 fn read(client: &Client, drawer: &str) -> Answer {
     let answer = client.call("drawer-get", &[&drawer]).query("showItems", true).send();
     let reply = answer.ok();

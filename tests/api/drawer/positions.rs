@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A story that is put at a position, where it stands in the reply, and the order of the stories then.
+/// A story that is put at a position, where it stands in the reply, and the order of the stories
+/// then.
 type Step = (usize, i64, u64, &'static [usize]);
 
 #[test]
@@ -150,7 +151,8 @@ fn a_shortcut_that_the_drawer_does_not_hold_is_not_found() {
 
 #[test]
 fn many_moves_to_one_place_keep_the_order() {
-    // Each halves the room at that place; a hundred use it up, and the items around are spread out again.
+    // Each halves the room at that place; a hundred use it up, and the items around are spread out
+    // again.
     let desk = Desk::new(6, 6, 6);
     for _ in 0..60 {
         desk.position(3, 2).ok();

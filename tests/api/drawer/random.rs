@@ -1,4 +1,5 @@
-//! Random calls over HTTP against the bounded list on the whiteboard: the same answer and the same items after each.
+//! Random calls over HTTP against the bounded list on the whiteboard: the same answer and the same
+//! items after each.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

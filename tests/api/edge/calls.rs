@@ -18,7 +18,8 @@ fn a_session_has_its_calls_and_each_answer_says_how_many_are_left() {
     let failed = one.call("object-get", &[&"1$1.0.999999999"]).send();
     failed.fails(404, "ObjectNotFound");
     assert_eq!(number(&failed, "ratelimit-remaining"), 3);
-    // So does one that is refused by the length of its address, before it is known whose it is: the address of the client's.
+    // So does one that is refused by the length of its address, before it is known whose it is: the
+    // address of the client's.
     let long = one.get(&format!("/v3/folder?x={}", "x".repeat(20_000)));
     long.fails(413, "TooLarge");
     assert!(number(&long, "ratelimit-limit") >= 5);
@@ -45,7 +46,8 @@ fn copies_of_a_session_share_its_calls() {
     home(&one).ok();
     let copy = copy_of(&one);
     let copy_of_copy = copy_of(&copy);
-    // One comes back in three seconds. With a budget of its own, none of them would have fewer than 15 left.
+    // One comes back in three seconds. With a budget of its own, none of them would have fewer than
+    // 15 left.
     let left = |client: &Client| number(&home(client), "ratelimit-remaining");
     for client in [&one, &copy, &copy_of_copy].into_iter().cycle().take(9) {
         left(client);

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// Tries to log in, seen from another address than this machine's; the server must trust this machine as a proxy.
+/// Tries to log in, seen from another address than this machine's; the server must trust this
+/// machine as a proxy.
 fn log_in_from(server: &Server, address: &str, user: &str, password: &str) -> Answer {
     log_in_with(server, &[("x-forwarded-for", address)], user, password)
 }

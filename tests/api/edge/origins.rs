@@ -1,4 +1,5 @@
-//! The cookie is set and cleared for our own pages and for programs, and for no page of another site.
+//! The cookie is set and cleared for our own pages and for programs, and for no page of another
+//! site.
 
 use super::*;
 
@@ -13,8 +14,8 @@ const FOREIGN: [&[(&str, &str)]; 5] = [
     &[("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")],
 ];
 
-/// Each way to get the cookie, with this password: as JSON sent as text, which a page may send without being asked, as a form, and
-/// as a copy of a session.
+/// Each way to get the cookie, with this password: as JSON sent as text, which a page may send
+/// without being asked, as a form, and as a copy of a session.
 fn ways_in(server: &Server, token: &str, password: &str, headers: &[(&str, &str)]) -> [Answer; 3] {
     let send = |path: &str, media_type: &str, body: &str| {
         server.client().send("POST", path, &[&[("content-type", media_type)], headers].concat(), body.as_bytes())
@@ -96,7 +97,8 @@ fn a_page_of_another_site_can_not_log_its_reader_out() {
             let answer = out(path, &[headers, &[cookie]].concat());
             refused(server, &answer, headers);
             client.lives();
-            // Who has the token itself may do with it what they like, but the cookie is the browser's.
+            // Who has the token itself may do with it what they like, but the cookie is the
+            // browser's.
             let answer = out(path, &[headers, &[cookie, ("token", client.token())]].concat());
             assert_eq!((answer.status, answer.header("set-cookie")), (200, None), "{headers:?}");
             client.is_dead();

@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use super::*;
 use crate::api::http::raw::{ask, connect, status_of};
 
-/// Sends a head and the beginning of its body, and then a byte now and then for as long as it is taken; gives the answer.
+/// Sends a head and the beginning of its body, and then a byte now and then for as long as it is
+/// taken; gives the answer.
 fn trickle(server: &Server, path: &str, media_type: &str, beginning: &str) -> String {
     let editor = server.user("editor");
     let mut stream = connect(server);

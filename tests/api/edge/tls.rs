@@ -81,7 +81,8 @@ pub fn ask(server: &Server, certificate: &str, request: &str) -> Result<String, 
     asked_as(server, certificate, request, &[]).map(|(answer, _)| answer)
 }
 
-/// The same for a client that speaks these protocols (ALPN): answer, and which of them the server has chosen.
+/// The same for a client that speaks these protocols (ALPN): answer, and which of them the server
+/// has chosen.
 fn asked_as(
     server: &Server,
     certificate: &str,

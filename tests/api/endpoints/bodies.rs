@@ -58,7 +58,8 @@ fn a_body_in_an_encoding_or_in_parts_is_refused_and_nothing_changes() {
                 faults.expect(well, || format!("{} {range:?}: {:?}", case.id, lasting(&answer)));
             }
             faults.expect(entries() == before, || format!("{}: something changed", case.id));
-            // The first is no encoding, the second a charset at a wrong place, which some clients send.
+            // The first is no encoding, the second a charset at a wrong place, which some clients
+            // send.
             let coding = if case.id.len() % 2 == 0 { "Identity" } else { "UTF-8" };
             let answer = made.call(&corner.client, case.id).header("content-encoding", coding).send();
             faults.expect(answer.status == 200, || format!("{}: {:?}", case.id, lasting(&answer)));
@@ -139,7 +140,8 @@ fn the_document_knows_the_bodies_that_are_served_under_two_names() {
     }
 }
 
-/// Writes the whole numbers of a body as texts; attributes and contents stay as they are. Returns their number.
+/// Writes the whole numbers of a body as texts; attributes and contents stay as they are. Returns
+/// their number.
 fn write_numbers_as_texts(body: &mut Value) -> usize {
     match body {
         Value::Number(number) if !number.is_f64() => {

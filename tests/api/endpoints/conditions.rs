@@ -28,7 +28,8 @@ fn what_a_client_has_already_is_not_sent_again() {
         |faults, case, corner| {
             let made = (case.make)(corner);
             let read = || made.call(&corner.client, case.id);
-            // Other tests may change what is read meanwhile, as lists of all users: then it is looked at again.
+            // Other tests may change what is read meanwhile, as lists of all users: then it is
+            // looked at again.
             for left in (0..20).rev() {
                 let is_last = left == 0;
                 let first = read().send();
@@ -333,7 +334,8 @@ fn of_a_bulk_call_what_is_as_expected_is_done_and_the_rest_stays() {
 
 #[test]
 fn a_second_write_under_the_same_tag_is_too_late() {
-    // What is gone or unlocked after the first, or in the recycle bin before, can't be written again.
+    // What is gone or unlocked after the first, or in the recycle bin before, can't be written
+    // again.
     let about = |endpoint: &Endpoint| {
         let ends = [
             "object-discard",

@@ -126,7 +126,8 @@ fn takes_json(endpoint: &Endpoint) -> bool {
     endpoint.body != "none" && !endpoint.multipart && !endpoint.older()
 }
 
-/// The endpoints whose bodies say nothing of the display: they show short records, whatever is asked for.
+/// The endpoints whose bodies say nothing of the display: they show short records, whatever is
+/// asked for.
 const SHORT: [&str; 2] = ["stet-object-correlate-post", "stet-object-uncorrelate-post"];
 
 #[test]

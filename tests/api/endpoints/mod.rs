@@ -1,5 +1,5 @@
-//! What every endpoint has in common, tried on each of them with a call that goes well: see `cases`, where a new endpoint gets
-//! its line.
+//! What every endpoint has in common, tried on each of them with a call that goes well: see
+//! `cases`, where a new endpoint gets its line.
 
 mod bodies;
 mod cases;

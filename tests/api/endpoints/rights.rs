@@ -1,4 +1,5 @@
-//! Callers of every kind on objects that are theirs to change, theirs to read, and not theirs to know of (docs/api/rights.md).
+//! Callers of every kind on objects that are theirs to change, theirs to read, and not theirs to
+//! know of (docs/api/rights.md).
 
 use serde_json::json;
 
@@ -61,8 +62,9 @@ fn each_role_of_the_sample_gets_what_its_groups_allow_and_no_more() {
             let privilege = endpoint.privilege.as_deref().unwrap_or_default();
             for (user, held) in &users {
                 let holds = |wanted: &str| held.iter().any(|known| known == wanted);
-                // For what a body names each object is asked, and who may create may change what they created: a move alone is refused
-                // as a whole. Posts of others are the moderators' to change.
+                // For what a body names each object is asked, and who may create may change what
+                // they created: a move alone is refused as a whole. Posts of others are the
+                // moderators' to change.
                 let by_name = matches!(privilege, "write" | "delete")
                     && holds("create")
                     && endpoint.scope == "named"
@@ -103,7 +105,8 @@ fn who_made_an_object_may_change_and_discard_it() {
     let contributor = Server::shared().user("contributor");
     on_each(10, owned, |faults, case, corner| {
         let own = Corner { client: contributor.clone(), folder: corner.folder.clone() };
-        // Filling a drawer changes it, so what needs items can only be made of one's own drawer: which this shows, too.
+        // Filling a drawer changes it, so what needs items can only be made of one's own drawer:
+        // which this shows, too.
         let made = (case.make)(&own);
         let answer = made.call(&contributor, case.id).send();
         faults.expect(answer.status == 200, || format!("{}: {:?}", case.id, lasting(&answer)));

@@ -1,4 +1,5 @@
-//! Sources that lead to something, to something else, or to nothing (docs/api/README.md, "Sources").
+//! Sources that lead to something, to something else, or to nothing (docs/api/README.md,
+//! "Sources").
 
 use std::cell::Cell;
 

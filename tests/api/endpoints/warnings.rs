@@ -94,7 +94,8 @@ fn an_unknown_parameter_is_reported_once_and_refused_under_strict_handling() {
     );
 }
 
-/// The places of a body where an object stands whose keys are checked, by JSON pointer and as JSON path.
+/// The places of a body where an object stands whose keys are checked, by JSON pointer and as JSON
+/// path.
 fn objects_in(body: &Value, pointer: &str, path: &str, found: &mut Vec<(String, String)>) {
     match body {
         Value::Object(members) => {

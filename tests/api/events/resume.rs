@@ -97,8 +97,9 @@ fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
     cut_off_again_and_again(&[], 300);
 }
 
-/// Who came back between the moment at which a change was to be seen and that at which its event was in the log was told to begin anew.
-/// And whoever is told of an event finds it in the container, late as views are.
+/// Who came back between the moment at which a change was to be seen and that at which its event
+/// was in the log was told to begin anew. And whoever is told of an event finds it in the
+/// container, late as views are.
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn who_comes_back_before_the_log_has_what_is_there_already_goes_on_all_the_same() {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A server whose `reporter` may read below `/Top/Desk` and nothing elsewhere; and `admin`, and the reporter.
+/// A server whose `reporter` may read below `/Top/Desk` and nothing elsewhere; and `admin`, and the
+/// reporter.
 fn limited() -> (Server, Client, Client) {
     let server = Server::start();
     let (admin, reporter) = (server.user("admin"), reporter_below(&server, "/Top/Desk", &["read"]));

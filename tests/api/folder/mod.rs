@@ -149,7 +149,8 @@ mod listing {
         client.call("stet-object-create-post", &[]).form(options, &[("content", "x", "x/y", content)]).ok();
     }
 
-    /// A folder with the objects `c`, `a` and `b`, which differ in every field a listing can be sorted by.
+    /// A folder with the objects `c`, `a` and `b`, which differ in every field a listing can be
+    /// sorted by.
     fn filled() -> (Client, String) {
         let server = Server::shared();
         let top = own_folder();
@@ -167,7 +168,8 @@ mod listing {
         (editor, top)
     }
 
-    /// By their bytes, a name that was written decomposed stood elsewhere than in the folder's own order.
+    /// By their bytes, a name that was written decomposed stood elsewhere than in the folder's own
+    /// order.
     #[test]
     fn names_are_sorted_as_they_are_compared() {
         let (client, top) = (Server::shared().user("editor"), own_folder());

@@ -92,12 +92,14 @@ fn what_gains_nothing_or_must_not_be_is_not_compressed() {
     }
     plain(accepting(&client, "gzip", &format!("/v3/object/{drawer}")), "a short reply");
     plain(client.send("HEAD", &path, &[("accept-encoding", "gzip")], b""), "of a HEAD");
-    // A login has a token: who can have something of their own in the same reply might guess it by the length.
+    // A login has a token: who can have something of their own in the same reply might guess it by
+    // the length.
     let padded = json!({ "connectionId": "Editorial", "applicationId": "t".repeat(200), "username": "editor", "password": SAMPLE_PASSWORD });
     let headers = [("accept-encoding", "gzip"), ("content-type", "application/json")];
     let login = server.client().send("POST", "/v3/auth/login", &headers, padded.to_string().as_bytes());
     assert_eq!((login.status, login.header("content-encoding"), login.header("vary")), (200, None, None));
-    // Bytes that are compressed by nature, and a part of a text: its bytes are counted in what the whole is.
+    // Bytes that are compressed by nature, and a part of a text: its bytes are counted in what the
+    // whole is.
     let noise: Vec<u8> = (0..20_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let folder = own_folder();
     let stored = |name: &str, kind: &str, media_type: &str, bytes: &[u8]| {

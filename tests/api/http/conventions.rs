@@ -199,7 +199,8 @@ fn something_new_goes_into_the_database_that_the_query_names_or_the_body() {
     }
 }
 
-/// A mail had the main database's file of that path attached, and a topic's item too, though the body named another database.
+/// A mail had the main database's file of that path attached, and a topic's item too, though the
+/// body named another database.
 #[test]
 fn what_a_body_names_is_looked_up_in_the_database_that_it_names() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);

@@ -27,11 +27,13 @@ pub trait Blind {
     fn path_with(&self, source: &str) -> String;
     /// A path and query that the endpoint takes, with this in place of each source.
     fn call_with(&self, source: &str) -> String;
-    /// A call about something of the sample, of the kind that an endpoint that is not served yet wants.
+    /// A call about something of the sample, of the kind that an endpoint that is not served yet
+    /// wants.
     fn fitting_call(&self) -> String;
     /// Sends a call with a body that is JSON and says nothing, or with none.
     fn send(&self, client: &Client, call: &str) -> Answer;
-    /// The error of an answer that has this status, checked for the form of its surface; null if it has another.
+    /// The error of an answer that has this status, checked for the form of its surface; null if it
+    /// has another.
     fn error(&self, answer: &Answer, status: u16) -> Value;
     /// What was answered, for people.
     fn told(&self, answer: &Answer) -> String;

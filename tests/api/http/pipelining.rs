@@ -1,4 +1,5 @@
-//! Requests that are sent before the reply to an earlier one has come (docs/api/README.md, "Requests sent ahead").
+//! Requests that are sent before the reply to an earlier one has come (docs/api/README.md,
+//! "Requests sent ahead").
 
 use std::io::Write;
 
@@ -15,7 +16,8 @@ fn creation(client: &Client, path: &str, bytes: usize, head: &str) -> String {
     format!("POST /v3/folder HTTP/1.1\r\n{host}\r\ntoken: {token}\r\n{head}content-length: {length}\r\n\r\n{body}")
 }
 
-/// A server that closes a connection on which nothing comes for a second, so that its replies have an end.
+/// A server that closes a connection on which nothing comes for a second, so that its replies have
+/// an end.
 fn server() -> Server {
     Server::with(&[("SERVER__KEEP_ALIVE_SECONDS", "1")])
 }

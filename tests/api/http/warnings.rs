@@ -45,7 +45,8 @@ fn a_mistyped_name_is_reported_with_the_nearest_and_has_no_effect() {
     }
 }
 
-/// A misspelt key that is optional was reported with the nearest one; one that is required, as missing.
+/// A misspelt key that is optional was reported with the nearest one; one that is required, as
+/// missing.
 #[test]
 fn a_call_that_fails_has_its_warnings_in_the_details() {
     let client = Server::shared().user("editor");

@@ -151,7 +151,8 @@ fn a_template_that_is_not_there_or_may_not_be_read_is_none() {
     let refused = create(&admin, &json!({ "name": "x" })).fails(404, "TemplateNotFound");
     assert_eq!(refused["source"], "/Nowhere/liveblog.xml");
     from(&admin, "/News/City", &json!({})).fails(400, "InvalidType");
-    // Someone who may read one folder only is told of a template elsewhere what they are told of none.
+    // Someone who may read one folder only is told of a template elsewhere what they are told of
+    // none.
     let reporter = reporter_below(&server, "/News", &["read", "create"]);
     let body = json!({ "name": "x", "folderPath": "/News/City" });
     let told = |source: &str| {
@@ -237,7 +238,8 @@ fn a_liveblog_that_is_there_keeps_what_its_template_has_otherwise() {
     }
 }
 
-/// Whether a liveblog is moderated may be said when it is made, and be changed later: not only by its system attributes.
+/// Whether a liveblog is moderated may be said when it is made, and be changed later: not only by
+/// its system attributes.
 #[test]
 fn a_liveblog_begins_moderated_as_its_template_is() {
     let (client, folder) = (user("editor"), own_folder());

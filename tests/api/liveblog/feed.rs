@@ -344,7 +344,8 @@ fn a_key_in_the_address_of_a_feed_is_carried_into_its_own_links() {
         }
         assert_eq!(read, ["post 2", "post 1", "post 0"], "{format}");
     }
-    // A token in a header stays out of the links, and what the key may not read is not there for it.
+    // A token in a header stays out of the links, and what the key may not read is not there for
+    // it.
     let answer = served(&blog.feed("atom"));
     assert!(!String::from_utf8_lossy(&answer.body).contains("key="));
     let ld = nobody.get(&format!("/v3/container/liveblog/{}/feed/jsonld?key={key}", blog.loid));

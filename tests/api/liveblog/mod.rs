@@ -23,7 +23,8 @@ mod writing;
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
 const MATCH_TEMPLATE: &str = "/SysConfig/Product/HarbourCourier/Templates/liveblog-match.xml";
 
-/// A liveblog in a folder of its own, made by the editor, who sends all calls that are not said to be `by` somebody else.
+/// A liveblog in a folder of its own, made by the editor, who sends all calls that are not said to
+/// be `by` somebody else.
 struct Blog {
     folder: String,
     loid: String,

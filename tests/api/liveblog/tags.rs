@@ -1,4 +1,5 @@
-//! ETags across a restart with another configuration: a representation that the configuration has a part in has another tag then.
+//! ETags across a restart with another configuration: a representation that the configuration has a
+//! part in has another tag then.
 
 use super::*;
 
@@ -23,7 +24,8 @@ fn restarted<T>(data: &std::path::Path, settings: &[(&str, &str)], read: impl Fn
 fn what_the_configuration_has_a_part_in_has_another_tag_under_another() {
     let data = tempfile::tempdir().expect("a temporary directory can be made");
     let tags = restarted(data.path(), &[], |calls| calls.map(|call| tag(&served(&call))));
-    // The depth and length of XML decide on what a post is given as; feeds have none of that in them.
+    // The depth and length of XML decide on what a post is given as; feeds have none of that in
+    // them.
     for (settings, expected) in [
         (&[][..], [304; 4]),
         (&[("LIMITS__XML_DEPTH", "63")], [200, 304, 304, 304]),

@@ -1,4 +1,5 @@
-//! Writing a liveblog's content: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
+//! Writing a liveblog's content: check-out, write and check-in as one step (docs/api/content.md,
+//! "Writing content").
 
 use super::*;
 

@@ -317,7 +317,8 @@ fn the_relay_is_spoken_to_by_tls_with_a_password_and_nobody_else_is_believed() {
         let [ada, _] = people(&trusted, ["ada", "bob"]);
         send(&ada, &json!({ "subject": "s", "recipients": ["bob"] })).ok();
         assert_eq!(relay.wait_for(1)[0].to, ["bob@example.net"], "{security}");
-        // A certificate that nobody vouches for, a password that is wrong, a relay without TLS: not a mail, and no password.
+        // A certificate that nobody vouches for, a password that is wrong, a relay without TLS: not
+        // a mail, and no password.
         std::fs::write(path("wrong"), "wrong").expect("it can be written");
         let wrong = path("wrong");
         let wrong = [own[0], own[1], ("SMTP__PASSWORD_FILE", wrong.as_str()), ("SSL_CERT_FILE", certificate.as_str())];

@@ -55,7 +55,8 @@ fn a_message_reaches_users_and_members_of_groups_once_and_nobody_else() {
     assert!(sent["sent"].as_u64().is_some_and(|at| at > 1_600_000_000 && at < 10_000_000_000), "seconds: {sent}");
     let received = inbox(&bob);
     assert_eq!((&received["total"], &received["unread"]), (&json!(1), &json!(1)));
-    // Which attribute groups of attachments are shown is for the display options to say, which sending has none of.
+    // Which attribute groups of attachments are shown is for the display options to say, which
+    // sending has none of.
     let shown = |message: &Value| with(message.clone(), json!({ "read": null, "attachments": null }));
     assert_eq!(shown(&received["items"][0]), shown(&sent));
     includes(&received["items"][0], &json!({ "read": false, "attachments": [{ "id": story }] }));

@@ -1,4 +1,5 @@
-//! Check-out, write and check-in as one step, and the working copy between (docs/api/content.md, "Writing content").
+//! Check-out, write and check-in as one step, and the working copy between (docs/api/content.md,
+//! "Writing content").
 
 use super::*;
 
@@ -13,7 +14,8 @@ fn is(version: u64, text: &str, locker: Option<&str>) -> (u64, String, Value) {
     (version, text.to_owned(), json!(locker))
 }
 
-/// Somebody who writes, the same user elsewhere, and somebody else who reads; an object with the content `one`.
+/// Somebody who writes, the same user elsewhere, and somebody else who reads; an object with the
+/// content `one`.
 fn desk() -> (Client, Client, Client, String) {
     let server = Server::shared();
     let desk = Desk::at(server.login("editor"));
@@ -68,7 +70,8 @@ fn check_in_keeps_or_releases_the_lock_as_it_is_told() {
         ("keepCheckedOut", "four", is(2, "four", Some("editor")), "four"),
         ("newVersion", "five", is(3, "five", None), "five"),
         ("checkOut&checkIn=false", "draft", is(3, "five", Some("editor")), "draft"),
-        // Without the lock the writer reads what everybody does; a check-out goes on from the draft.
+        // Without the lock the writer reads what everybody does; a check-out goes on from the
+        // draft.
         ("checkIn=false&unlock", "later draft", is(3, "five", None), "five"),
         ("checkOut&checkIn=false", "", is(3, "five", Some("editor")), "later draft"),
         // And a clean one from the latest version.

@@ -44,8 +44,9 @@ impl House {
         self.collected += 1;
     }
 
-    /// Waits until each file has been looked at that is there now. A creation that is refused leaves one, and all folders are
-    /// looked at once a second; so when a second one has gone, too, all of them were looked at since the first call.
+    /// Waits until each file has been looked at that is there now. A creation that is refused
+    /// leaves one, and all folders are looked at once a second; so when a second one has gone, too,
+    /// all of them were looked at since the first call.
     fn look_at_all(&mut self) {
         for number in [1_000_000, 1_000_001] {
             let bytes = large(number);
@@ -149,8 +150,8 @@ fn attachments_keep_their_files_and_so_does_a_liveblog_the_file_of_its_template(
     house.done();
 }
 
-/// Clients that create objects of the same few contents and destroy them again, while files are collected and the server is
-/// killed.
+/// Clients that create objects of the same few contents and destroy them again, while files are
+/// collected and the server is killed.
 #[test]
 fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
     const BODIES: usize = 4;
@@ -184,7 +185,8 @@ fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
     ends_sound(server);
 }
 
-/// Creates and destroys until the server is gone; gives what it had created and not asked to be destroyed.
+/// Creates and destroys until the server is gone; gives what it had created and not asked to be
+/// destroyed.
 fn work(desk: &Desk, name: &str, bodies: usize, over: &AtomicBool) -> Vec<(String, usize)> {
     let mut kept: Vec<(String, usize)> = Vec::new();
     for number in 0.. {

@@ -56,7 +56,8 @@ fn what_is_said_of_the_product_goes_beside_system_attributes_that_say_nothing_of
     }
 }
 
-/// Where no issue is being made, `/conf/userdata` has an empty one, which clients give to what they make.
+/// Where no issue is being made, `/conf/userdata` has an empty one, which clients give to what they
+/// make.
 #[test]
 fn an_empty_issue_date_is_none_wherever_something_is_made() {
     let desk = Desk::of("reporter");
@@ -288,7 +289,8 @@ fn an_object_may_be_given_its_uuid_and_is_then_meant_by_it() {
     assert_eq!((&made["pstate"]["uuid"], &made["version"]), (&json!(uuid), &json!(1)));
     let of_uuid = desk.call("object-get", &[&uuid]).ok();
     assert_eq!(of_uuid["id"], made["id"]);
-    // Under its own name it is met as the mode says, under another name never, nor is another object under its name.
+    // Under its own name it is met as the mode says, under another name never, nor is another
+    // object under its name.
     let again = of("a.xml", &uuid, "NEW_VERSION").ok();
     assert_eq!((&again["id"], &again["version"]), (&made["id"], &json!(2)));
     assert_eq!(of("a.xml", &uuid, "REPLACE").ok()["version"], 2);

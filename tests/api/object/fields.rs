@@ -197,7 +197,8 @@ fn locks_rights_and_tags_hold_as_for_any_change() {
     let reply = change(&editor, &[&story], set()).header("if-match", &tag).ok();
     assert_eq!(reply["errors"][0]["code"], "CMS.PreconditionFailed", "{reply}");
     assert_eq!(refused(&editor, &version(&story, 1), set()), "InvalidType");
-    // What its own earlier entry has changed does not stand in a call's way, and what others have changed does.
+    // What its own earlier entry has changed does not stand in a call's way, and what others have
+    // changed does.
     let entry = || json!({ "sourceIds": [story], "operators": [{ "inc": { "xpath": "/attributes/s/count" } }] });
     let twice = json!({ "updateFields": [entry(), entry()] });
     let twice = |tag: &str| {
@@ -329,8 +330,8 @@ fn what_a_creation_has_said_by_itself_follows_a_change_that_names_it() {
     make("other", system("perhaps")).fails(400, "InvalidAttributes");
 }
 
-/// 64 clients that add to the same number end at the sum, whether the text that it stands in is short or so long that it is amended
-/// ahead; and so does what they have pushed to a list.
+/// 64 clients that add to the same number end at the sum, whether the text that it stands in is
+/// short or so long that it is amended ahead; and so does what they have pushed to a list.
 #[test]
 fn no_increment_is_lost() {
     let server = Server::start();

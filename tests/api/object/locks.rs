@@ -117,7 +117,8 @@ fn a_lock_ends_with_its_session_however_that_ends() {
                 let own = session.call("auth-connection-get", &[]).ok()["session"].clone();
                 desk.call("stet-session-delete", &[&own.as_str().expect("a reference")]).ok();
             }
-            // The third session of a user who may have two ends the one that was used least recently.
+            // The third session of a user who may have two ends the one that was used least
+            // recently.
             _ => {
                 let used = std::time::SystemTime::now();
                 wait_until("time goes on", || used.elapsed().is_ok_and(|passed| passed.as_millis() > 1));
@@ -217,7 +218,8 @@ fn a_creation_says_whether_the_object_stays_checked_out() {
         assert_eq!((&made["locker"]["id"], &made["version"]), (&holder, &json!(1)), "{options}");
         assert_eq!(locker(&twin, &id(&made)), holder, "{options}");
     }
-    // The lock is one as any other: it keeps others out, stays when the object gets a version, and is given back.
+    // The lock is one as any other: it keeps others out, stays when the object gets a version, and
+    // is given back.
     let loid = id(&make("kept.xml", json!({ "checkIn": false })).ok());
     write(&twin, &loid, "", b"two").fails(403, "ObjectLockedByMe");
     let again = make("kept.xml", json!({ "createMode": "NEW_VERSION" })).gives(&json!({ "id": loid, "version": 2 }));

@@ -44,8 +44,8 @@ fn product_and_team_take_their_own_places_among_system_attributes_and_leave_all_
     assert_eq!(system(&desk, &bare), json!({ "productInfo": { "edition": "Late" }, "team": "City" }));
 }
 
-/// Those who create under the name of an object again and again take away nothing of what others count in it meanwhile, whether its
-/// texts are short or so long that they are amended ahead.
+/// Those who create under the name of an object again and again take away nothing of what others
+/// count in it meanwhile, whether its texts are short or so long that they are amended ahead.
 #[test]
 fn no_increment_is_lost_to_a_creation_that_meets_the_object() {
     let server = Server::start();
@@ -170,8 +170,9 @@ fn what_system_attributes_say_of_work_folder_and_day_is_what_the_record_shows() 
     shows(&made, json!({ "workFolder": "/News/Sport", "issueDate": null }));
 }
 
-/// A creation that names no type leaves that of the object that it meets, and the status is one of that type's workflow: that of the type
-/// which a new object would have had decided, so that a template became a story that is ready, and could not be done.
+/// A creation that names no type leaves that of the object that it meets, and the status is one of
+/// that type's workflow: that of the type which a new object would have had decided, so that a
+/// template became a story that is ready, and could not be done.
 #[test]
 fn the_status_is_one_that_the_object_may_have_and_not_one_of_the_type_that_a_new_one_would_get() {
     let desk = Desk::of("editor");

@@ -54,7 +54,8 @@ impl Desk {
         Desk { client, folder: own_folder() }
     }
 
-    /// The creation of an object in its folder, with these bytes of XML and whatever else the options say.
+    /// The creation of an object in its folder, with these bytes of XML and whatever else the
+    /// options say.
     fn create(&self, name: &str, bytes: &[u8], extra: Value) -> Call<'_> {
         self.create_of(name, ("text/xml", bytes), extra)
     }

@@ -128,7 +128,8 @@ fn who_may_do_what_is_up_to_the_new_place() {
     rename(&reporter, &story, "b.xml").fails(404, "ObjectNotFound");
 }
 
-/// What lies below counts, as far as it is looked at; beyond that an object goes no deeper than it was.
+/// What lies below counts, as far as it is looked at; beyond that an object goes no deeper than it
+/// was.
 #[test]
 fn nothing_comes_to_lie_deeper_than_a_path_may_lead() {
     for (step, deeper) in [("1000", 200), ("1", 400)] {
@@ -150,7 +151,8 @@ fn nothing_comes_to_lie_deeper_than_a_path_may_lead() {
     }
 }
 
-/// Folders that go into each other at once would be cut off from the root; names that many want are each one's own.
+/// Folders that go into each other at once would be cut off from the root; names that many want are
+/// each one's own.
 #[test]
 fn many_that_move_and_rename_at_once_leave_a_tree_with_names_that_are_unique() {
     let mut server = Server::start();

@@ -1,10 +1,10 @@
-//! Writes by a client whose lock has ended without its knowledge, after another user has saved: no text is lost
-//! (docs/api/content.md, "Writing content").
+//! Writes by a client whose lock has ended without its knowledge, after another user has saved: no
+//! text is lost (docs/api/content.md, "Writing content").
 
 use super::*;
 
-/// A user who had the object checked out and has lost the lock, and the object, whose only version another user has
-/// written since.
+/// A user who had the object checked out and has lost the lock, and the object, whose only version
+/// another user has written since.
 struct Late {
     late: Desk,
     other: Client,

@@ -1,4 +1,5 @@
-//! Reading the bytes of an object: parts of them, and what says which they are (docs/api/content.md, "Ranges"; RFC 9110).
+//! Reading the bytes of an object: parts of them, and what says which they are
+//! (docs/api/content.md, "Ranges"; RFC 9110).
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Folders with more below them than one step changes: each call is one change for all who look, however many steps it takes.
+//! Folders with more below them than one step changes: each call is one change for all who look,
+//! however many steps it takes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -68,7 +69,8 @@ fn a_folder_with_1100_folders_that_are_not_empty_goes_comes_back_and_ceases_to_b
     assert!(client.items(&drawer).is_empty());
 }
 
-/// Of a folder that came back in steps, whoever looked meanwhile left a number of objects behind that was told from then on.
+/// Of a folder that came back in steps, whoever looked meanwhile left a number of objects behind
+/// that was told from then on.
 #[test]
 fn a_folder_that_has_come_back_in_steps_tells_how_much_is_in_it_whoever_looked_meanwhile() {
     const STORIES: usize = 200;
@@ -142,7 +144,8 @@ fn calls_on_what_is_under_way_find_it_gone_or_wait() {
             });
         }
     });
-    // Whatever has come of it, it is whole: what lies in the bin by itself comes back after the folder does.
+    // Whatever has come of it, it is whole: what lies in the bin by itself comes back after the
+    // folder does.
     restore(&client, &folder, json!({})).send();
     for loid in &inner {
         restore(&client, loid, json!({})).send();

@@ -1,4 +1,5 @@
-//! Rights that change, and objects that come under others, while a call is under way or before it is sent again.
+//! Rights that change, and objects that come under others, while a call is under way or before it
+//! is sent again.
 
 use std::io::{Read, Write};
 
@@ -28,7 +29,8 @@ fn a_change_of_a_group_holds_from_the_next_request_on_in_every_session() {
     admin.call("object-get", &[&story]).ok();
 }
 
-/// Calls whose replies are too large to be kept, and so are made anew from what is there when they are sent again.
+/// Calls whose replies are too large to be kept, and so are made anew from what is there when they
+/// are sent again.
 #[test]
 fn a_call_sent_again_shows_nothing_of_what_has_been_moved_out_of_sight_since() {
     let (_server, admin, reporter) = desk();
@@ -80,7 +82,8 @@ fn what_a_session_may_do_is_decided_when_its_body_has_come() {
     assert_eq!(names(&list(&admin, "/Top/Desk")), Vec::<String>::new());
 }
 
-/// A path may come to lead to another object while a body is held back: what has been there is not written, whatever lies there now.
+/// A path may come to lead to another object while a body is held back: what has been there is not
+/// written, whatever lies there now.
 #[test]
 fn what_is_written_is_what_the_caller_may_write_when_the_body_has_come() {
     let (_server, admin, reporter) = desk();

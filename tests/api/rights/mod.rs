@@ -184,8 +184,9 @@ fn who_created_a_bundle_takes_along_only_what_they_created() {
     restore(&contributor, json!({})).ok();
 }
 
-/// A bundle that somebody created has room for what others make, and what they made there stays theirs: who created the bundle wrote over it
-/// by a creation under its name, and was refused every other change of it.
+/// A bundle that somebody created has room for what others make, and what they made there stays
+/// theirs: who created the bundle wrote over it by a creation under its name, and was refused every
+/// other change of it.
 #[test]
 fn who_created_a_bundle_writes_over_nothing_that_others_made_in_it() {
     let server = Server::start();
@@ -205,7 +206,8 @@ fn who_created_a_bundle_writes_over_nothing_that_others_made_in_it() {
         for mode in ["REPLACE", "NEW_VERSION"] {
             let refused = create(&contributor, place.clone(), "theirs", mode).fails(403, "PermissionDenied");
             assert_eq!(refused["details"]["privilege"], "write", "{refused}");
-            // What they made themselves is theirs there, too, and who may write what lies there may write over it.
+            // What they made themselves is theirs there, too, and who may write what lies there may
+            // write over it.
             create(&contributor, place.clone(), "mine", mode).ok();
             create(&editor, place.clone(), "mine", mode).ok();
         }
@@ -214,7 +216,8 @@ fn who_created_a_bundle_writes_over_nothing_that_others_made_in_it() {
     assert_eq!((&now["version"], &now["revision"]), (&theirs["version"], &theirs["revision"]));
 }
 
-/// Saved as it was read, a group's grant for a folder of the archive became one for the folder of that path in the main database.
+/// Saved as it was read, a group's grant for a folder of the archive became one for the folder of
+/// that path in the main database.
 #[test]
 fn a_grant_can_be_sent_back_as_it_is_shown_whatever_database_its_folder_is_of() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);

@@ -1,4 +1,5 @@
-//! Workflow statuses: docs/api/objects.md, "Changing the status"; docs/api/configuration.md, "Workflows".
+//! Workflow statuses: docs/api/objects.md, "Changing the status"; docs/api/configuration.md,
+//! "Workflows".
 
 mod changes;
 mod closed;

@@ -5,8 +5,8 @@ use std::thread;
 
 use super::*;
 
-/// Posts without pause until one is refused because the liveblog is closed. `closed` is set once the
-/// change of status was acknowledged: no post that is sent after that may be accepted.
+/// Posts without pause until one is refused because the liveblog is closed. `closed` is set once
+/// the change of status was acknowledged: no post that is sent after that may be accepted.
 fn post_until_closed(client: &Client, blog: &str, closed: &AtomicBool) -> usize {
     let files = [("content", "post.xml", "text/xml", &b"<post/>"[..])];
     let mut accepted = 0;

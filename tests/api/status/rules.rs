@@ -96,7 +96,8 @@ fn the_privilege_of_the_command_is_needed_and_suffices() {
     let blog = desk.editor.liveblog(&desk.folder, "night");
     set(&reader, &blog, "LiveBlog/Closed").fails(403, "PermissionDenied");
     set(&reporter, &blog, "LiveBlog/Closed").ok();
-    // Of several commands that set it, any privilege serves; one that is for other types does not count.
+    // Of several commands that set it, any privilege serves; one that is for other types does not
+    // count.
     let more = "<command name=\"a\" privilege=\"delete\"><appliesTo>LiveBlog</appliesTo><set status=\"LiveBlog/Open\"/></command>\
         <command name=\"b\" privilege=\"moderate\"><set status=\"LiveBlog/Open\"/></command>\
         <command name=\"c\" privilege=\"read\"><appliesTo>Story</appliesTo><set status=\"LiveBlog/Open\"/></command></commands>";

@@ -1,4 +1,5 @@
-//! Keys in the address of an export or a feed, for programs that know nothing of tokens (docs/api/keys.md, "In an address").
+//! Keys in the address of an export or a feed, for programs that know nothing of tokens
+//! (docs/api/keys.md, "In an address").
 
 use super::*;
 
@@ -49,7 +50,8 @@ fn a_key_that_only_reads_may_stand_in_the_address_of_exports_and_feeds_alone() {
     }
     let write = format!("/v3/container/topic?key={reads}");
     nobody.post(&write, &json!({ "folder": "/Plans" })).fails(401, "InvalidToken");
-    // It is a key as any other: what it may read is up to its privileges, and it ends when it is revoked.
+    // It is a key as any other: what it may read is up to its privileges, and it ends when it is
+    // revoked.
     let elsewhere = id(&admin.call("topic-post", &[]).json(&json!({ "folder": "/Elsewhere" })).ok());
     nobody.get(&format!("/v3/container/topic/{elsewhere}/export/ics?key={reads}")).fails(404, "ObjectNotFound");
     admin.call("stet-key-delete", &[&"calendar"]).ok();

@@ -1,4 +1,5 @@
-//! `/v3/container/topic` and `/v3/container/topicplan`: docs/api/topics.md, docs/api/topic-plans.md.
+//! `/v3/container/topic` and `/v3/container/topicplan`: docs/api/topics.md,
+//! docs/api/topic-plans.md.
 
 use std::fmt::Display;
 
@@ -68,7 +69,8 @@ impl Desk {
         self.call("topicplan-get", &[&plan])
     }
 
-    /// What stands in a topic or a plan, subitems after their items, as the caller sees it: names, and titles in brackets.
+    /// What stands in a topic or a plan, subitems after their items, as the caller sees it: names,
+    /// and titles in brackets.
     fn tree(&self, topic: &str) -> Vec<String> {
         self.tree_of(&self.editor, "topic-get", topic)
     }

@@ -69,7 +69,8 @@ fn opposite_moves_at_once_lose_nothing() {
             scope.spawn(move || {
                 for round in 0..15 {
                     let (item, target) = (&items[(round + client) % items.len()], &topics[(round + client / 2) % 2]);
-                    // It may have been moved on while the call was on its way, and is moved from there.
+                    // It may have been moved on while the call was on its way, and is moved from
+                    // there.
                     desk.move_into(&[item], target, Some(0)).ok();
                 }
             });

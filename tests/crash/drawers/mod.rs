@@ -1,5 +1,5 @@
-//! Objects and drawers. Each worker has objects and two drawers of its own; one more drawer is shared by all, each adding objects
-//! of its own.
+//! Objects and drawers. Each worker has objects and two drawers of its own; one more drawer is
+//! shared by all, each adding objects of its own.
 
 mod model;
 
@@ -158,7 +158,8 @@ impl Shelf {
         }
     }
 
-    /// Takes over the loid of what was created. A folder's is asked for; `None` when the server is gone.
+    /// Takes over the loid of what was created. A folder's is asked for; `None` when the server is
+    /// gone.
     fn learn(&mut self, client: &Client, change: &Change, after: &mut Model, reply: &Value) -> Option<()> {
         let (name, loid) = match change {
             Change::Create { name, .. } => (name, reply["id"].as_str()?.to_owned()),
@@ -217,7 +218,8 @@ impl Shelf {
             && self.model.is_hidden(name)
             && self.model.seen() == after.seen()
         {
-            // In the bin or gone for good looks the same: it is gone in either case once it is asked for again.
+            // In the bin or gone for good looks the same: it is gone in either case once it is
+            // asked for again.
             let answer = self.ask(client, &Change::Destroy(name.clone())).expect("the server is up");
             if answer.status != 200 {
                 answer.fails(404, "ObjectNotFound");

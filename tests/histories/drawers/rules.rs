@@ -1,5 +1,5 @@
-//! The whiteboard against the rules of `stet_actors::drawer`: the two were written apart, so that what one gets wrong the other
-//! shows.
+//! The whiteboard against the rules of `stet_actors::drawer`: the two were written apart, so that
+//! what one gets wrong the other shows.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! Two drawers as anyone would write them on a whiteboard: lists with a bound each (docs/api/drawers.md), and what each call
-//! is answered.
+//! Two drawers as anyone would write them on a whiteboard: lists with a bound each
+//! (docs/api/drawers.md), and what each call is answered.
 
 use crate::histories::record::Whiteboard;
 
-/// The drawers of a pair hold so many: little, so that they are often full and have to drop what does not fit.
+/// The drawers of a pair hold so many: little, so that they are often full and have to drop what
+/// does not fit.
 pub const CAPACITIES: [usize; 2] = [2, 3];
 /// How many objects there are to put into them: more than fit, few enough to meet often.
 pub const OBJECTS: usize = 5;
@@ -22,7 +23,8 @@ pub struct Item {
     pub shortcut: Option<Shortcut>,
 }
 
-/// What a call names an item by: the object that it stands for, or its shortcut, as a reply has shown it before.
+/// What a call names an item by: the object that it stands for, or its shortcut, as a reply has
+/// shown it before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
     pub object: Object,
@@ -61,7 +63,8 @@ pub struct Shown {
 /// What a call was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The drawer was changed, or was so already: how many items it has now, and those concerned where they stand (or stood).
+    /// The drawer was changed, or was so already: how many items it has now, and those concerned
+    /// where they stand (or stood).
     Changed {
         count: usize,
         items: Vec<Shown>,
@@ -148,8 +151,8 @@ impl Pair {
         }
     }
 
-    /// Compares items with those that a reply shows, and notes their shortcuts. A shortcut stays with its item, and no two have
-    /// the same.
+    /// Compares items with those that a reply shows, and notes their shortcuts. A shortcut stays
+    /// with its item, and no two have the same.
     fn learn(&mut self, drawer: usize, items: &[(usize, Item)], shown: &[Shown]) -> Option<()> {
         if items.len() != shown.len() {
             return None;
@@ -251,7 +254,8 @@ fn place(list: &[Item], object: Object) -> Option<usize> {
     list.iter().position(|there| there.object == object)
 }
 
-/// A shortcut that a call names has been shown before, so that an item whose shortcut is not known is not meant.
+/// A shortcut that a call names has been shown before, so that an item whose shortcut is not known
+/// is not meant.
 fn find(list: &[Item], named: Named) -> Result<usize, Refusal> {
     place(list, named.object)
         .filter(|at| named.shortcut.is_none() || named.shortcut == list[*at].shortcut)

@@ -1,4 +1,5 @@
-//! One object that several sessions write and lock: its content, its versions, its working copy, its lock.
+//! One object that several sessions write and lock: its content, its versions, its working copy,
+//! its lock.
 
 pub mod spec;
 mod tell;
@@ -103,7 +104,8 @@ impl Whiteboard for Sheet<Tag> {
     }
 }
 
-/// Bytes of a content: each has its own length, which a list of versions tells, and some are too long for a row.
+/// Bytes of a content: each has its own length, which a list of versions tells, and some are too
+/// long for a row.
 fn bytes(tag: Tag) -> Vec<u8> {
     let len = if tag % 4 == 3 { 2 * LARGE + 2 * tag + 1 } else { 20 + 2 * tag };
     let mut bytes = format!("<story n=\"{tag}\"/>").into_bytes();

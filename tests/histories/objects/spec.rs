@@ -1,5 +1,6 @@
-//! An object as anyone would write it on a whiteboard (docs/api/content.md): its versions, a draft, a lock; and what becomes of
-//! them with each change. Bytes are whatever tells them apart: a number, or themselves.
+//! An object as anyone would write it on a whiteboard (docs/api/content.md): its versions, a draft,
+//! a lock; and what becomes of them with each change. Bytes are whatever tells them apart: a
+//! number, or themselves.
 
 /// A session, by number.
 pub type Session = usize;
@@ -53,7 +54,8 @@ pub enum Refusal {
 pub struct Draft<B> {
     pub bytes: B,
     author: &'static str,
-    /// How many versions there were, and what the latest was. `None` if the author can't have seen that.
+    /// How many versions there were, and what the latest was. `None` if the author can't have seen
+    /// that.
     base: Option<(usize, B)>,
 }
 
@@ -134,7 +136,8 @@ impl<B: Clone + PartialEq> Sheet<B> {
         let is_unseen = |draft: &&Draft<B>| self.lock.is_none() && draft.author != USERS[by];
         let unseen = self.draft.as_ref().filter(is_unseen).map(|draft| draft.bytes.clone());
         let present = (self.versions.len(), self.latest().clone());
-        // The latest version of another is not replaced by a caller who has not held the lock until now.
+        // The latest version of another is not replaced by a caller who has not held the lock until
+        // now.
         let overtaken = self.lock.is_none() && self.latest_by != USERS[by];
         if !to.check_in {
             if let Some(bytes) = bytes {
@@ -149,14 +152,15 @@ impl<B: Clone + PartialEq> Sheet<B> {
             self.lock = (checked_out && !to.unlock).then_some(by);
             return Ok(());
         }
-        // A draft that comes from something else than what it would replace becomes a version of its own.
+        // A draft that comes from something else than what it would replace becomes a version of
+        // its own.
         let is_stale = |draft: &Draft<B>| draft.base.as_ref() != Some(&present);
         let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || is_stale(draft)));
         // So do bytes of a caller who goes on from such a draft.
         let goes_on = self.draft.as_ref().filter(|_| checked_out && unseen.is_none());
         let overtaken = overtaken || goes_on.is_some_and(is_stale);
-        // Bytes leave one that was not seen alone. Who keeps the lock would read it in place of them: it becomes a version before
-        // theirs.
+        // Bytes leave one that was not seen alone. Who keeps the lock would read it in place of
+        // them: it becomes a version before theirs.
         let unseen = unseen.filter(|_| bytes.is_some());
         let stays = unseen.is_some() && !to.keep;
         let kept = unseen.filter(|_| to.keep);

@@ -1,5 +1,5 @@
-//! Two plans as anyone would write them on a whiteboard: topics in order, and dividers between them (docs/api/topic-plans.md), and
-//! what each call is answered.
+//! Two plans as anyone would write them on a whiteboard: topics in order, and dividers between them
+//! (docs/api/topic-plans.md), and what each call is answered.
 
 use std::collections::BTreeSet;
 
@@ -133,7 +133,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Moves a line that is shown to a position among the others; one that stands there already stays.
+    /// Moves a line that is shown to a position among the others; one that stands there already
+    /// stays.
     fn shift(&mut self, plan: usize, position: i64, line: Line) -> Result<(), NotFound> {
         let before = self.position(plan, line)?;
         let last = self.shown(plan, self.discarded).len() - 1;
@@ -223,7 +224,8 @@ impl Pair {
         }
     }
 
-    /// What is hidden when the reply is made: what the change has left so, and after a change what others have discarded since.
+    /// What is hidden when the reply is made: what the change has left so, and after a change what
+    /// others have discarded since.
     fn hidden_by_then(&self, told: &Told) -> Vec<Hidden> {
         let sets = if let Told::List(_) = told { 0..1 } else { 0..1 << TOPICS };
         let hidden = |set: usize| std::array::from_fn(|topic| self.discarded[topic] || set & (1 << topic) != 0);

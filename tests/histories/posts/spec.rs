@@ -1,4 +1,5 @@
-//! The posts of a liveblog as anyone would write them on a whiteboard (docs/api/posts.md), and what each call is answered.
+//! The posts of a liveblog as anyone would write them on a whiteboard (docs/api/posts.md), and what
+//! each call is answered.
 
 use stet_actors::liveblog::post_name;
 
@@ -100,7 +101,8 @@ pub enum Refusal {
 pub enum Reply {
     /// The post was changed; what it is then is a reading of its own.
     Done,
-    /// The same for a new post, or one that was written over, by its name; unknown if it was removed before the reply was made.
+    /// The same for a new post, or one that was written over, by its name; unknown if it was
+    /// removed before the reply was made.
     Made(Option<String>),
     /// What was read, and the liveblog's revision.
     Post(Post, u64),
@@ -108,7 +110,8 @@ pub enum Reply {
     Content(Tag),
     List(Vec<Post>, u64),
     Refused(Refusal),
-    /// Bytes that nobody has written, a reply that does not agree with itself, or a failure: nothing explains any of them.
+    /// Bytes that nobody has written, a reply that does not agree with itself, or a failure:
+    /// nothing explains any of them.
     Garbled(String),
 }
 

@@ -6,7 +6,8 @@ use super::spec::{Attachment, Line, OBJECTS, Op, Reply, Tag, What, Which};
 use crate::harness::Dice;
 use crate::histories::newsroom::CALLS;
 
-/// What a client remembers: items and dividers that it has been shown, and where; they may be elsewhere by now, or gone.
+/// What a client remembers: items and dividers that it has been shown, and where; they may be
+/// elsewhere by now, or gone.
 #[derive(Default)]
 pub struct Known {
     /// How many calls it has made.

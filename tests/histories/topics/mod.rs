@@ -1,4 +1,5 @@
-//! Pairs of topics: items and subitems move from one to the other, and objects that hang on them come and go.
+//! Pairs of topics: items and subitems move from one to the other, and objects that hang on them
+//! come and go.
 
 mod choice;
 pub mod spec;
@@ -20,7 +21,8 @@ pub struct Topics {
     topics: [String; 2],
     /// What is hung on items.
     objects: [String; OBJECTS],
-    /// Ids of items and dividers, by their tags, as replies have shown them; they stay for all time.
+    /// Ids of items and dividers, by their tags, as replies have shown them; they stay for all
+    /// time.
     ids: Mutex<BTreeMap<Tag, String>>,
 }
 
@@ -231,8 +233,9 @@ impl Subject for Topics {
         }
     }
 
-    /// The reply to a change of an item shows it as the change has left it, or as it is a little later: its attributes are rows of
-    /// their own, so what others have changed meanwhile is shown whole. It has no more than the id if others have removed the item.
+    /// The reply to a change of an item shows it as the change has left it, or as it is a little
+    /// later: its attributes are rows of their own, so what others have changed meanwhile is shown
+    /// whole. It has no more than the id if others have removed the item.
     fn shown_beside(&self, op: &Op, answer: &Answer) -> Option<(Op, Reply)> {
         let (topic, item) = match &op.what {
             What::Add { topic, .. } => (*topic, op.tag),

@@ -1,5 +1,5 @@
-//! Two topics as anyone would write them on a whiteboard: items in order, each with what stands below it, and dividers between them
-//! (docs/api/topics.md), and what each call is answered.
+//! Two topics as anyone would write them on a whiteboard: items in order, each with what stands
+//! below it, and dividers between them (docs/api/topics.md), and what each call is answered.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ pub const OBJECTS: usize = 2;
 /// An object, by number.
 pub type Object = usize;
 
-/// What a writing is told by: the number of the call. It is the name of an item, the title of a divider, or the comment on an item.
+/// What a writing is told by: the number of the call. It is the name of an item, the title of a
+/// divider, or the comment on an item.
 pub type Tag = usize;
 
 /// A line of a topic or of an item. `A` is what is told of the object that hangs on an item.
@@ -42,7 +43,8 @@ pub enum Attachment {
     Hidden,
 }
 
-/// What a call names an item by in a topic: itself, or the item that it is a subitem of, and itself.
+/// What a call names an item by in a topic: itself, or the item that it is a subitem of, and
+/// itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Which {
     pub item: Tag,
@@ -133,8 +135,8 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Whether the reply tells this. What it shows of an item that was changed is what can be read when it is made: an object that
-    /// others have discarded since is hidden.
+    /// Whether the reply tells this. What it shows of an item that was changed is what can be read
+    /// when it is made: an object that others have discarded since is hidden.
     fn is_told_as(&self, reply: &Reply) -> bool {
         let is_hidden_since = |line: &Line<Attachment>, told: &Line<Attachment>| {
             let attachment = |line: &Line<Attachment>| line.item.as_ref().map(|item| item.attachment);

@@ -1,5 +1,5 @@
-//! Each alert is caused on a real server and raised by what it says then. Those that a failing disk or a panic causes are in
-//! `tests/faults/alerts.rs`.
+//! Each alert is caused on a real server and raised by what it says then. Those that a failing disk
+//! or a panic causes are in `tests/faults/alerts.rs`.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -51,7 +51,8 @@ fn every_alert_is_caused_by_a_test() {
     let alerts = alerts();
     assert!(alerts.len() > 20, "{alerts:?}");
     for alert in alerts {
-        // In the list of what something raises; the other place where names stand is a list of what is left out.
+        // In the list of what something raises; the other place where names stand is a list of what
+        // is left out.
         let caused = tests.split("raises(").skip(1).filter_map(|call| call.split(';').next());
         assert!(caused.clone().any(|call| call.contains(&format!("\"{alert}\""))), "{alert} is not caused");
     }
@@ -237,7 +238,8 @@ fn scrape_over_tls(server: &Server, certificate: &str) -> Scrape {
     Scrape::read(body.to_owned())
 }
 
-/// Only the log told of either: whoever did not read it heard of it when no client could connect any more.
+/// Only the log told of either: whoever did not read it heard of it when no client could connect
+/// any more.
 #[test]
 fn a_certificate_that_ends_soon_or_can_not_be_renewed_raises_an_alert() {
     let (files, first) = Files::made();

@@ -76,7 +76,8 @@ impl Drop for Prometheus {
     }
 }
 
-/// The expressions of the dashboard, each with the title of its panel, as Grafana would ask them of one server.
+/// The expressions of the dashboard, each with the title of its panel, as Grafana would ask them of
+/// one server.
 fn expressions() -> Vec<(String, String)> {
     let dashboard: Value = serde_json::from_str(&text("deploy/grafana/stet.json")).expect("it is JSON");
     let panels = dashboard["panels"].as_array().expect("it has panels").iter();

@@ -1,5 +1,6 @@
-//! The rules of `deploy/prometheus/alerts.yml` on what real servers say, in the time that they ask for: Prometheus' own `promtool`
-//! evaluates them on a course of time made of two looks at a server, before the cause of an alert and after it.
+//! The rules of `deploy/prometheus/alerts.yml` on what real servers say, in the time that they ask
+//! for: Prometheus' own `promtool` evaluates them on a course of time made of two looks at a
+//! server, before the cause of an alert and after it.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
@@ -24,7 +25,8 @@ pub enum Cause {
     GoesOn,
 }
 
-/// Runs a program of Prometheus; `None` where it is missing, which it may not be where everything is to be tested.
+/// Runs a program of Prometheus; `None` where it is missing, which it may not be where everything
+/// is to be tested.
 pub fn run(program: &str, arguments: &[&str], input: Option<&str>) -> Option<Output> {
     use std::io::Write;
     use std::process::Stdio;
@@ -71,7 +73,8 @@ fn course(before: Option<f64>, after: Option<f64>, grows: bool) -> String {
     format!("{first} {then}")
 }
 
-/// A server that looks for ten minutes as it does in `before`, and then for an hour as it does in `after`.
+/// A server that looks for ten minutes as it does in `before`, and then for an hour as it does in
+/// `after`.
 fn input(before: &Scrape, after: &Scrape, cause: Cause) -> Value {
     let at = [("job", "stet"), ("instance", "here")].map(|(name, value)| format!("{name}=\"{value}\"")).join(",");
     let up = |scrape: &Scrape| Some(f64::from(u8::from(scrape.up)));
@@ -117,7 +120,8 @@ fn fired(selector: &str) -> String {
     format!("clamp_max(count(count_over_time(ALERTS{{{selector}}}[2h])) or vector(0), 1)")
 }
 
-/// What a server looked like before and after the cause of these alerts raises them, and did not before.
+/// What a server looked like before and after the cause of these alerts raises them, and did not
+/// before.
 pub fn raises(before: &Scrape, after: &Scrape, cause: Cause, names: &[&str]) {
     let mut wanted = Vec::new();
     for name in names {

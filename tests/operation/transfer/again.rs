@@ -50,7 +50,8 @@ fn send(client: &Client, from: &str, to: &str) {
     client.call("stet-object-move-post", &[&from]).json(&json!({ "folderPath": to })).ok();
 }
 
-/// The old record stayed, and an import took whichever it met first: the old text, at the old place.
+/// The old record stayed, and an import took whichever it met first: the old text, at the old
+/// place.
 #[test]
 fn what_was_moved_and_renamed_is_in_the_copy_once() {
     let (first, second) = (Server::shared(), Server::start());

@@ -1,5 +1,5 @@
-//! The verification that holds for any server, whatever it says of revisions: what must be there whatever the order was, and
-//! what can't be there in any.
+//! The verification that holds for any server, whatever it says of revisions: what must be there
+//! whatever the order was, and what can't be there in any.
 
 use std::collections::HashSet;
 
@@ -83,7 +83,8 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
             }
         }
     }
-    // Moves keep the sum: what came anywhere and was never deleted is in one of the drawers, unless one may have pushed it out.
+    // Moves keep the sum: what came anywhere and was never deleted is in one of the drawers, unless
+    // one may have pushed it out.
     for object in 0..objects {
         let of = |test: fn(&Facts) -> bool| facts.iter().any(|facts| test(&facts[object as usize]));
         let moved = of(|fact| fact.may_have_gone) && !of(|fact| fact.deleted);

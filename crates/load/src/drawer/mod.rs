@@ -1,4 +1,5 @@
-//! Contention on drawers: many clients that add, position, shift, move, delete and read the same few.
+//! Contention on drawers: many clients that add, position, shift, move, delete and read the same
+//! few.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -30,7 +31,8 @@ use self::options::DrawerSettings;
 use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
 use self::wire::{Paths, Reply};
 
-/// The codes by which a drawer says no for a reason of its own (docs/api/drawers.md): full, not there, no such position.
+/// The codes by which a drawer says no for a reason of its own (docs/api/drawers.md): full, not
+/// there, no such position.
 const RULES: &[&str] = &["DrawerFull", "ObjectNotFound", "InvalidParameter"];
 /// Stands for an object that is none of the load's.
 const FOREIGN: u32 = u32::MAX;
@@ -88,14 +90,16 @@ impl DrawerLoad {
         }
         let recipe = Recipe::new(settings.seed, &weights, own.drawers, own.skew, own.objects(), own.capacity)?;
         let (paths, objects, ledgers) = (Paths::default(), HashMap::new(), Vec::new());
-        // A connection is made, and then the call: each within its time. The rest is for a machine that is busy.
+        // A connection is made, and then the call: each within its time. The rest is for a machine
+        // that is busy.
         let longest = settings.patience() * 3 + Duration::from_secs(1);
         let shortcuts = (0..own.drawers).map(|_| (0..own.objects()).map(|_| RwLock::new(None)).collect()).collect();
         let own = own.clone();
         Ok(DrawerLoad { settings: own, weights, recipe, paths, objects, ledgers, longest, shortcuts, unreliable: None })
     }
 
-    /// Notes a call of which nobody knows whether it was done: of its drawers all is kept from now on.
+    /// Notes a call of which nobody knows whether it was done: of its drawers all is kept from now
+    /// on.
     fn doubt(&self, notes: &mut Notes, halves: Option<Halves>) {
         let Some((here, there)) = halves else { return };
         for (drawer, _) in [Some(here), there].into_iter().flatten() {
@@ -179,7 +183,8 @@ impl Scenario for DrawerLoad {
         self.unreliable = self.try_revisions(desk).await.map_err(|why| format!("a drawer can't be used: {why}"))?;
         for (number, drawer) in drawers.iter().enumerate() {
             if self.settings.fill() > 0 {
-                // Each begins elsewhere in the pool, so that an object is not in all drawers or in none.
+                // Each begins elsewhere in the pool, so that an object is not in all drawers or in
+                // none.
                 let from = number * self.settings.fill() as usize;
                 let pool = objects.iter().cycle().skip(from % objects.len());
                 let sources: Vec<_> = pool.take(self.settings.fill() as usize).collect();
@@ -265,7 +270,8 @@ impl Scenario for DrawerLoad {
             }
             Some((here, Some(there))) => {
                 self.learn(target, &reply);
-                // The reply shows the target as it is by now; only the revisions are those of the move.
+                // The reply shows the target as it is by now; only the revisions are those of the
+                // move.
                 for ((drawer, change), revision) in [
                     (here, reply.revisions.map(|revisions| revisions.source)),
                     (there, reply.revisions.map(|revisions| revisions.target)),

@@ -141,7 +141,8 @@ impl Paper for Model {
         }
     }
 
-    /// An object that was in the target already is not put there: then leaving is all there is to it.
+    /// An object that was in the target already is not put there: then leaving is all there is to
+    /// it.
     fn is_torn(left: bool, was_there: bool) -> bool {
         !(left && was_there)
     }

@@ -17,7 +17,8 @@ pub struct DrawerFlags {
     #[arg(long, conflicts_with = "drawers")]
     #[serde(rename = "drawers", skip_serializing_if = "std::ops::Not::not", serialize_with = "one")]
     hot: bool,
-    /// Zipf exponent: the n-th drawer gets 1/n^S as much as the first; 0 treats all alike [default: 1]
+    /// Zipf exponent: the n-th drawer gets 1/n^S as much as the first; 0 treats all alike [default:
+    /// 1]
     #[arg(long, value_name = "S")]
     #[serde(skip_serializing_if = "Option::is_none")]
     skew: Option<f64>,

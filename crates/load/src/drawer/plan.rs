@@ -1,4 +1,5 @@
-//! What each client is going to do: drawn from a stream of its own, so that no timing has a say in it.
+//! What each client is going to do: drawn from a stream of its own, so that no timing has a say in
+//! it.
 
 use rand::RngExt;
 use rand::distr::Distribution;

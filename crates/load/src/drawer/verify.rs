@@ -26,7 +26,8 @@ pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) ->
     settle::settled(desk, doubts, "the drawers", look, alike).await
 }
 
-/// Holds the evidence against itself. `told` has how much there was in all, with what is on paper already; `unreliable` says why revisions can't be used, if so.
+/// Holds the evidence against itself. `told` has how much there was in all, with what is on paper
+/// already; `unreliable` says why revisions can't be used, if so.
 pub(super) fn verdict(evidence: &Evidence<Model>, told: Counts, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{}, {} noted, {} had no certain outcome.",

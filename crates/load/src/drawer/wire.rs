@@ -25,7 +25,8 @@ impl Paths {
         Paths { drawers: all(drawers), objects: all(objects) }
     }
 
-    /// The call of an operation. `shortcut` is what is known as the item's shortcut; without it the object stands in its place.
+    /// The call of an operation. `shortcut` is what is known as the item's shortcut; without it the
+    /// object stands in its place.
     pub fn call(&self, operation: &Operation, shortcut: Option<&str>) -> Call {
         let drawer = &self.drawers[usize::from(operation.drawer)];
         let object = &self.objects[operation.object as usize];
@@ -103,7 +104,8 @@ pub fn reply(answer: &Answer) -> Option<Reply<'_>> {
     serde_json::from_slice::<Envelope<'_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// The revision that an answer speaks of: the number that its ETag begins with, else what its `info` says.
+/// The revision that an answer speaks of: the number that its ETag begins with, else what its
+/// `info` says.
 pub fn revision(answer: &Answer, reply: Option<&Reply<'_>>) -> Option<u64> {
     answer.revision().or_else(|| reply?.info.revision)
 }

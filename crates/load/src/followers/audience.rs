@@ -29,7 +29,8 @@ impl Audience {
         Audience { board: Arc::new(Board::new(0)), count: 0, followers, delivery }
     }
 
-    /// So many on so many threads, who follow the events at a path, of a container at the revision `base`; returns when all follow.
+    /// So many on so many threads, who follow the events at a path, of a container at the revision
+    /// `base`; returns when all follow.
     ///
     /// # Errors
     /// A sentence: one is refused, or no thread can be had.
@@ -66,7 +67,8 @@ impl Audience {
         if away > 0 { format!("{heard}  followers away {away}") } else { heard }
     }
 
-    /// Waits until all have heard of that revision, or for so long nothing more was heard, and ends them. `None` where nobody follows.
+    /// Waits until all have heard of that revision, or for so long nothing more was heard, and ends
+    /// them. `None` where nobody follows.
     ///
     /// # Errors
     /// A sentence: a thread failed.
@@ -89,7 +91,8 @@ impl Audience {
     }
 }
 
-/// How many threads follow, no more than there are followers; one for every four cores unless something is said.
+/// How many threads follow, no more than there are followers; one for every four cores unless
+/// something is said.
 pub fn threads(followers: u32, said: Option<u32>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     said.map_or((cores / 4).max(1), |threads| threads as usize).min(followers as usize)

@@ -1,7 +1,8 @@
 //! What followers have heard of each revision, and when.
 //!
-//! An event may come before the answer to the call that made it, which alone says when that call was sent; until then its
-//! arrivals wait. What is kept of a revision is some 150 bytes, however many hear of it.
+//! An event may come before the answer to the call that made it, which alone says when that call
+//! was sent; until then its arrivals wait. What is kept of a revision is some 150 bytes, however
+//! many hear of it.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,8 @@ struct Inner {
 pub struct BoardSummary {
     /// From the first revision on: its event, empty if no follower received it.
     pub what: Vec<Box<str>>,
-    /// Of those whose call is known: times, when the last follower heard of it, in the order of their revisions.
+    /// Of those whose call is known: times, when the last follower heard of it, in the order of
+    /// their revisions.
     pub last: Vec<(Times, Duration)>,
     /// How often an event was heard.
     pub deliveries: u64,

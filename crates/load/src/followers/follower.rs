@@ -99,7 +99,8 @@ impl Follower {
         target.stream(token, path, self.last).await.map_err(Refusal)
     }
 
-    /// Hears until the stream ends; why it did. The first event of the first stream must come in time: all wait for it.
+    /// Hears until the stream ends; why it did. The first event of the first stream must come in
+    /// time: all wait for it.
     async fn hear(
         &mut self,
         mut stream: Stream,

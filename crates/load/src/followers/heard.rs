@@ -20,7 +20,8 @@ impl<'h> Heard<'h> {
         Heard { what: &summary.what, odd: &summary.odd, followed }
     }
 
-    /// Looks at it: `compare` holds the events against what was acknowledged. A sentence for each fault, or that there is none.
+    /// Looks at it: `compare` holds the events against what was acknowledged. A sentence for each
+    /// fault, or that there is none.
     pub fn look(
         &self,
         details: &mut Vec<String>,

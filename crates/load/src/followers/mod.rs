@@ -1,7 +1,8 @@
-//! Readers that follow a container's events for the whole load: as many as wanted on a few threads, each with a connection and
-//! next to nothing else.
+//! Readers that follow a container's events for the whole load: as many as wanted on a few threads,
+//! each with a connection and next to nothing else.
 //!
-//! Each must hear of every revision once and in order. One whose stream ends goes on behind the last that it has.
+//! Each must hear of every revision once and in order. One whose stream ends goes on behind the
+//! last that it has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,7 +95,8 @@ pub struct Faults {
     pub refused: BTreeMap<String, u64>,
     /// How often one went on behind the last that it had.
     pub resumed: u64,
-    /// How often one was sent a `reset`: events that it missed are no longer kept, and it has to read anew.
+    /// How often one was sent a `reset`: events that it missed are no longer kept, and it has to
+    /// read anew.
     pub resets: u64,
     /// Revisions that a follower never received, though it received later ones.
     pub gaps: u64,
@@ -113,7 +115,8 @@ pub struct Followed {
     pub whole: u64,
     /// What happened to them.
     pub faults: Faults,
-    /// Followers that were there all the time and never heard of the last revision: which, and how far they came.
+    /// Followers that were there all the time and never heard of the last revision: which, and how
+    /// far they came.
     pub behind: Vec<(usize, u64)>,
     /// Followers that were let go and were not back in the end.
     pub away: u64,
@@ -180,7 +183,8 @@ impl Followers {
         self.ledger.progress.iter().filter(|place| place.away.load(Ordering::Relaxed)).count()
     }
 
-    /// Waits until all have heard of that revision, or for so long nothing more was heard; then ends them.
+    /// Waits until all have heard of that revision, or for so long nothing more was heard; then
+    /// ends them.
     ///
     /// # Errors
     /// A sentence: a thread failed.

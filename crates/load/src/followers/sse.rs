@@ -1,4 +1,5 @@
-//! Server-sent events as they come in pieces (HTML standard, 9.2). A carriage return alone, which no server sends, ends no line.
+//! Server-sent events as they come in pieces (HTML standard, 9.2). A carriage return alone, which
+//! no server sends, ends no line.
 
 /// A longer line can't belong to an event.
 const MOST: usize = 1 << 20;

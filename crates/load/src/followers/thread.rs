@@ -32,7 +32,8 @@ pub(super) fn run(
             })
             .collect();
         let mut phase = phase.clone();
-        // Whoever says when has gone only when the whole command has; then the followers end as well.
+        // Whoever says when has gone only when the whole command has; then the followers end as
+        // well.
         let _ = phase.wait_for(|phase| *phase != Phase::Begin).await;
         let mut meter = Meter::start();
         let mut work = pin!(join_all(work));

@@ -77,8 +77,8 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// Creates the users and begins, with this many clients of each kind beside `clients` of the load
-    /// itself.
+    /// Creates the users and begins, with this many clients of each kind beside `clients` of the
+    /// load itself.
     ///
     /// # Errors
     /// A sentence: the user may not create users, or no thread can be had.

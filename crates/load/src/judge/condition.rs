@@ -1,4 +1,5 @@
-//! `fail-if`: conditions on the figures of a load, like `p99>50ms`, `failed>1%`, `add.p99>20ms` and `rate<0.9x`.
+//! `fail-if`: conditions on the figures of a load, like `p99>50ms`, `failed>1%`, `add.p99>20ms` and
+//! `rate<0.9x`.
 
 use super::figure::{Figure, Figures, Unit, ratio};
 use crate::figures::number;
@@ -136,8 +137,9 @@ impl Condition {
         &self.text
     }
 
-    /// Holds it against a load; `of` gives the figures of a kind of operation, or of all, and those of the earlier report. Of what has
-    /// no value, as the latency where nothing succeeded, it holds: nobody can say that it is well.
+    /// Holds it against a load; `of` gives the figures of a kind of operation, or of all, and those
+    /// of the earlier report. Of what has no value, as the latency where nothing succeeded, it
+    /// holds: nobody can say that it is well.
     pub fn judge<'f>(&self, of: impl Fn(Option<&str>) -> (Figures, Option<&'f Figures>)) -> Judged {
         let (now, before) = of(self.kind);
         let comparable = self.figure.comparable(&now);

@@ -34,7 +34,8 @@ struct Head {
 }
 
 impl Earlier {
-    /// Reads `report.json`, or the one in a directory. It must be of this scenario and in this format.
+    /// Reads `report.json`, or the one in a directory. It must be of this scenario and in this
+    /// format.
     ///
     /// # Errors
     /// A sentence that names the file and what is wrong with it.

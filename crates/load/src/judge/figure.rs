@@ -124,7 +124,8 @@ impl Figure {
         }
     }
 
-    /// What two loads can be compared by, whatever their lengths: of a count its share of all operations, 0 to 1.
+    /// What two loads can be compared by, whatever their lengths: of a count its share of all
+    /// operations, 0 to 1.
     pub fn comparable(self, figures: &Figures) -> Option<f64> {
         let value = self.of(figures)?;
         let all = figures.counts.all();

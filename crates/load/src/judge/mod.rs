@@ -1,4 +1,5 @@
-//! Whether a load was good enough: by the conditions that are set (`fail-if`), and beside an earlier report (`compare`).
+//! Whether a load was good enough: by the conditions that are set (`fail-if`), and beside an
+//! earlier report (`compare`).
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// From what was asked for. `kinds` are the kinds of operations of the scenario, `format` that of its reports.
+    /// From what was asked for. `kinds` are the kinds of operations of the scenario, `format` that
+    /// of its reports.
     ///
     /// # Errors
     /// A sentence that names the option and what is wrong.
@@ -148,7 +150,8 @@ pub struct Beside {
     pub now: Option<f64>,
     /// The same of the earlier load; `None` also where it had no such operations.
     pub before: Option<f64>,
-    /// How many times the earlier one; `None` where one of the two is missing, or the earlier is 0 and the other is not.
+    /// How many times the earlier one; `None` where one of the two is missing, or the earlier is 0
+    /// and the other is not.
     pub ratio: Option<f64>,
 }
 

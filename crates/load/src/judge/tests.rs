@@ -165,7 +165,8 @@ fn figures_are_put_beside_those_of_an_earlier_load() {
     let (judged, comparison) =
         beside(&["rate<0.9x", "p99>1.9x", "p99>2x", "failed>1x", "overloaded>5x", "add.p99<9x", "read.rate<0.1x"]);
     let holds: Vec<_> = judged.iter().map(|judged| judged.holds).collect();
-    // 40 after 80, 50 ms after 25 ms, 2 % failed after 3 %; there were none to compare with before of the last two.
+    // 40 after 80, 50 ms after 25 ms, 2 % failed after 3 %; there were none to compare with before
+    // of the last two.
     assert_eq!(holds, [true, true, false, false, true, true, true], "{judged:?}");
     assert!(judged[0].value.contains("0.50x: 40/s after 80/s"), "{}", judged[0].value);
     let all = comparison.operations.last().expect("all together are last");

@@ -1,5 +1,5 @@
-//! What is known after a load: which changes were acknowledged, what reads showed, what the liveblog holds, and what followers
-//! received.
+//! What is known after a load: which changes were acknowledged, what reads showed, what the
+//! liveblog holds, and what followers received.
 
 use std::collections::HashMap;
 
@@ -93,7 +93,8 @@ pub struct Evidence {
     pub before: u64,
     /// The end.
     pub end: End,
-    /// Whether revisions count changes one by one and are reported. If not, changes of one post stand in `acked` in their order.
+    /// Whether revisions count changes one by one and are reported. If not, changes of one post
+    /// stand in `acked` in their order.
     pub counted: bool,
     /// Posts whose creation was acknowledged.
     pub known: HashMap<PostId, Known>,

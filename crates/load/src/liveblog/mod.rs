@@ -1,5 +1,5 @@
-//! Many at one liveblog: reporters that post and edit, producers that moderate and remove, readers that poll and list, and
-//! followers that hear of everything as it happens.
+//! Many at one liveblog: reporters that post and edit, producers that moderate and remove, readers
+//! that poll and list, and followers that hear of everything as it happens.
 
 use hyper::Method;
 use serde_json::json;

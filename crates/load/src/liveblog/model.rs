@@ -146,7 +146,8 @@ impl Paper {
     pub fn apply(&mut self, change: Change, revision: u64) {
         match change {
             Change::Post { step, attached } => {
-                // Whoever writes may approve, which was tried out before: a new post is approved (docs/api/posts.md, "States").
+                // Whoever writes may approve, which was tried out before: a new post is approved
+                // (docs/api/posts.md, "States").
                 *self = Paper {
                     look: Look { step: Some(step), status: Status::Approved, attached },
                     changed: revision,

@@ -80,7 +80,8 @@ impl Notes {
         let own = load.book.id(post);
         let Some((acked, known)) = acked else {
             self.doubts.push(Doubt { post, change });
-            // Others may have removed the post before the reply was made. The reply does not say then whether anything changed.
+            // Others may have removed the post before the reply was made. The reply does not say
+            // then whether anything changed.
             let is_gone = wire::removed(answer).is_some_and(|gone| !is_new && own.as_deref() == Some(&*gone.id));
             return nothing(is_gone);
         };

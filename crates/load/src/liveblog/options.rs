@@ -9,7 +9,8 @@ use crate::followers::audience::{MAX_FOLLOWERS, threads};
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LiveblogFlags {
-    /// How many readers follow its events for the whole run, each with a connection of its own [default: 100]
+    /// How many readers follow its events for the whole run, each with a connection of its own
+    /// [default: 100]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     followers: Option<u32>,

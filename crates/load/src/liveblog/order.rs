@@ -71,7 +71,8 @@ fn by_revision(evidence: &Evidence) -> Order {
             continue;
         }
         if let Some((_, maker)) = order.made.last().filter(|(made, _)| *made == revision) {
-            // The post's last change was made by another call just before, and it was as this one wants it.
+            // The post's last change was made by another call just before, and it was as this one
+            // wants it.
             if maker.post == post && matches!(change, Change::Set(_)) {
                 order.found.push(*acked);
             } else {

@@ -1,7 +1,8 @@
 //! What each client is going to do, and with which post.
 //!
-//! A client edits and removes posts of its own, one call after the other, so that what they say in the end does not depend on
-//! others; it moderates its own posts and those of others. A client that has no post left posts, whatever was drawn.
+//! A client edits and removes posts of its own, one call after the other, so that what they say in
+//! the end does not depend on others; it moderates its own posts and those of others. A client that
+//! has no post left posts, whatever was drawn.
 
 use rand::RngExt;
 use rand::distr::Distribution;

@@ -1,4 +1,5 @@
-//! What is done before the load and after it: trying out what revisions mean, and reading everything.
+//! What is done before the load and after it: trying out what revisions mean, and reading
+//! everything.
 
 use super::LiveblogLoad;
 use super::evidence::{End, Held};
@@ -14,8 +15,8 @@ const PAGE: usize = 500;
 const TRIAL: PostId = PostId { client: u32::MAX, number: 0 };
 
 impl LiveblogLoad {
-    /// Whether each change counts the liveblog up by one and says so, and whether the user may do all that is in the mix: tried
-    /// out with one post, which is gone afterwards.
+    /// Whether each change counts the liveblog up by one and says so, and whether the user may do
+    /// all that is in the mix: tried out with one post, which is gone afterwards.
     pub(super) async fn try_out(&mut self, desk: &mut Desk) -> Result<(), String> {
         let read =
             desk.call(&self.forms.list(0, 1)).await.map_err(|why| format!("the liveblog can't be read: {why}"))?;

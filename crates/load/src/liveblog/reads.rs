@@ -7,7 +7,8 @@ use super::evidence::{Evidence, Known, Listed, Polled};
 use super::model::{Paper, PostId};
 use super::wire::{NEWEST, print};
 
-/// Prints by revision, of which those of any stretch can be joined: a Fenwick tree whose sum is exclusive or.
+/// Prints by revision, of which those of any stretch can be joined: a Fenwick tree whose sum is
+/// exclusive or.
 struct Prints(Vec<u64>);
 
 impl Prints {

@@ -222,8 +222,9 @@ pub fn posts(answer: &Answer) -> Option<Posts<'_>> {
     serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// One number for a post as it is shown at its last change; `None` for a look is one that is gone. Of several posts the numbers
-/// are joined by exclusive or, so that their order does not matter and one can be taken back.
+/// One number for a post as it is shown at its last change; `None` for a look is one that is gone.
+/// Of several posts the numbers are joined by exclusive or, so that their order does not matter and
+/// one can be taken back.
 pub fn print(id: &str, changed: u64, look: Option<Look>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (id, look.map(|look| (changed, look))).hash(&mut hasher);

@@ -1,7 +1,8 @@
-//! What is measured: histograms, not samples, so that a long load takes no more memory than a short one.
+//! What is measured: histograms, not samples, so that a long load takes no more memory than a short
+//! one.
 //!
-//! Each generator thread has one [`Recorder`]. Its totals are merged at the end; its current [`Slice`] is taken away now and then
-//! for the course over time. Latencies are in microseconds.
+//! Each generator thread has one [`Recorder`]. Its totals are merged at the end; its current
+//! [`Slice`] is taken away now and then for the course over time. Latencies are in microseconds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -161,7 +162,8 @@ pub struct Kind {
     pub refusals: Histogram<u64>,
     /// How it ended.
     pub counts: Counts,
-    /// How long clients waited in all, for answers of any kind and for those that did not come in time.
+    /// How long clients waited in all, for answers of any kind and for those that did not come in
+    /// time.
     pub waited: Duration,
 }
 
@@ -221,13 +223,15 @@ impl Recorder {
         Recorder { kinds: vec![Kind::default(); kinds], punctuality: Punctuality::default(), slice: Slice::default() }
     }
 
-    /// One operation. `answered` says whether its client waited for the server: an answer came, or none in time.
+    /// One operation. `answered` says whether its client waited for the server: an answer came, or
+    /// none in time.
     pub fn record(&mut self, kind: usize, took: Duration, outcome: Outcome, answered: bool) {
         let total = &mut self.kinds[kind];
         if answered {
             total.waited += took;
         }
-        // A server that is quick to refuse is not a quick one; what failed has no time that could be compared with another.
+        // A server that is quick to refuse is not a quick one; what failed has no time that could
+        // be compared with another.
         match outcome {
             Outcome::Succeeded => {
                 total.latency.saturating_record(micros(took));
@@ -307,7 +311,8 @@ impl Series {
         }
     }
 
-    /// Nothing more comes: a rest too short to be reported as a rate is added to the interval before it.
+    /// Nothing more comes: a rest too short to be reported as a rate is added to the interval
+    /// before it.
     pub fn finish(&mut self) {
         if let [.., before, last] = self.intervals.as_slice()
             && last.length < before.length / 2.0

@@ -1,4 +1,5 @@
-//! What is known of the things of clients: what each was told last, and what may have been done to it without an answer.
+//! What is known of the things of clients: what each was told last, and what may have been done to
+//! it without an answer.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -10,7 +11,8 @@ use super::plan::{Key, Thing};
 pub struct Register {
     /// What the last answer made of it.
     value: u32,
-    /// What calls without a certain outcome may have made of it, one for each call. They stay possible: such a call may be late.
+    /// What calls without a certain outcome may have made of it, one for each call. They stay
+    /// possible: such a call may be late.
     doubts: Vec<u32>,
 }
 
@@ -57,8 +59,8 @@ impl Book {
         self.register(key).doubts.push(value);
     }
 
-    /// Its client has seen that it is so. If that is not what it was told last, a call without an outcome has made it so: that one has
-    /// run, and is not late any more.
+    /// Its client has seen that it is so. If that is not what it was told last, a call without an
+    /// outcome has made it so: that one has run, and is not late any more.
     pub fn seen(&mut self, key: Key, value: u32) {
         let Some(register) = self.registers.get_mut(&key) else { return };
         if register.value != value
@@ -75,13 +77,15 @@ impl Book {
         self.registers.keys().copied().filter(|key| of(*key) && !held.contains_key(key)).collect()
     }
 
-    /// What was made once has been taken away: the call that made it has run, and no other makes it.
+    /// What was made once has been taken away: the call that made it has run, and no other makes
+    /// it.
     pub fn is_gone(&mut self, key: Key) {
         self.register(key).doubts.clear();
         self.is(key, 0);
     }
 
-    /// What was made once and taken away, all of it certain, is as if it had never been: memory stays bounded.
+    /// What was made once and taken away, all of it certain, is as if it had never been: memory
+    /// stays bounded.
     fn forget_what_is_gone(&mut self, key: Key) {
         let gone = |register: &Register| register.value == 0 && register.doubts.is_empty();
         if key.thing.comes_once() && self.registers.get(&key).is_some_and(gone) {
@@ -125,8 +129,8 @@ impl Book {
         self.registers.values().filter(|register| register.doubts.is_empty()).count()
     }
 
-    /// Compares what is held of these things with what is known, a sentence for each difference. What lasts must be there for each of
-    /// these clients.
+    /// Compares what is held of these things with what is known, a sentence for each difference.
+    /// What lasts must be there for each of these clients.
     pub fn differences(&self, held: &HashMap<Key, u32>, clients: Range<u32>, of: impl Fn(Key) -> bool) -> Vec<String> {
         let lasting = clients.flat_map(|client| Thing::lasting().map(move |thing| Key { client, thing }));
         let keys = self.registers.keys().chain(held.keys()).copied().chain(lasting);

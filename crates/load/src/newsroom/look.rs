@@ -109,7 +109,8 @@ impl Office {
         Some(held)
     }
 
-    /// What a listing of posts shows, of a client's liveblog; `None` if it has another shape than the interface says.
+    /// What a listing of posts shows, of a client's liveblog; `None` if it has another shape than
+    /// the interface says.
     pub fn posts(&self, client: u32, answer: &Answer) -> Option<Held> {
         let mut held = Held::default();
         for shown in &liveblog::wire::posts(answer)?.items {

@@ -1,5 +1,6 @@
-//! A whole day of a newsroom at once: clients that log in, plan, write, correlate, fill drawers, post, moderate, copy to channels,
-//! publish, send messages and clean up, each with things of its own in containers that they share.
+//! A whole day of a newsroom at once: clients that log in, plan, write, correlate, fill drawers,
+//! post, moderate, copy to channels, publish, send messages and clean up, each with things of its
+//! own in containers that they share.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ use self::office::{Mail, Office, Place};
 use self::plan::{DEFAULT_MIX, KINDS, Key, Kind, Operation, Recipe, Thing};
 use self::prepare::End;
 
-/// The codes by which the server says no for a reason of the plan's: what is to be taken away is not there, what is to be made is.
+/// The codes by which the server says no for a reason of the plan's: what is to be taken away is
+/// not there, what is to be made is.
 const RULES: &[&str] = &["ObjectNotFound", "DuplicatedName"];
 
 /// A message that was sent: which of the client's it is, and its id.
@@ -168,7 +170,8 @@ impl NewsroomLoad {
         Outcome::Succeeded
     }
 
-    /// What an operation does about messages. Whoever could not remove one sends no other: boxes hold so many.
+    /// What an operation does about messages. Whoever could not remove one sends no other: boxes
+    /// hold so many.
     fn mail(&self, operation: &Operation) -> Mail {
         if operation.kind != Kind::Message || !Office::sends(operation.client) {
             return Mail::Look;

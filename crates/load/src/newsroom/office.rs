@@ -19,7 +19,8 @@ pub enum Mail {
     Send(u32),
     /// It removes that one, by its id.
     Remove(u32, String),
-    /// It reads the inbox: the client sends none, or has none to remove, or one that it has still to remove.
+    /// It reads the inbox: the client sends none, or has none to remove, or one that it has still
+    /// to remove.
     Look,
 }
 
@@ -122,8 +123,8 @@ impl Office {
         clients.div_ceil(self.desk) as u16
     }
 
-    /// The call of an operation but a login, which takes two. `message` is the id of the message to remove; without one the inbox
-    /// is read.
+    /// The call of an operation but a login, which takes two. `message` is the id of the message to
+    /// remove; without one the inbox is read.
     pub fn call(&self, operation: &Operation, mail: &Mail) -> Call {
         let Operation { client, kind, slot, step } = *operation;
         let (desk, own) = (self.desk_of(client), client as usize);
@@ -256,7 +257,8 @@ fn scrap_name(client: u32, number: u32) -> String {
     format!("{SCRAP}{client}-{number}.xml")
 }
 
-/// Whether the run has made it beside small objects: stories, wires, the front page and containers, which are looked at themselves.
+/// Whether the run has made it beside small objects: stories, wires, the front page and containers,
+/// which are looked at themselves.
 pub fn is_known(name: &str) -> bool {
     ["own-", "story-", "front.xml", "drawer-", "topic-", "liveblog-"].iter().any(|begin| name.starts_with(begin))
 }

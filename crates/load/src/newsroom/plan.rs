@@ -1,7 +1,8 @@
 //! What each client is going to do: the work of a day, drawn from a stream of its own.
 //!
-//! Whatever is changed belongs to one client, so that its last reply says what must be there; the containers are shared. A
-//! client goes through the steps of a kind in order, whatever became of those before.
+//! Whatever is changed belongs to one client, so that its last reply says what must be there; the
+//! containers are shared. A client goes through the steps of a kind in order, whatever became of
+//! those before.
 
 use rand::RngExt;
 use rand::distr::Distribution;
@@ -172,7 +173,8 @@ impl Operation {
         Status::IN_TURN[self.step as usize % Status::IN_TURN.len()]
     }
 
-    /// What a success makes of which thing; nothing for what changes nothing. The headline stands for all that a publication does.
+    /// What a success makes of which thing; nothing for what changes nothing. The headline stands
+    /// for all that a publication does.
     pub fn effect(&self) -> Option<(Key, u32)> {
         let is_there = u32::from(self.makes());
         let (thing, value) = match self.kind {
@@ -191,8 +193,8 @@ impl Operation {
         Some((Key { client: self.client, thing }, value))
     }
 
-    /// The code by which the server may refuse it by a rule, and what the thing must be then: as it was to become. What was to be made
-    /// is there, or what was to be taken away is not.
+    /// The code by which the server may refuse it by a rule, and what the thing must be then: as it
+    /// was to become. What was to be made is there, or what was to be taken away is not.
     pub fn refused_by(&self) -> Option<(&'static str, Key, u32)> {
         let (key, value) = self.effect()?;
         let code = match (self.kind, self.makes()) {
@@ -247,7 +249,8 @@ impl Iterator for Plan {
         let slots = match kind {
             Kind::Correlate | Kind::Drawer => WIRES,
             Kind::Post | Kind::Moderate => POSTS,
-            // A mix with copies wants a channel; one is drawn so that plans are the same everywhere.
+            // A mix with copies wants a channel; one is drawn so that plans are the same
+            // everywhere.
             Kind::Copy => self.channels.max(1),
             _ => 1,
         };

@@ -1,4 +1,5 @@
-//! What is done before the load and after it: the desks, what each client has, and reading all of it.
+//! What is done before the load and after it: the desks, what each client has, and reading all of
+//! it.
 
 use std::collections::HashSet;
 
@@ -99,8 +100,8 @@ impl NewsroomLoad {
         Ok(())
     }
 
-    /// The channels that stories may be copied to, tried out: one that a copy can inherit from without there being a copy for it,
-    /// and others that inherit from it.
+    /// The channels that stories may be copied to, tried out: one that a copy can inherit from
+    /// without there being a copy for it, and others that inherit from it.
     async fn find_channels(&mut self, desk: &mut Desk) -> Result<(), String> {
         let listed = Call::new(Method::GET, "/conf/channel/list?loidsSource=%2F".to_owned());
         let listed = desk.bare(&listed).await.map_err(|why| format!("the channels can't be listed: {why}"))?;
@@ -156,7 +157,8 @@ impl NewsroomLoad {
                 let (_, answer) = desk.call(&office.liveblogs[usize::from(number)].list(offset, PAGE)).await?;
                 let (shown, before) = (posts(&answer).ok_or(ODD)?.items, known.len());
                 known.extend(shown.iter().map(|post| post.id().to_owned()));
-                // A server may have smaller pages than it is asked for; and one that takes no notice of the place shows nothing new.
+                // A server may have smaller pages than it is asked for; and one that takes no
+                // notice of the place shows nothing new.
                 if known.len() == before {
                     break;
                 }

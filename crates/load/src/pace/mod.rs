@@ -1,5 +1,5 @@
-//! When a client sends: as soon as it was answered (closed loop), or at times that are fixed beforehand (open loop), each with
-//! a ramp over time.
+//! When a client sends: as soon as it was answered (closed loop), or at times that are fixed
+//! beforehand (open loop), each with a ramp over time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -60,7 +60,8 @@ impl Ramp {
         self.0.iter().map(|(_, value)| *value).fold(0.0, f64::max)
     }
 
-    /// The stretches of the line: from when, how long (`None`: for ever), the value there, and how it rises a second.
+    /// The stretches of the line: from when, how long (`None`: for ever), the value there, and how
+    /// it rises a second.
     fn stretches(&self) -> impl Iterator<Item = (f64, Option<f64>, f64, f64)> + '_ {
         let (first, level) = self.0[0];
         let head = (first > 0.0).then_some((0.0, Some(first), level, 0.0));
@@ -71,7 +72,8 @@ impl Ramp {
         head.into_iter().chain(rest)
     }
 
-    /// The time, in seconds, until which the value has summed up to `sum`: when the arrival of that number is due.
+    /// The time, in seconds, until which the value has summed up to `sum`: when the arrival of that
+    /// number is due.
     pub fn due(&self, mut sum: f64) -> f64 {
         for (from, length, low, rise) in self.stretches() {
             let whole = length.map(|length| length * (low + rise * length / 2.0));
@@ -81,14 +83,16 @@ impl Ramp {
                 sum -= whole;
                 continue;
             }
-            // low·x + rise·x²/2 = sum, in the form that does not lose its digits where rise is small.
+            // low·x + rise·x²/2 = sum, in the form that does not lose its digits where rise is
+            // small.
             return from + 2.0 * sum / (low + (low * low + 2.0 * rise * sum).max(0.0).sqrt());
         }
         // The last stretch goes on for ever.
         f64::INFINITY
     }
 
-    /// The first time from `time` on at which the value is at least `least`; `None` if it never is again.
+    /// The first time from `time` on at which the value is at least `least`; `None` if it never is
+    /// again.
     pub fn reaches(&self, least: f64, time: f64) -> Option<f64> {
         if self.at(time) >= least {
             return Some(time);
@@ -182,7 +186,8 @@ impl Pace {
     }
 }
 
-/// Wakes at times more exactly than the runtime's timer, which counts in milliseconds: a thread that sleeps until the next one.
+/// Wakes at times more exactly than the runtime's timer, which counts in milliseconds: a thread
+/// that sleeps until the next one.
 #[derive(Clone)]
 pub struct Alarm(mpsc::Sender<(Instant, oneshot::Sender<()>)>);
 

@@ -1,4 +1,5 @@
-//! What is known after a load: what each container held before and after, and what replies said in between.
+//! What is known after a load: what each container held before and after, and what replies said in
+//! between.
 
 use super::Paper;
 
@@ -12,7 +13,8 @@ pub struct Ack<C> {
     pub change: C,
     /// Of which container.
     pub container: u16,
-    /// The revision that the reply spoke of: the one that the change led to, or that it found if there was nothing to do.
+    /// The revision that the reply spoke of: the one that the change led to, or that it found if
+    /// there was nothing to do.
     pub revision: Option<u64>,
     /// The last revision of the container before it was made, as far as that is known.
     pub after: u64,
@@ -33,14 +35,16 @@ pub struct Seen {
     pub print: u64,
 }
 
-/// A call of which nobody knows at which revision it was made, or whether it was: both halves of a move, one of anything else.
+/// A call of which nobody knows at which revision it was made, or whether it was: both halves of a
+/// move, one of anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doubt<C> {
     /// Container and change; of something that is taken from wherever it is, no container.
     pub here: (Option<u16>, C),
     /// Of a move: where it goes.
     pub there: Option<(u16, C)>,
-    /// The last revision of the container before it was made, as far as that is known; of a move that of its target.
+    /// The last revision of the container before it was made, as far as that is known; of a move
+    /// that of its target.
     pub after: u64,
     /// The last revision by which it was made, if it was.
     pub until: u64,

@@ -1,8 +1,11 @@
-//! Evidence that is carried out on paper while more of it comes, so that a long load keeps no more than what the last calls told.
+//! Evidence that is carried out on paper while more of it comes, so that a long load keeps no more
+//! than what the last calls told.
 //!
-//! A call ends within a time that is known: with a reply, or in doubt. So of revisions that were heard of longer ago than that, all has
-//! been told that ever will be, and if every one of them was made by a call that was acknowledged, they need not be kept. Where anything
-//! else is the case, all of it is kept from there on, and [`super::replay`] finds out what it means: nothing is decided here.
+//! A call ends within a time that is known: with a reply, or in doubt. So of revisions that were
+//! heard of longer ago than that, all has been told that ever will be, and if every one of them was
+//! made by a call that was acknowledged, they need not be kept. Where anything else is the case,
+//! all of it is kept from there on, and [`super::replay`] finds out what it means: nothing is
+//! decided here.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -106,7 +109,8 @@ impl<P: Paper> Ledger<P> {
         self.told.lock().kept = true;
     }
 
-    /// Puts on paper what is old enough by now. To be called now and then, and not by who measures: it takes its time.
+    /// Puts on paper what is old enough by now. To be called now and then, and not by who measures:
+    /// it takes its time.
     pub fn fold(&self, now: Instant) {
         let mut paper = self.paper.lock();
         let (mut acked, mut seen, until) = {
@@ -158,8 +162,8 @@ impl<P: Paper> Ledger<P> {
     }
 }
 
-/// Carries acknowledged changes out by revision, where each has one that made it, and every reply fits; `None` if it is not so. What it
-/// is given it leaves in another order.
+/// Carries acknowledged changes out by revision, where each has one that made it, and every reply
+/// fits; `None` if it is not so. What it is given it leaves in another order.
 fn advance<P: Paper>(
     mut paper: P,
     (mut revision, until): (u64, u64),

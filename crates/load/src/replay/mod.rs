@@ -1,10 +1,11 @@
-//! The strict verification: everything acknowledged, carried out again on paper in the order of the revisions, must lead to what
-//! the server holds, and pass through what was read.
+//! The strict verification: everything acknowledged, carried out again on paper in the order of the
+//! revisions, must lead to what the server holds, and pass through what was read.
 //!
-//! A container goes up by one revision with each change. Of the replies that speak of one revision, one made it and the others
-//! found it and had nothing to do. A revision that no reply reported must be the work of a call whose outcome is in doubt; if
-//! several calls could have made it, each is tried, and taken back if it does not lead to the end. Of a move that is in doubt both
-//! halves must have happened or neither.
+//! A container goes up by one revision with each change. Of the replies that speak of one revision,
+//! one made it and the others found it and had nothing to do. A revision that no reply reported
+//! must be the work of a call whose outcome is in doubt; if several calls could have made it, each
+//! is tried, and taken back if it does not lead to the end. Of a move that is in doubt both halves
+//! must have happened or neither.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +22,8 @@ pub const MOST_DOUBTS: usize = 2000;
 
 /// A container on paper: what is in it, in order.
 pub trait Paper: Clone + Sync {
-    /// A change as one container sees it: a move is something taken out of one and put into another.
+    /// A change as one container sees it: a move is something taken out of one and put into
+    /// another.
     type Change: Copy + Ord + Sync;
     /// What the scenario calls a container.
     const CONTAINER: &'static str;
@@ -31,7 +33,8 @@ pub trait Paper: Clone + Sync {
     /// What is in it, by number.
     fn members(&self) -> &[u32];
 
-    /// Makes a change: whether it changed anything, or `None` if the container has to refuse it, which changes nothing.
+    /// Makes a change: whether it changed anything, or `None` if the container has to refuse it,
+    /// which changes nothing.
     fn apply(&mut self, change: Self::Change) -> Option<bool>;
 
     /// Whether a reply fits what there was before the change and after it.
@@ -46,12 +49,14 @@ pub trait Paper: Clone + Sync {
     /// A change in words.
     fn name(change: Self::Change) -> String;
 
-    /// Whether the reply to such a change may show the container as a later change has left it, with that one's revision.
+    /// Whether the reply to such a change may show the container as a later change has left it,
+    /// with that one's revision.
     fn may_be_told_late(_change: Self::Change) -> bool {
         false
     }
 
-    /// Whether a move is torn, of which only one half was made: `left` says which. `was_there`: it was in the target before.
+    /// Whether a move is torn, of which only one half was made: `left` says which. `was_there`: it
+    /// was in the target before.
     fn is_torn(left: bool, was_there: bool) -> bool;
 }
 
@@ -64,10 +69,11 @@ pub enum Replay<C> {
         revisions: u64,
         /// Of these, how many only calls in doubt explain.
         doubtful: u64,
-        /// The changes of the first container, one for each of its revisions; `None` where calls in doubt could have made it, of
-        /// which one was taken.
+        /// The changes of the first container, one for each of its revisions; `None` where calls in
+        /// doubt could have made it, of which one was taken.
         made: Vec<Option<C>>,
-        /// Those in doubt, and those whose reply was too late to say at which revision they were made.
+        /// Those in doubt, and those whose reply was too late to say at which revision they were
+        /// made.
         doubts: Vec<Doubt<C>>,
     },
     /// None does; why the one that came furthest ended.
@@ -209,7 +215,8 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     }
 }
 
-/// Takes those out that speak of a revision that another call may have made: when they were made is in doubt.
+/// Takes those out that speak of a revision that another call may have made: when they were made is
+/// in doubt.
 fn told_late<P: Paper>(
     container: u16,
     acked: &mut Vec<(u64, Ack<P::Change>)>,
@@ -272,8 +279,8 @@ impl<P: Paper> Search<'_, P> {
         self.walk(container, span, first, span.initial.clone(), (0, 0), None)
     }
 
-    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are used up, and `made` the acknowledged
-    /// call that made the revision.
+    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are
+    /// used up, and `made` the acknowledged call that made the revision.
     fn walk(
         &mut self,
         container: usize,
@@ -375,8 +382,9 @@ impl<P: Paper> Search<'_, P> {
         ways
     }
 
-    /// The ways, one for each thing that they lead to where that is safe: of two that lead to the same, a call that can't have made a
-    /// later revision is taken, and the other may still have made one.
+    /// The ways, one for each thing that they lead to where that is safe: of two that lead to the
+    /// same, a call that can't have made a later revision is taken, and the other may still have
+    /// made one.
     fn different(&self, revision: u64, mut ways: Vec<(Maker, P)>) -> Vec<(Maker, P)> {
         let is_last = |maker: &Maker| match maker {
             Maker::Acked(_) => true,
@@ -434,7 +442,8 @@ impl<P: Paper> Search<'_, P> {
         }))
     }
 
-    /// A call has made a revision. If it was acknowledged, gives its place among all that were; `next` are those from `at` on.
+    /// A call has made a revision. If it was acknowledged, gives its place among all that were;
+    /// `next` are those from `at` on.
     fn take(&mut self, container: usize, maker: Maker, at: (usize, usize), next: &[Ack<P::Change>]) -> Option<usize> {
         match maker {
             Maker::Acked(index) => {
@@ -525,7 +534,8 @@ fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
     format!("in the end the {what}s are there, but not in the order that was acknowledged")
 }
 
-/// A number that differs for different orders: FNV-1a over what tells members apart, a bit of it for each.
+/// A number that differs for different orders: FNV-1a over what tells members apart, a bit of it
+/// for each.
 pub fn print(members: impl Iterator<Item = u64>) -> u64 {
     members.fold(0xcbf2_9ce4_8422_2325, |print, member| {
         let mixed = (print ^ member).wrapping_mul(0x0000_0100_0000_01b3);

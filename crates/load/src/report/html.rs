@@ -1,4 +1,5 @@
-//! `report.html`: one page that needs nothing else: no scripts, no network; its style follows the reader's light or dark.
+//! `report.html`: one page that needs nothing else: no scripts, no network; its style follows the
+//! reader's light or dark.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! `report.json`: everything, for machines; histograms in HdrHistogram's own exchange format (V2, base64), in microseconds.
+//! `report.json`: everything, for machines; histograms in HdrHistogram's own exchange format (V2,
+//! base64), in microseconds.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Plots as inline SVG, drawn by hand: all that is needed is axes, lines and bars, and their colours have to come from the page's
-//! style sheet, so that they follow the reader's light or dark; plotting crates write colours into each element.
+//! Plots as inline SVG, drawn by hand: all that is needed is axes, lines and bars, and their
+//! colours have to come from the page's style sheet, so that they follow the reader's light or
+//! dark; plotting crates write colours into each element.
 
 use std::fmt::Write;
 
@@ -38,7 +39,8 @@ impl Axis {
         axis
     }
 
-    /// Between powers of ten around the values, with ticks at 1, 2 and 5 of each while there is room.
+    /// Between powers of ten around the values, with ticks at 1, 2 and 5 of each while there is
+    /// room.
     pub fn log(name: &'static str, least: f64, most: f64, label: impl Fn(f64) -> String) -> Axis {
         let (low, high) = (least.max(1e-9), most.max(least.max(1e-9) * 1.1));
         let steps: &[f64] = if (high / low).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -76,7 +78,8 @@ pub struct Line {
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// A plot of lines; `title` is for those who do not see it. The first line has its area filled if `filled`.
+/// A plot of lines; `title` is for those who do not see it. The first line has its area filled if
+/// `filled`.
 pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> String {
     let (width, height) = SIZE;
     let (left, top, right, bottom) = ROOM;

@@ -1,4 +1,5 @@
-//! What clients know while the load goes on: lines with their ids and where they are, and what each client last asked.
+//! What clients know while the load goes on: lines with their ids and where they are, and what each
+//! client last asked.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

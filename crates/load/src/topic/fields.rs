@@ -1,12 +1,13 @@
-//! What items say: their comments and what is attached to them. Only the client that made an item changes that, one call after the
-//! other, so that nobody else's calls have a say in it.
+//! What items say: their comments and what is attached to them. Only the client that made an item
+//! changes that, one call after the other, so that nobody else's calls have a say in it.
 
 use std::collections::HashMap;
 
 use super::model::Line;
 use super::wire::Said;
 
-/// What an item may say in the end: what was acknowledged last, and what calls of no certain outcome have asked for since.
+/// What an item may say in the end: what was acknowledged last, and what calls of no certain
+/// outcome have asked for since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     steps: Vec<u32>,

@@ -1,5 +1,5 @@
-//! A planning desk: many clients that make, edit, shift, move and remove items of the same few topics of a plan, and followers that
-//! hear of everything in the first of them.
+//! A planning desk: many clients that make, edit, shift, move and remove items of the same few
+//! topics of a plan, and followers that hear of everything in the first of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ use self::prepare::Held;
 use self::verify::Evidence;
 use self::wire::{Paths, mark};
 
-/// The codes by which a topic says no for a reason of its own (docs/api/topics.md): not there any more, too many dividers or lines.
+/// The codes by which a topic says no for a reason of its own (docs/api/topics.md): not there any
+/// more, too many dividers or lines.
 const RULES: &[&str] = &["ObjectNotFound", "TooLarge"];
 /// Names a line that was never made.
 const NOWHERE: &str = "1$1.0.0";

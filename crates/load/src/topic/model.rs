@@ -1,7 +1,8 @@
-//! Topics and their plan on paper (docs/api/topics.md, "Order"): lines in order, and what the changes of them do.
+//! Topics and their plan on paper (docs/api/topics.md, "Order"): lines in order, and what the
+//! changes of them do.
 //!
-//! Items and dividers are one kind of line. What is said of an item (its comment, what is attached) goes along with it from topic to
-//! topic, so it is no part of this: [`super::fields`] has that.
+//! Items and dividers are one kind of line. What is said of an item (its comment, what is attached)
+//! goes along with it from topic to topic, so it is no part of this: [`super::fields`] has that.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ pub fn topic_line(topic: u16) -> Line {
     FOREIGN - 1 - Line::from(topic)
 }
 
-/// A change as one container sees it. Positions count among the others; -1 and everything behind the last is the end.
+/// A change as one container sees it. Positions count among the others; -1 and everything behind
+/// the last is the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// A new item or divider.
@@ -146,7 +148,8 @@ impl Paper for Lines {
         }
     }
 
-    /// The reply shows the item, which others may have moved or shifted since (docs/api/topics.md, "Replies").
+    /// The reply shows the item, which others may have moved or shifted since (docs/api/topics.md,
+    /// "Replies").
     fn may_be_told_late(change: Change) -> bool {
         matches!(change, Change::Shift(..) | Change::Edit(_) | Change::Attach(_))
     }

@@ -163,7 +163,8 @@ impl Notes {
         }
     }
 
-    /// A reply whose ETag is that of the change itself. A server that tells no revisions has none, which is no fault of the reply.
+    /// A reply whose ETag is that of the change itself. A server that tells no revisions has none,
+    /// which is no fault of the reply.
     fn acked(&mut self, change: Change, asked: &Asked, answer: &Answer, place: Option<u32>) -> Option<Noted> {
         let (container, revision) = (asked.container, answer.revision());
         let place = place.unwrap_or(UNREPORTED);
@@ -224,7 +225,8 @@ impl Notes {
         if changed == revision {
             return self.acked(change, asked, answer, Some(position)).map(|noted| made(noted, &shown));
         }
-        // What was as it was wanted was last changed before the call was sent; else others have changed it since.
+        // What was as it was wanted was last changed before the call was sent; else others have
+        // changed it since.
         if changed > asked.after {
             self.doubt_when(change, asked, changed);
         }
@@ -241,8 +243,9 @@ fn made(noted: Noted, shown: &Item<'_>) -> Noted {
     Noted { made: Some(shown.info.id.as_ref().into()), ..noted }
 }
 
-/// Two replies that show the same item as the same revision has left it: the one of the change that has made that, and one that was made
-/// after another change. Nobody knows which is which, so both may have been made up to then.
+/// Two replies that show the same item as the same revision has left it: the one of the change that
+/// has made that, and one that was made after another change. Nobody knows which is which, so both
+/// may have been made up to then.
 pub(super) fn doubt_shared(acked: &mut Vec<Ack<Change>>, doubts: &mut Vec<Doubt<Change>>) {
     let of_item = |ack: &Ack<Change>| match (ack.change, ack.revision) {
         (Change::Edit(line) | Change::Attach(line) | Change::Shift(line, _), Some(revision)) => {

@@ -13,7 +13,8 @@ pub struct TopicFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     topics: Option<u16>,
-    /// Zipf exponent: the n-th topic gets 1/n^S as much as the first; 0 treats all alike [default: 1]
+    /// Zipf exponent: the n-th topic gets 1/n^S as much as the first; 0 treats all alike [default:
+    /// 1]
     #[arg(long, value_name = "S")]
     #[serde(skip_serializing_if = "Option::is_none")]
     skew: Option<f64>,
@@ -21,7 +22,8 @@ pub struct TopicFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<u32>,
-    /// How many items each client has of its own before it removes one for each that it makes [default: 5]
+    /// How many items each client has of its own before it removes one for each that it makes
+    /// [default: 5]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<u32>,
@@ -29,7 +31,8 @@ pub struct TopicFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<u32>,
-    /// How many readers follow the events of the first topic for the whole run, each with a connection of its own [default: 20]
+    /// How many readers follow the events of the first topic for the whole run, each with a
+    /// connection of its own [default: 20]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     followers: Option<u32>,

@@ -1,8 +1,9 @@
 //! What each client is going to do, and with which line.
 //!
-//! A client edits, attaches to and removes items of its own, one call after the other, so that what they say in the end does not
-//! depend on others. It shifts and moves items of anybody. A client that has no item of its own makes one, whatever was drawn; one
-//! that has many removes the oldest instead.
+//! A client edits, attaches to and removes items of its own, one call after the other, so that what
+//! they say in the end does not depend on others. It shifts and moves items of anybody. A client
+//! that has no item of its own makes one, whatever was drawn; one that has many removes the oldest
+//! instead.
 
 use std::collections::VecDeque;
 
@@ -189,7 +190,8 @@ impl Recipe {
         line >= self.filled && (line - self.filled) % 2 == 1
     }
 
-    /// The client that makes a line; one beyond the last client for those that were there before the load.
+    /// The client that makes a line; one beyond the last client for those that were there before
+    /// the load.
     pub fn maker(&self, line: Line) -> u32 {
         line.checked_sub(self.filled).map_or(self.clients, |made| made / 2 % self.clients)
     }
@@ -230,7 +232,8 @@ impl Iterator for Plan {
 
     fn next(&mut self) -> Option<Operation> {
         let Plan { recipe, dice, .. } = self;
-        // What is drawn does not hang on what is done with it: so plans that differ in one thing differ in that alone.
+        // What is drawn does not hang on what is done with it: so plans that differ in one thing
+        // differ in that alone.
         let kind = ALL[recipe.kinds.sample(dice)];
         let topic = recipe.topics.sample(dice) as u16;
         let ordered = dice.random_range(0..recipe.count);

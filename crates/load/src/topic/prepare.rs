@@ -1,4 +1,5 @@
-//! What is done before the load and after it: trying out what revisions mean, filling topics, and reading everything.
+//! What is done before the load and after it: trying out what revisions mean, filling topics, and
+//! reading everything.
 
 use std::collections::HashMap;
 
@@ -49,8 +50,8 @@ impl TopicLoad {
         Ok(())
     }
 
-    /// Whether each change counts its topic up by one and says so, and whether the user may do all that is in the mix: tried out
-    /// with one item, which is gone afterwards.
+    /// Whether each change counts its topic up by one and says so, and whether the user may do all
+    /// that is in the mix: tried out with one item, which is gone afterwards.
     async fn try_out(&self, desk: &mut Desk) -> Result<Option<String>, String> {
         let (paths, trial) = (&self.paths, 0);
         let read = desk.call(&paths.structure(0)).await?.1;

@@ -1,6 +1,8 @@
-//! Topics and their plan on the wire: the calls, and as much of the replies as the load has to know.
+//! Topics and their plan on the wire: the calls, and as much of the replies as the load has to
+//! know.
 //!
-//! An item's name says which line it is, and its comment which one it has to have; so does a divider's title.
+//! An item's name says which line it is, and its comment which one it has to have; so does a
+//! divider's title.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -184,7 +186,8 @@ struct Id<'a> {
     id: Cow<'a, str>,
 }
 
-/// What an item says: the step of its comment, 0 for none; and what is attached to it, one beyond the objects for something else.
+/// What an item says: the step of its comment, 0 for none; and what is attached to it, one beyond
+/// the objects for something else.
 pub type Said = (u32, Option<usize>);
 
 impl Item<'_> {
@@ -232,7 +235,8 @@ pub struct Whole<'a> {
     dividers: Vec<Divider<'a>>,
 }
 
-/// A line of a topic that was read: which it is by its name, its id, and what it says if it is an item.
+/// A line of a topic that was read: which it is by its name, its id, and what it says if it is an
+/// item.
 pub struct Read {
     /// Which line.
     pub line: Line,

@@ -1,4 +1,5 @@
-//! What there is of a journal, found without writing anything: the records that count, and what is missing.
+//! What there is of a journal, found without writing anything: the records that count, and what is
+//! missing.
 
 use std::collections::VecDeque;
 use std::io;
@@ -41,7 +42,8 @@ pub struct Found {
     /// How many records `sets` came from, and their bytes.
     pub records: usize,
     pub(super) bytes: u64,
-    /// The newest record seems to have been written and is not whole: what a crash does, before anybody was told of it.
+    /// The newest record seems to have been written and is not whole: what a crash does, before
+    /// anybody was told of it.
     pub torn: Option<Seq>,
     /// What is missing.
     pub loss: Option<Loss>,
@@ -116,7 +118,8 @@ impl Found {
     }
 }
 
-/// The first page of a journal; `None` while it was being made. The head is written last: without it nothing was ever committed.
+/// The first page of a journal; `None` while it was being made. The head is written last: without
+/// it nothing was ever committed.
 fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
     let lease = kept.lease();
     let len = lease.len()?;
@@ -150,7 +153,8 @@ impl Reading<'_> {
         for place in new {
             match read(&self.lease, self.salt, place) {
                 Ok(Some(record)) => self.take(place, record)?,
-                // The rest of the last one, torn by a crash, or one that has been written over in part.
+                // The rest of the last one, torn by a crash, or one that has been written over in
+                // part.
                 Ok(None) => self.found.torn = Some(place.head.last),
                 // It may have been acknowledged: the mark can be of before it.
                 Err(error) if is_bad_place(&error) => hidden = Some(place.head.last),
@@ -216,9 +220,10 @@ impl Reading<'_> {
     }
 }
 
-/// Whether the change that the mark speaks of is there and in no record such as the mark has noted. The mark's change was the last of
-/// its record. The empty record of a clean close has the number of the one before it, and holds no change: it says nothing of whose
-/// journal it is, for the mark may still be of before it when the one before has been written over.
+/// Whether the change that the mark speaks of is there and in no record such as the mark has noted.
+/// The mark's change was the last of its record. The empty record of a clean close has the number
+/// of the one before it, and holds no change: it says nothing of whose journal it is, for the mark
+/// may still be of before it when the one before has been written over.
 fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Marked]) -> io::Result<bool> {
     let known = marked.iter().find(|marked| marked.sum.is_some());
     let Some(Marked { sure, .. }) = known.copied() else { return Ok(false) };
@@ -257,7 +262,8 @@ fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
     Ok(claims)
 }
 
-/// Reads a stretch of the file that begins with a page; pages in it that can't be read are zeros. Gives where those are.
+/// Reads a stretch of the file that begins with a page; pages in it that can't be read are zeros.
+/// Gives where those are.
 pub(super) fn read_what_can_be(lease: &Lease, start: u64, bytes: &mut [u8]) -> io::Result<Vec<u64>> {
     match lease.read(start, bytes) {
         Err(error) if is_bad_place(&error) => {}

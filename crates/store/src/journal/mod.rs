@@ -1,17 +1,21 @@
-//! `journal.wal`: one record a commit, written and synced; what has been folded makes room for what comes.
+//! `journal.wal`: one record a commit, written and synced; what has been folded makes room for what
+//! comes.
 //!
-//! Which records are needed follows from how far the tables are filled, so nothing is ever marked or removed: a record up
-//! to there may be written over, except for the newest, which says what the next one builds upon. Records stand where
-//! there was room; their order is that of their numbers, and each names the one before it, so that a gap is noticed. The
-//! file is the store's own format and not redb's because a commit here is one write and one sync, where a tree needs
-//! several pages, their checksums and an allocator: it halves what a commit costs the processor.
+//! Which records are needed follows from how far the tables are filled, so nothing is ever marked
+//! or removed: a record up to there may be written over, except for the newest, which says what the
+//! next one builds upon. Records stand where there was room; their order is that of their numbers,
+//! and each names the one before it, so that a gap is noticed. The file is the store's own format
+//! and not redb's because a commit here is one write and one sync, where a tree needs several
+//! pages, their checksums and an allocator: it halves what a commit costs the processor.
 //!
-//! What a crash can leave: every record that was acknowledged, whole, and of the newest one besides, which was being written,
-//! anything. So records that are missing before others, or before the number in `journal.mark`, are a loss, and told
-//! as one ([`Found`]); and so is a journal in which the record that `journal.mark` speaks of is another. What can't be told is a loss of the newest record alone after `journal.mark` was lost to a loss of power.
+//! What a crash can leave: every record that was acknowledged, whole, and of the newest one
+//! besides, which was being written, anything. So records that are missing before others, or before
+//! the number in `journal.mark`, are a loss, and told as one ([`Found`]); and so is a journal in
+//! which the record that `journal.mark` speaks of is another. What can't be told is a loss of the
+//! newest record alone after `journal.mark` was lost to a loss of power.
 //!
-//! After a failed append nobody knows whether its record is there. It can only be the last, and [`Journal::reopen`] finds
-//! out: no further one is written before.
+//! After a failed append nobody knows whether its record is there. It can only be the last, and
+//! [`Journal::reopen`] finds out: no further one is written before.
 
 mod found;
 
@@ -35,8 +39,8 @@ use super::record::{FileHead, Head, Marked, PAGE, Salt};
 /// The format number of a `journal.wal` that this stet writes.
 pub(super) const FORMAT: u64 = 1;
 
-/// Bytes by which the file grows at least. They are written as zeros beforehand: a sync that must also note a new length or
-/// new blocks takes the file system much longer.
+/// Bytes by which the file grows at least. They are written as zeros beforehand: a sync that must
+/// also note a new length or new blocks takes the file system much longer.
 const GROWTH: u64 = 1 << 20;
 
 /// Bytes of memory for a record that are kept for the next one at most.
@@ -79,7 +83,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file, or makes a new one where none was made. Gives the change sets after what the tables have, made sure of.
+    /// Opens the file, or makes a new one where none was made. Gives the change sets after what the
+    /// tables have, made sure of.
     pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Vec<Set>), OpenError> {
         let found = Found::read(backends, known)?;
         let Found { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
@@ -114,7 +119,8 @@ impl Journal {
         Journal { kept, lease, salt, mark, len, needed, room: 0..0, doubtful, record, bytes: 0, unsure: false }
     }
 
-    /// A new file, whatever was there. Its first record holds nothing; it says what the next one builds upon.
+    /// A new file, whatever was there. Its first record holds nothing; it says what the next one
+    /// builds upon.
     pub fn make(backends: &dyn Backends, folded: Seq) -> Result<Journal, OpenError> {
         let kept = Kept::new(backends.open(StoreFile::Journal).map_err(unreadable)?);
         let lease = kept.lease();
@@ -161,8 +167,8 @@ impl Journal {
         FileHead { format: FORMAT, salt: self.salt }
     }
 
-    /// Writes a record without changes where it leaves the newest one alone, and syncs it: all up to `folded` is in the
-    /// tables. It is the only one needed from then on.
+    /// Writes a record without changes where it leaves the newest one alone, and syncs it: all up
+    /// to `folded` is in the tables. It is the only one needed from then on.
     fn fold_mark(&mut self, folded: Seq) -> io::Result<()> {
         let record =
             self.salt.sealed(folded, folded, &mut self.record, |payload| blob::encode(std::iter::empty(), payload));
@@ -179,7 +185,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes sure of what was read, unless the disk is so full that it can't even be written over: then before the first append.
+    /// Makes sure of what was read, unless the disk is so full that it can't even be written over:
+    /// then before the first append.
     fn make_sure_at_start(&mut self) -> Result<(), OpenError> {
         let Err(error) = self.make_sure() else { return Ok(()) };
         let fault = DiskError::of(&error);
@@ -192,10 +199,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the whole file again, as it reads. An earlier process may have ended after a sync that failed, or before one:
-    /// then reads show what the disk does not have. That goes for what was removed, too, whose place reads as zeros.
+    /// Writes the whole file again, as it reads. An earlier process may have ended after a sync
+    /// that failed, or before one: then reads show what the disk does not have. That goes for what
+    /// was removed, too, whose place reads as zeros.
     ///
-    /// A page that can't be read is written as zeros, for which a disk mostly finds another place, if nothing that is needed is in it.
+    /// A page that can't be read is written as zeros, for which a disk mostly finds another place,
+    /// if nothing that is needed is in it.
     fn make_sure(&self) -> io::Result<()> {
         let mut bytes = Vec::new();
         let mut start = 0;
@@ -219,9 +228,10 @@ impl Journal {
         self.needed.back().map_or(0, |place| place.head.last)
     }
 
-    /// Appends the record of a commit whose last change set is `last`; what is needed no more, now that the tables are filled
-    /// up to `folded`, makes room. On disk when it returns `Ok`; after an error nobody knows until [`Journal::reopen`] has
-    /// looked. Gives the bytes that were written.
+    /// Appends the record of a commit whose last change set is `last`; what is needed no more, now
+    /// that the tables are filled up to `folded`, makes room. On disk when it returns `Ok`; after
+    /// an error nobody knows until [`Journal::reopen`] has looked. Gives the bytes that were
+    /// written.
     pub fn append<'a>(&mut self, last: Seq, sets: impl Iterator<Item = Parts<'a>>, folded: Seq) -> io::Result<u64> {
         if self.unsure {
             self.make_sure()?;
@@ -294,7 +304,8 @@ impl Journal {
         let end = begin + size.max(GROWTH);
         let before = self.len;
         if let Err(error) = self.lengthen(end) {
-            // What there was of room goes back to the disk: others need it, and a change that is too large would keep it for ever.
+            // What there was of room goes back to the disk: others need it, and a change that is
+            // too large would keep it for ever.
             if self.lease.set_len(before).is_ok() {
                 self.len = before;
             }
@@ -314,11 +325,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Opens the file anew after a failed append and settles what the failure left open: whether the record is there. It is
-    /// if it is `last`, that is, if somebody still waits for it; any other is removed, for it was answered with an error.
+    /// Opens the file anew after a failed append and settles what the failure left open: whether
+    /// the record is there. It is if it is `last`, that is, if somebody still waits for it; any
+    /// other is removed, for it was answered with an error.
     ///
-    /// A record that is found is written again, and removal is a write too, synced before this returns: only a sync that
-    /// has succeeded proves anything.
+    /// A record that is found is written again, and removal is a write too, synced before this
+    /// returns: only a sync that has succeeded proves anything.
     pub fn reopen(&mut self, last: Option<Seq>) -> io::Result<bool> {
         self.lease.end();
         self.lease = self.kept.lease();
@@ -326,8 +338,8 @@ impl Journal {
         self.len = self.lease.len()?;
         self.room = 0..0;
         let Some(place) = self.doubtful else { return Ok(false) };
-        // One that can't be read back whole will not be found whole after a crash either, and needs no removing. On a full disk
-        // there may be no room for that.
+        // One that can't be read back whole will not be found whole after a crash either, and needs
+        // no removing. On a full disk there may be no room for that.
         let found = match read(&self.lease, self.salt, &place)? {
             Some(record) if last == Some(place.head.last) => {
                 self.lease.write(place.at, &record)?;
@@ -346,7 +358,8 @@ impl Journal {
         Ok(found)
     }
 
-    /// Makes the file small, once the tables have all that was committed; nothing may be appended any more.
+    /// Makes the file small, once the tables have all that was committed; nothing may be appended
+    /// any more.
     pub fn finish(&mut self, folded: Seq) -> io::Result<()> {
         if self.last() > folded || self.doubtful.is_some() {
             return Ok(());

@@ -18,8 +18,8 @@ pub(crate) struct Packing {
     pub events: usize,
     /// Nor, save for one event alone, more bytes of their stored forms.
     pub bytes: usize,
-    /// Nor are its first event and any other so far apart in time, milliseconds; nor is an event longer without a segment. So one goes
-    /// no later than so long after its time.
+    /// Nor are its first event and any other so far apart in time, milliseconds; nor is an event
+    /// longer without a segment. So one goes no later than so long after its time.
     pub span_ms: u64,
     /// The present time, epoch milliseconds.
     pub now_ms: u64,
@@ -55,7 +55,8 @@ pub(crate) struct Folded {
     pub removed: Option<EventId>,
 }
 
-/// Takes events in that the tables may have already: a checkpoint is tried again after a failure, whatever came of it.
+/// Takes events in that the tables may have already: a checkpoint is tried again after a failure,
+/// whatever came of it.
 pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing: &Packing) -> Result<(), RedbError> {
     let meta = transaction.open_table(META).map_err(failure)?;
     let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
@@ -86,7 +87,8 @@ pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing:
     Ok(())
 }
 
-/// Packs the rows and these events behind them into segments. What makes no full one stays in rows, unless it is too old for that.
+/// Packs the rows and these events behind them into segments. What makes no full one stays in rows,
+/// unless it is too old for that.
 pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &Packing) -> Result<(), RedbError> {
     let mut packer = Packer {
         packing,
@@ -188,9 +190,9 @@ impl Packer<'_> {
 
 /// Which segments go, and how far that is known. Kept from one checkpoint to the next.
 ///
-/// Events are in order of their numbers, and nearly in order of time. A segment with one from the future, whose clock was wrong, says
-/// nothing of its age; it is as old as those after it at least. So what is past retention takes all before it along, and one from the
-/// future ends nothing.
+/// Events are in order of their numbers, and nearly in order of time. A segment with one from the
+/// future, whose clock was wrong, says nothing of its age; it is as old as those after it at least.
+/// So what is past retention takes all before it along, and one from the future ends nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Trim {
     /// Segments up to this key are past their retention.
@@ -200,7 +202,8 @@ pub(crate) struct Trim {
 }
 
 impl Trim {
-    /// Removes the oldest segments, those of so many events as the options allow at a time, and one more.
+    /// Removes the oldest segments, those of so many events as the options allow at a time, and one
+    /// more.
     pub fn run(
         &mut self,
         options: &StoreOptions,
@@ -243,7 +246,8 @@ impl Trim {
             match SegmentHead::read(head.value()) {
                 Ok(head) if head.to_ms > now_ms => {}
                 Ok(head) if head.to_ms >= before_ms => break,
-                // An unreadable one is of no use, and must not keep the later ones from being removed.
+                // An unreadable one is of no use, and must not keep the later ones from being
+                // removed.
                 _ => self.old = Some(key.value().to_vec()),
             }
             self.seen = Some(key.value().to_vec());
@@ -282,7 +286,8 @@ fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
     Ok(())
 }
 
-/// Whether a checkpoint of nothing would pack events because they are old, or remove some that are past their retention.
+/// Whether a checkpoint of nothing would pack events because they are old, or remove some that are
+/// past their retention.
 pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Result<bool, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
@@ -305,7 +310,8 @@ pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Res
     Ok(false)
 }
 
-/// The time of the newest event: in memory, where all are that are in no segment, or in the last segment.
+/// The time of the newest event: in memory, where all are that are in no segment, or in the last
+/// segment.
 pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbError> {
     if let Some(newest_ms) = tail.newest_ms() {
         return Ok(Some(newest_ms));
@@ -316,7 +322,8 @@ pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbE
     Ok(last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.to_ms)))
 }
 
-/// The events in rows, oldest first, and the last one that is in a segment: what memory begins with.
+/// The events in rows, oldest first, and the last one that is in a segment: what memory begins
+/// with.
 pub(crate) fn unpacked(db: &Database) -> Result<(Vec<Logged>, Option<EventId>), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;

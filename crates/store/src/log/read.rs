@@ -1,7 +1,8 @@
 //! Reading the log: first memory, then segments as of the last checkpoint.
 //!
-//! Memory lets go of an event only after readers see its segment, and tells of the last one that is gone. So what is looked for in
-//! segments after memory was looked at is there, unless it is past its retention, and what is in both is left to memory.
+//! Memory lets go of an event only after readers see its segment, and tells of the last one that is
+//! gone. So what is looked for in segments after memory was looked at is there, unless it is past
+//! its retention, and what is in both is left to memory.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,7 +71,8 @@ impl Shared {
         Ok(Some(segment))
     }
 
-    /// The next heads of segments on a way, with their keys; first that of the one which the way begins in.
+    /// The next heads of segments on a way, with their keys; first that of the one which the way
+    /// begins in.
     fn heads(&self, way: Way, most: usize) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
         let all = Range { from: Bytes::new(), to: None };
         let (range, backwards) = match way {
@@ -88,7 +90,8 @@ impl Shared {
         rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
     }
 
-    /// Takes what is wanted out of segments; whether there is no room for more. No segment is opened to find out whether there is more.
+    /// Takes what is wanted out of segments; whether there is no room for more. No segment is
+    /// opened to find out whether there is more.
     fn segments_of(&self, container: Loid, after: u64, wanted: &mut Wanted) -> Result<bool, StoreError> {
         let Some(mut range) = Segment::range_of(container, after) else { return Ok(false) };
         loop {
@@ -137,7 +140,8 @@ impl EventLog for RedbStore {
         let (shared, Resumed { container, after, room }) = (&self.shared, *resumed);
         shared.check_open()?;
         let memory = shared.overlay.log.of(resumed);
-        // Each change raises the revision by one: what follows on `after` itself has nothing before it.
+        // Each change raises the revision by one: what follows on `after` itself has nothing before
+        // it.
         let is_next = memory.events.first().is_some_and(|first| first.revision == after.saturating_add(1));
         let mut wanted = Wanted { up_to: memory.last_gone.unwrap_or_default(), room, found: Vec::new() };
         if memory.last_gone.is_some() && !is_next && shared.segments_of(container, after, &mut wanted)? {
@@ -180,13 +184,15 @@ impl EventLog for RedbStore {
 }
 
 impl Shared {
-    /// The next passage of those that are in segments, none behind `gone`; `None` if there is none before the end.
+    /// The next passage of those that are in segments, none behind `gone`; `None` if there is none
+    /// before the end.
     fn passage_of_segments(&self, way: Way, gone: EventId, times: &Times) -> Result<Option<Passage>, StoreError> {
         let is_next = |id: EventId| match way {
             Way::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
             Way::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
         };
-        // Most often the first one has what is looked for; where many lie outside the times, they are passed over by the thousand.
+        // Most often the first one has what is looked for; where many lie outside the times, they
+        // are passed over by the thousand.
         let (mut on, mut looked, mut most) = (way, 0, FIRST_HEADS);
         loop {
             let heads = self.heads(on, most)?;

@@ -27,7 +27,8 @@ struct Inner {
     gone: u64,
     /// The last one let go; all behind it that are on disk are here.
     last_gone: Option<EventId>,
-    /// How many of all that were ever here are in `of`. It grows when somebody asks: without followers nobody pays for it.
+    /// How many of all that were ever here are in `of`. It grows when somebody asks: without
+    /// followers nobody pays for it.
     indexed: u64,
     /// The events of each container: revision, and number among all that were ever here.
     of: HashMap<Loid, VecDeque<(u64, u64)>>,
@@ -80,7 +81,8 @@ impl Inner {
 }
 
 impl Tail {
-    /// Begins anew with these, which are all that are in no segment. `packed`: the last one that is.
+    /// Begins anew with these, which are all that are in no segment. `packed`: the last one that
+    /// is.
     pub fn begin(&self, events: impl IntoIterator<Item = Logged>, packed: Option<EventId>) {
         *self.0.lock() = Inner { last_gone: packed, ..Inner::default() };
         self.append(events);
@@ -108,8 +110,9 @@ impl Tail {
         inner.events.range(begin..end.max(begin)).cloned().collect()
     }
 
-    /// Lets go of those up to `packed`, which readers find in segments from now on, the oldest first, until no more than
-    /// [`RECENT_BYTES`] are left; and of all up to `removed`, which are past their retention.
+    /// Lets go of those up to `packed`, which readers find in segments from now on, the oldest
+    /// first, until no more than [`RECENT_BYTES`] are left; and of all up to `removed`, which are
+    /// past their retention.
     pub fn let_go(&self, packed: EventId, removed: Option<EventId>) {
         self.let_go_while(|inner, first| {
             first.id <= packed && (inner.bytes > RECENT_BYTES || removed.is_some_and(|removed| first.id <= removed))
@@ -155,8 +158,8 @@ impl Tail {
         found
     }
 
-    /// The first events behind a place, or the last ones before it, in that order: as many as make a passage, or fewer if they have more
-    /// bytes than a segment, but one if there is any.
+    /// The first events behind a place, or the last ones before it, in that order: as many as make
+    /// a passage, or fewer if they have more bytes than a segment, but one if there is any.
     pub fn next_to(&self, place: Option<EventId>, backwards: bool) -> Found {
         let inner = self.0.lock();
         let mut room = Room::of(PASSAGE, SEGMENT_BYTES);
@@ -227,7 +230,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list: events of three containers and of none come, are asked for, and are let go.
+        /// Against a plain list: events of three containers and of none come, are asked for, and
+        /// are let go.
         #[test]
         fn it_is_a_list_that_is_asked_by_place_and_by_container(
             steps in proptest::collection::vec((0..6_u8, 0..4_u64, 0..40_u64), 1..200),
@@ -242,7 +246,8 @@ mod tests {
                         seq += 1 + number % 3;
                         let revision = revisions.entry(container).or_default();
                         *revision += 1;
-                        // One of the containers is none. An eighth of all that is kept: so it is soon too much.
+                        // One of the containers is none. An eighth of all that is kept: so it is
+                        // soon too much.
                         let new = event(seq, Some(container).filter(|it| *it > 0), *revision, RECENT_BYTES / 8 - EVENT_OVERHEAD);
                         tail.append([new.clone()]);
                         list.push(new);

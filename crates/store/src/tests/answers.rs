@@ -1,4 +1,5 @@
-//! A container's answers that need no commit of their own: they go out when what they are based on is shown everywhere.
+//! A container's answers that need no commit of their own: they go out when what they are based on
+//! is shown everywhere.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The promise, at every sync that there is: a scenario is counted through once, then played again for each of its
-//! syncs and each way in which that one can go wrong.
+//! The promise, at every sync that there is: a scenario is counted through once, then played again
+//! for each of its syncs and each way in which that one can go wrong.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ fn numbered(store: &RedbStore, disk: &Disk, answers: &Answers, number: usize) ->
     }
 }
 
-/// Submits groups of sets and waits for each group, until the machine is down. A fault that lasts is mended once it
-/// has been noticed.
+/// Submits groups of sets and waits for each group, until the machine is down. A fault that lasts
+/// is mended once it has been noticed.
 fn play(store: &RedbStore, disk: &Disk) -> Answers {
     let answers = Answers::default();
     for group in 0..GROUPS {
@@ -77,7 +77,8 @@ enum Count {
     Writes,
 }
 
-/// Plays the scenario with `plan`, and checks before and after a crash. Tells how many syncs or writes there were.
+/// Plays the scenario with `plan`, and checks before and after a crash. Tells how many syncs or
+/// writes there were.
 fn replay(count: Count, plan: Option<Plan>, seed: u64) -> u64 {
     let when = format!("{count:?}: {plan:?}");
     let disk = Disk::new();

@@ -30,7 +30,8 @@ fn on_disk(files: &Bytes3) -> Disk {
 const FOLDED_CHANGES: u64 = 3;
 const CHANGES: u64 = 10;
 
-/// What the process leaves that is killed after [`CHANGES`], and before the one that was ended well after [`FOLDED_CHANGES`].
+/// What the process leaves that is killed after [`CHANGES`], and before the one that was ended well
+/// after [`FOLDED_CHANGES`].
 fn killed() -> (Bytes3, Bytes3) {
     let disk = Disk::new();
     let store = open(&disk);
@@ -71,8 +72,8 @@ fn record(files: &Bytes3, number: u64) -> usize {
     found.expect("the record is there") / PAGE * PAGE
 }
 
-/// One way of damaging the files that a killed process leaves, and what is then there: every change up to one, and up to which
-/// they are known to be lost.
+/// One way of damaging the files that a killed process leaves, and what is then there: every change
+/// up to one, and up to which they are known to be lost.
 type Damage = (&'static str, fn(&mut Bytes3), u64, Option<u64>);
 
 fn spoil(files: &mut Bytes3, last: u64, byte: impl Fn(u8) -> u8) {
@@ -93,7 +94,8 @@ fn cut(files: &mut Bytes3, last: u64) {
     files.get_mut(&StoreFile::Journal).expect("there").truncate(at);
 }
 
-/// Puts other records into the journal, of `each` changes, as a copy of the directory would have written them.
+/// Puts other records into the journal, of `each` changes, as a copy of the directory would have
+/// written them.
 fn written_elsewhere(files: &mut Bytes3, each: u64) {
     let journal = files.get_mut(&StoreFile::Journal).expect("there");
     let salt = FileHead::read(journal).expect("a journal").salt;
@@ -403,7 +405,8 @@ fn tables_that_are_gone_are_told() {
             assert!(error.to_string().contains("state.redb"), "{error}");
         }
     }
-    // Of a store whose journal goes back to its beginning nothing is lost, unless the journal has lost it too.
+    // Of a store whose journal goes back to its beginning nothing is lost, unless the journal has
+    // lost it too.
     let disk = Disk::new();
     let store = open(&disk);
     for number in 1..=CHANGES {
@@ -494,7 +497,8 @@ fn any_blow() -> impl Strategy<Value = (StoreFile, prop::sample::Index, Blow)> {
         3 => (0..PAGE, 1..=255u8).prop_map(|(at, by)| Blow::Flip(at, by)),
         1 => Just(Blow::Cut),
     ];
-    // The newest pages of the journal are hit most, for they are the ones that a loss can't be seen of.
+    // The newest pages of the journal are hit most, for they are the ones that a loss can't be seen
+    // of.
     let file = prop_oneof![4 => Just(StoreFile::Journal), 1 => Just(StoreFile::Mark), 2 => Just(StoreFile::State)];
     (file, any::<prop::sample::Index>(), blow)
 }
@@ -522,8 +526,8 @@ fn strike(files: &mut Bytes3, file: StoreFile, page: usize, blow: &Blow) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
-    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged
-    /// is there, but for the newest commit where the mark is damaged too.
+    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or
+    /// all that was acknowledged is there, but for the newest commit where the mark is damaged too.
     #[test]
     fn damaged_pages_are_told_or_nothing_is_lost(
         commits in 1..12u64,
@@ -568,8 +572,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in
-    /// words.
+    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but
+    /// the caller is told, and in words.
     #[test]
     fn damaged_pages_of_the_tables_panic_nowhere(
         blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4),

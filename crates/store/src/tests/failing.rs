@@ -126,7 +126,8 @@ fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
     }
 }
 
-/// Between a panic of the writer and the end of its thread those who wait for what is pending were taken in, and never answered.
+/// Between a panic of the writer and the end of its thread those who wait for what is pending were
+/// taken in, and never answered.
 #[test]
 fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
     let disk = Disk::new();
@@ -143,7 +144,8 @@ fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
     assert_eq!((held.wait(), waits.wait()), (Ok(held.seq), Ok(held.seq)));
 }
 
-/// Who read the new epoch, and then rows that were not taken back yet, built on what was refused and was taken for fresh.
+/// Who read the new epoch, and then rows that were not taken back yet, built on what was refused
+/// and was taken for fresh.
 #[test]
 fn whoever_finds_the_new_epoch_finds_nothing_of_what_was_refused() {
     // It takes milliseconds to take all back, and one look may miss them.
@@ -231,7 +233,8 @@ fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_ou
     options.checkpoint.entries = 2;
     let store = RedbStore::open(options).expect("the store opens");
     let held = hold(&disk, &store);
-    // With this row a checkpoint begins: while the first half of the batch waits, and before there is a second half.
+    // With this row a checkpoint begins: while the first half of the batch waits, and before there
+    // is a second half.
     let first = submit(&store, vec![put(Table::Marks, "first", "1")]).expect("taken");
     until("a checkpoint has begun", || store.shared.overlay.active().0 == 0);
     let second = submit(&store, vec![put(Table::Marks, "second", "1")]).expect("taken");
@@ -378,7 +381,8 @@ fn a_table_that_could_not_be_read_once_is_read_again() {
     assert_eq!(all_marks(&store), 2);
 }
 
-/// Each read waited for two seconds, on a thread that others needed, for an opening that had failed at once.
+/// Each read waited for two seconds, on a thread that others needed, for an opening that had failed
+/// at once.
 #[test]
 fn nobody_waits_for_tables_that_can_not_be_opened() {
     let disk = Disk::new();
@@ -417,8 +421,9 @@ fn a_page_that_can_not_be_read_is_not_tried_all_the_time_and_keeps_nobody_from_t
     store.shared.checkpoint_due();
     until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == seq);
     let read = |number: u64| store.get(View::Committed, Table::Bodies, format!("{number:03}").as_bytes());
-    // As of a bad page: reading it fails, and does again once the file has been opened anew, which goes well. (Without optimisation redb
-    // reads every page when it opens a file, so that no page can be bad for good.)
+    // As of a bad page: reading it fails, and does again once the file has been opened anew, which
+    // goes well. (Without optimisation redb reads every page when it opens a file, so that no page
+    // can be bad for good.)
     let (shared, on) = (store.shared.clone(), disk.clone());
     let spoils = move || {
         let on = on.clone();

@@ -1,4 +1,5 @@
-//! The journal's file: what it holds after appends, folds and crashes, beside a list; and what it refuses to be.
+//! The journal's file: what it holds after appends, folds and crashes, beside a list; and what it
+//! refuses to be.
 
 use proptest::prelude::*;
 
@@ -171,7 +172,8 @@ fn a_record_lost_from_among_the_others_is_noticed() {
         bytes[place(seq) + 60] ^= 1;
         open_journal(&Disk::holding([(StoreFile::Journal, bytes)]), 1)
     };
-    // The first has been folded; the last may be what a crash has left of one that nobody was told of.
+    // The first has been folded; the last may be what a crash has left of one that nobody was told
+    // of.
     assert_eq!(spoiled(1).expect("it opens").1.len(), 3);
     assert_eq!(spoiled(4).expect("it opens").1.len(), 2);
     for (seq, kept, why) in [(2, 1, "begins after change 2"), (3, 2, "the record after change 2 is missing")] {
@@ -189,7 +191,8 @@ fn a_record_lost_from_among_the_others_is_noticed() {
 fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_ended() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
-    // The most room is before what is needed, so that the next record does not happen to write over what is behind it.
+    // The most room is before what is needed, so that the next record does not happen to write over
+    // what is behind it.
     append(&mut journal, &[set(1, 600 << 10)], 0).expect("appended");
     append(&mut journal, &[set(2, 10)], 1).expect("appended");
     let next = |after: u64, fault| {

@@ -1,4 +1,5 @@
-//! The log of events: against a plain list, over checkpoints, restarts and crashes; how long events are kept.
+//! The log of events: against a plain list, over checkpoints, restarts and crashes; how long events
+//! are kept.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -338,7 +339,8 @@ fn no_segment_is_opened_beyond_what_there_is_room_for() {
     assert_eq!((revisions(8, 9), store.shared.opened.count()), ((vec![9, 10, 11, 12], false), 3));
 }
 
-/// What is left of a log at some time, after so many checkpoints, if events are kept for ten seconds.
+/// What is left of a log at some time, after so many checkpoints, if events are kept for ten
+/// seconds.
 fn left(disk: &Disk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
     let mut options = packing(disk, 1);
     options.clock = Arc::new(ManualClock::at(now_ms));
@@ -439,8 +441,8 @@ fn events_past_their_retention_go_although_nothing_changes() {
     assert_eq!(logged(&store), vec![]);
 }
 
-/// A machine whose clock is wrong until it has asked others for the time starts the server: within its first checkpoint all events were
-/// past their retention.
+/// A machine whose clock is wrong until it has asked others for the time starts the server: within
+/// its first checkpoint all events were past their retention.
 #[test]
 fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_start_by_what_it_wrote() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -467,7 +469,8 @@ fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_star
     for (revision, told) in [(2, 1), (3, 2)] {
         let store = start();
         assert_eq!(times(&store).len(), told);
-        // What happens meanwhile has the wrong time, and makes the clock no more credible to the next start.
+        // What happens meanwhile has the wrong time, and makes the clock no more credible to the
+        // next start.
         happen(&store, vec![event(1, revision, ahead)]);
         work(&store, "ahead");
         store.shared.checkpoint_due();

@@ -1,4 +1,5 @@
-//! What the tests share: stores on a disk that fails on demand, change sets, and waiting with a limit.
+//! What the tests share: stores on a disk that fails on demand, change sets, and waiting with a
+//! limit.
 
 mod answers;
 mod blob;
@@ -33,7 +34,8 @@ use super::{OpenError, RedbStore, StoreOptions};
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Options for a store on `disk` that makes checkpoints only when told to, that is, when it is closed.
+/// Options for a store on `disk` that makes checkpoints only when told to, that is, when it is
+/// closed.
 fn options(disk: &Disk) -> StoreOptions {
     let mut options = StoreOptions::new("on the disk in memory");
     options.backends = Arc::new(disk.clone());

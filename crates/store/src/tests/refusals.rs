@@ -96,7 +96,8 @@ fn a_checkpoint_begins_before_memory_is_full_however_late_it_was_asked_for() {
     }
 }
 
-/// Numbers were not reserved in a memory that is full, so that changes failed for want of them that others had made room for.
+/// Numbers were not reserved in a memory that is full, so that changes failed for want of them that
+/// others had made room for.
 #[test]
 fn a_row_that_changes_can_t_be_made_without_is_taken_where_memory_is_full() {
     let disk = Disk::new();

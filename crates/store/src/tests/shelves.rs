@@ -1,4 +1,5 @@
-//! A family that the store knows nothing of keeps the promise as all do: its life is cut off at every sync that there is.
+//! A family that the store knows nothing of keeps the promise as all do: its life is cut off at
+//! every sync that there is.
 
 use stet_actors::clock::SystemClock;
 use stet_actors::command::Who;
@@ -84,7 +85,8 @@ impl Life {
     }
 }
 
-/// What stands on all shelves of the root folder, visible or not, as shelf, slot and whether it is hidden.
+/// What stands on all shelves of the root folder, visible or not, as shelf, slot and whether it is
+/// hidden.
 async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
     let mut shown = Vec::new();
     for record in repository.rows::<Record>(Table::Objects).expect("readable") {
@@ -131,8 +133,8 @@ async fn down(disk: &Disk) {
     }
 }
 
-/// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were, and what was shown after each
-/// step.
+/// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were,
+/// and what was shown after each step.
 async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Vec<(Loid, u64, bool)>>) {
     let disk = Disk::new();
     let start = async |store: &Arc<RedbStore>| {

@@ -1,7 +1,9 @@
-//! A small family of the tests' own: shelves. All that a family must say is here; the list that it is in is [`FAMILIES`].
+//! A small family of the tests' own: shelves. All that a family must say is here; the list that it
+//! is in is [`FAMILIES`].
 //!
-//! A shelf has boards, each of which holds objects and dividers in one order; an object may stand on it any number of times. What
-//! is discarded is hidden where it stands, what ceases to be is taken away.
+//! A shelf has boards, each of which holds objects and dividers in one order; an object may stand
+//! on it any number of times. What is discarded is hidden where it stands, what ceases to be is
+//! taken away.
 
 mod commands;
 mod rows;

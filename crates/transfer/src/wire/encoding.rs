@@ -7,8 +7,9 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 /// Bytes in which an XML declaration must end.
 const DECLARATION_BYTES: usize = 1024;
 
-/// Decodes an item: by its byte order mark, else by the zero bytes that UTF-16 puts beside its first character, else by the
-/// encoding that its XML declaration names, else as UTF-8. `None` if bytes do not fit the encoding, or its name is unknown.
+/// Decodes an item: by its byte order mark, else by the zero bytes that UTF-16 puts beside its
+/// first character, else by the encoding that its XML declaration names, else as UTF-8. `None` if
+/// bytes do not fit the encoding, or its name is unknown.
 pub(super) fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, mark)) => (encoding, bytes.get(mark..)?),

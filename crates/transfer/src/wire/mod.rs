@@ -1,4 +1,5 @@
-//! What agencies send: items of NewsML-G2 and ninjs are recognised, and what they say of themselves becomes attributes.
+//! What agencies send: items of NewsML-G2 and ninjs are recognised, and what they say of themselves
+//! becomes attributes.
 
 mod encoding;
 mod newsml;
@@ -77,14 +78,15 @@ pub fn recognise(file: &Path) -> Option<Item> {
     }
 }
 
-/// Whether a file of that name could be an item: not if it is a picture, sound, a document of an office and the like.
+/// Whether a file of that name could be an item: not if it is a picture, sound, a document of an
+/// office and the like.
 pub fn could_be_item(name: &str) -> bool {
     let kind = media_type_of(name);
     kind.is_none_or(|kind| kind.starts_with("text/") || kind.ends_with("xml") || kind.ends_with("json"))
 }
 
-/// A text without the space around and within it that a document is laid out with, and without what is behind [`MAX_TEXT`] bytes;
-/// `None` for an empty one.
+/// A text without the space around and within it that a document is laid out with, and without what
+/// is behind [`MAX_TEXT`] bytes; `None` for an empty one.
 fn tidy(text: &str) -> Option<String> {
     let mut tidy = String::new();
     for word in text.split_whitespace() {

@@ -1,11 +1,12 @@
-//! ninjs, in the forms of its versions 1 to 3: names in lower case or in camel case, single values or lists by role.
+//! ninjs, in the forms of its versions 1 to 3: names in lower case or in camel case, single values
+//! or lists by role.
 
 use serde_json::Value;
 
 use super::{Item, MAX_EACH, Media, address, tidy};
 
-/// What a JSON text says of itself, if it is a ninjs item: an object with a `uri` or `guid` and with
-/// something that only items have.
+/// What a JSON text says of itself, if it is a ninjs item: an object with a `uri` or `guid` and
+/// with something that only items have.
 pub(super) fn read(text: &str) -> Option<Item> {
     let json: Value = serde_json::from_str(text).ok()?;
     let is_item = [
@@ -57,7 +58,8 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     many.iter().chain(one)
 }
 
-/// A text or number; of a list that with the role `main`, or the first; of an object what it is called.
+/// A text or number; of a list that with the role `main`, or the first; of an object what it is
+/// called.
 fn word(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => tidy(text),

@@ -35,7 +35,8 @@ impl Stamp {
         Stamp { guid: text("guid"), version: text("itemVersion"), created: text("versionCreated") }
     }
 
-    /// Compares two versions of one item: by their numbers, else by their times. `None` if neither can be compared.
+    /// Compares two versions of one item: by their numbers, else by their times. `None` if neither
+    /// can be compared.
     pub fn compare(&self, other: &Stamp) -> Option<Ordering> {
         let number = |stamp: &Stamp| stamp.version.as_deref()?.parse::<u64>().ok();
         if let (Some(ours), Some(theirs)) = (number(self), number(other)) {

@@ -1,7 +1,8 @@
 //! Changing single places of a document; what is not changed stays as it is written, to the byte.
 //!
-//! A place is named by a path of plain steps, `/story/keywords/keyword[2]/@lang` ([`Path`]): what such a path does not find can be
-//! made. All edits of a document are applied to one tree of it, so that many cost little more than one.
+//! A place is named by a path of plain steps, `/story/keywords/keyword[2]/@lang` ([`Path`]): what
+//! such a path does not find can be made. All edits of a document are applied to one tree of it, so
+//! that many cost little more than one.
 
 mod path;
 #[cfg(test)]
@@ -68,7 +69,8 @@ enum Change {
 #[derive(Debug, Clone)]
 enum Content {
     Text(String),
-    /// Elements, as XML. `list` says that they came as one, so that they take the place of all that is found.
+    /// Elements, as XML. `list` says that they came as one, so that they take the place of all that
+    /// is found.
     Elements {
         written: Vec<String>,
         list: bool,
@@ -99,12 +101,13 @@ impl Content {
 }
 
 impl Edit {
-    /// Gives each place that is found this content, and makes the first that the path names where none is found. A text, number or
-    /// boolean is the text of the element or attribute, null none; an object is the JSON view of the element, a list that of all
-    /// elements that the path finds.
+    /// Gives each place that is found this content, and makes the first that the path names where
+    /// none is found. A text, number or boolean is the text of the element or attribute, null none;
+    /// an object is the JSON view of the element, a list that of all elements that the path finds.
     ///
     /// # Errors
-    /// `Content` where the content has no XML form; `Path` where a list is to be an attribute or the root.
+    /// `Content` where the content has no XML form; `Path` where a list is to be an attribute or
+    /// the root.
     pub fn set(path: Path, content: &Value, limits: &Limits) -> Result<Edit, EditError> {
         let content = content_of(&path, content, limits)?;
         if let Content::Elements { list, .. } = &content {
@@ -123,7 +126,8 @@ impl Edit {
         Edit { path, change: Change::Unset }
     }
 
-    /// Adds a number to each number that is found. What is empty counts as 0, and so does what has to be made.
+    /// Adds a number to each number that is found. What is empty counts as 0, and so does what has
+    /// to be made.
     ///
     /// # Errors
     /// `Content` for what is no number.
@@ -140,8 +144,8 @@ impl Edit {
         Ok(Edit { path, change: Change::Increase(by) })
     }
 
-    /// Puts an element behind those that the path finds in the first parent, or several if the content is a list. With `keep`, no more
-    /// than that many stay, the last.
+    /// Puts an element behind those that the path finds in the first parent, or several if the
+    /// content is a list. With `keep`, no more than that many stay, the last.
     ///
     /// # Errors
     /// As [`Edit::set`]; `Path` if it does not end in the plain name of an element below the root.
@@ -151,7 +155,8 @@ impl Edit {
         Ok(Edit { path, change: Change::Push { items, keep } })
     }
 
-    /// Takes away the first or the last elements that are found, so many of them; with `equal` of those alone that have this text.
+    /// Takes away the first or the last elements that are found, so many of them; with `equal` of
+    /// those alone that have this text.
     ///
     /// # Errors
     /// `Path` for attributes; `Content` for what is no text.
@@ -186,11 +191,12 @@ impl Edit {
     }
 }
 
-/// The document with the edits, one after the other. No document at all is as good as one: its root is made. `None` if the root was
-/// taken away.
+/// The document with the edits, one after the other. No document at all is as good as one: its root
+/// is made. `None` if the root was taken away.
 ///
 /// # Errors
-/// The first edit that can't be; then nothing has come of any. The result is within `limits`, as [`super::check`] would have it.
+/// The first edit that can't be; then nothing has come of any. The result is within `limits`, as
+/// [`super::check`] would have it.
 pub fn edited(xml: Option<&str>, edits: &[Edit], limits: &Limits) -> Result<Option<String>, EditError> {
     let mut tree = Tree::read(xml, limits)?;
     for edit in edits {
@@ -224,7 +230,8 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// The number that a text is, to the digit; `None` for one of more digits than can be reckoned with, some 28.
+/// The number that a text is, to the digit; `None` for one of more digits than can be reckoned
+/// with, some 28.
 fn number(text: &str) -> Option<Decimal> {
     let text = text.trim();
     let is_plain = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));

@@ -1,4 +1,5 @@
-//! Paths of plain steps, a small part of XPath's: each names children, so that what is not there can be made.
+//! Paths of plain steps, a small part of XPath's: each names children, so that what is not there
+//! can be made.
 //!
 //! ```text
 //! path  = "/" step ("/" step)* ["/@" name | "/text()"]

@@ -80,7 +80,8 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// Reads a document into the tree: its root, which has no parent yet, and where it stands in the text.
+    /// Reads a document into the tree: its root, which has no parent yet, and where it stands in
+    /// the text.
     fn take_in(&mut self, xml: &'a str) -> Result<(Id, Range<usize>), XmlError> {
         let mut scanner = Scanner::new(xml, self.limits)?;
         let root = self.elements.len();
@@ -208,7 +209,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Puts elements in the place of those that are found: one in the place of each, or a list in that of all.
+    /// Puts elements in the place of those that are found: one in the place of each, or a list in
+    /// that of all.
     fn set_elements(&mut self, path: &Path, written: &'a [String], list: bool) -> Result<(), EditError> {
         if list {
             let mut found = self.find(&path.steps);
@@ -266,7 +268,8 @@ impl<'a> Tree<'a> {
         parents
     }
 
-    /// Reads an element that is to be put in, below a parent that does not have it among its pieces yet.
+    /// Reads an element that is to be put in, below a parent that does not have it among its pieces
+    /// yet.
     fn graft(&mut self, text: &'a str, parent: Option<Id>) -> Result<Id, EditError> {
         self.count(text.len())?;
         let (id, _) = self.take_in(text)?;
@@ -439,7 +442,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The first element that the steps find, each after the one before; those that are not there are made.
+    /// The first element that the steps find, each after the one before; those that are not there
+    /// are made.
     fn make(&mut self, steps: &[Step]) -> Result<Id, EditError> {
         let mut at = None;
         for (place, step) in steps.iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Finding nodes of a document by XPath 1.0, and setting what they hold.
 //!
-//! The language is [`xpath_eval`]'s; the document that it looks at is [`nodes::Nodes`], where each look counts, and with it what may be
-//! done until the next ([`weight`]). So an expression has a budget of work, however hostile it is: when it is spent the evaluation ends
-//! at the next look.
+//! The language is [`xpath_eval`]'s; the document that it looks at is [`nodes::Nodes`], where each
+//! look counts, and with it what may be done until the next ([`weight`]). So an expression has a
+//! budget of work, however hostile it is: when it is spent the evaluation ends at the next look.
 //!
-//! Names are compared as they are written: a prefix is a part of a name, and `x:a` finds what is written so. There are no namespace
-//! nodes, and no variables.
+//! Names are compared as they are written: a prefix is a part of a name, and `x:a` finds what is
+//! written so. There are no namespace nodes, and no variables.
 
 mod nodes;
 mod refused;
@@ -32,9 +32,10 @@ const MAX_BYTES: usize = 1024;
 /// How deep brackets in an expression may be nested: reading and evaluating it recurses.
 const MAX_NESTED: usize = 16;
 
-/// Nodes that one evaluation may come to, each as often as it is come to. They are gathered in lists before any is found to be there
-/// twice, at 16 bytes each: so this is what the lists take, up to three times over while one grows or is sorted. It is twice as many as
-/// a document of 4 MiB can have.
+/// Nodes that one evaluation may come to, each as often as it is come to. They are gathered in
+/// lists before any is found to be there twice, at 16 bytes each: so this is what the lists take,
+/// up to three times over while one grows or is sorted. It is twice as many as a document of 4 MiB
+/// can have.
 const MAX_COME_TO: u64 = 2 << 20;
 
 /// Why nodes can't be found, or not be set. [`fmt::Display`] gives a whole sentence.
@@ -68,8 +69,8 @@ impl From<XmlError> for XPathError {
     }
 }
 
-/// What an evaluation may take: looks at nodes, with what is done between two counted as looks, and bytes of their texts. What is left
-/// when it ends serves the next.
+/// What an evaluation may take: looks at nodes, with what is done between two counted as looks, and
+/// bytes of their texts. What is left when it ends serves the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Looks at nodes; some 10 million take half a second.
@@ -179,11 +180,13 @@ impl XPath {
         shown(&nodes, &found, budget)
     }
 
-    /// The document with a text in place of what the node at that place among those found holds, counted from 0; and the nodes found
-    /// before and after. An element has the text and nothing else then.
+    /// The document with a text in place of what the node at that place among those found holds,
+    /// counted from 0; and the nodes found before and after. An element has the text and nothing
+    /// else then.
     ///
     /// # Errors
-    /// As [`XPath::find`]; `Node` if there is no such node, or it is neither an element nor an attribute nor text.
+    /// As [`XPath::find`]; `Node` if there is no such node, or it is neither an element nor an
+    /// attribute nor text.
     pub fn set(
         &self,
         xml: &str,

@@ -106,7 +106,8 @@ impl<'t, 'x> Nodes<'t, 'x> {
         self.come_to(0)
     }
 
-    /// A node that an evaluation comes to: whatever is asked of each node may be asked of it, and a list may hold it to the end.
+    /// A node that an evaluation comes to: whatever is asked of each node may be asked of it, and a
+    /// list may hold it to the end.
     fn come_to(&self, number: u32) -> Node<'_> {
         let Some(to_come) = self.to_come.get().checked_sub(1) else { self.spent() };
         self.to_come.set(to_come);
@@ -140,7 +141,8 @@ impl<'t, 'x> Nodes<'t, 'x> {
         Found { kind, name, path, value: self.node(number).text() }
     }
 
-    /// Of each node its place among those of its parent that are like it, from 1, and how many these are; of attributes nothing.
+    /// Of each node its place among those of its parent that are like it, from 1, and how many
+    /// these are; of attributes nothing.
     fn siblings(&self) -> &[(u32, u32)] {
         self.siblings.get_or_init(|| {
             let mut known: HashMap<(u32, NodeKind, Option<&str>), u32> = HashMap::new();
@@ -200,7 +202,8 @@ impl<'n> Node<'n> {
         self.data()
     }
 
-    /// The nodes below it from one on, each followed by the one behind all that is below it, as long as they are of the sort wanted.
+    /// The nodes below it from one on, each followed by the one behind all that is below it, as
+    /// long as they are of the sort wanted.
     fn below(self, attributes: bool) -> impl Iterator<Item = Node<'n>> + 'n {
         let holds = matches!(self.data().kind, NodeKind::Root | NodeKind::Element);
         let (nodes, end) = (self.nodes, if holds { self.data().end } else { 0 });
@@ -283,7 +286,8 @@ impl<'n> XNode<'n> for Node<'n> {
     fn string_value(self) -> String {
         let text = self.text();
         if self.nodes.weight.compares {
-            // Two sets of nodes are compared each with each, and of that no more is seen here than that their texts are asked for.
+            // Two sets of nodes are compared each with each, and of that no more is seen here than
+            // that their texts are asked for.
             let others = self.nodes.nodes.len() as u64;
             self.nodes.count(others * (1 + text.len() as u64 / COMPARED_BYTES) / COMPARED, 0);
         }

@@ -138,7 +138,8 @@ fn hostile_expressions_end_with_their_budget() {
     assert_eq!(all.find(&wide, &Limits::default(), &mut tight.clone()), Err(XPathError::TooMuch));
 }
 
-/// Lists hold each node as often as it is come to, at 16 bytes: those of one expression took 400 MB, and it was refused only then.
+/// Lists hold each node as often as it is come to, at 16 bytes: those of one expression took 400
+/// MB, and it was refused only then.
 #[test]
 fn an_expression_comes_to_so_many_nodes_and_ends_then() {
     let flat = |elements: usize| format!("<r>{}</r>", "<a/>".repeat(elements));
@@ -170,7 +171,8 @@ fn an_expression_comes_to_so_many_nodes_and_ends_then() {
     assert_eq!(found.map(|found| found.len()), Ok(0));
 }
 
-/// A text of two megabytes in which as many characters were to be replaced took the better part of an hour.
+/// A text of two megabytes in which as many characters were to be replaced took the better part of
+/// an hour.
 #[test]
 fn what_takes_work_that_nobody_counts_is_refused() {
     let long = "x".repeat(65);
@@ -204,14 +206,15 @@ fn taken(expression: &str, xml: &str) -> u64 {
     u64::MAX - budget.looks
 }
 
-/// An expression of 750 bytes that compares 600 letters with 64, and looks at nothing meanwhile, was done some millions of times: two
-/// minutes of a processor for what counted as half a second.
+/// An expression of 750 bytes that compares 600 letters with 64, and looks at nothing meanwhile,
+/// was done some millions of times: two minutes of a processor for what counted as half a second.
 #[test]
 fn what_is_done_between_two_looks_counts_as_looks_for_each_node() {
     let (nodes, xml) = (100, wide(100));
     let (letters, replaced) = ("a".repeat(600), "b".repeat(64));
     let repeated = |part: &str, times: usize, by: &str| vec![part; times].join(by);
-    // What a predicate does for one node, in bytes gone through or in parts that take as long as several.
+    // What a predicate does for one node, in bytes gone through or in parts that take as long as
+    // several.
     for (predicate, bytes) in [
         (format!("contains(translate('{letters}', '{replaced}', 'c'), 'z')"), 600 * 64),
         (format!("self::node()[self::node()[translate('{letters}', '{replaced}', 'c') = 'z']]"), 600 * 64),
@@ -228,7 +231,8 @@ fn what_is_done_between_two_looks_counts_as_looks_for_each_node() {
         let taken = taken(&format!("//i[{predicate}]"), &xml);
         assert!(taken > nodes * bytes / weight::BYTES_A_LOOK, "{predicate}: {taken}");
     }
-    // What is asked for as a rule takes little: of the budget of a call there is enough for a hundred thousand such elements.
+    // What is asked for as a rule takes little: of the budget of a call there is enough for a
+    // hundred thousand such elements.
     let lower = "translate(., 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')";
     for (predicate, most) in [("@n = '7'", 60), ("contains(., 'text 7')", 60), (&format!("contains({lower}, 'x')"), 90)]
     {
@@ -237,7 +241,8 @@ fn what_is_done_between_two_looks_counts_as_looks_for_each_node() {
     }
 }
 
-/// So was a text of megabytes that went through one function after the other, or was compared with many.
+/// So was a text of megabytes that went through one function after the other, or was compared with
+/// many.
 #[test]
 fn what_is_done_with_the_texts_of_a_document_counts_as_looks() {
     let xml = format!("<r><i>{}</i></r>", "x".repeat(100_000));
@@ -255,7 +260,8 @@ fn what_is_done_with_the_texts_of_a_document_counts_as_looks() {
     let xml = format!("<r>{}{}</r>", alike("a"), alike("b"));
     assert!(taken("/r[a = b]", &xml) > taken("/r[a = 'b'][b = 'b']", &xml) + 50 * 50 * 2_000 / (16 * 32));
 
-    // But where one of them is one node at most, there are as many comparisons as texts: that took as much, 10 ms in all.
+    // But where one of them is one node at most, there are as many comparisons as texts: that took
+    // as much, 10 ms in all.
     let fields = format!("<r>{}</r>", "<a b='1' c='1'>text</a>".repeat(20_000));
     for predicate in ["@b = @c", "@b = .", "@x:b != ../@c", "@b < /r/@id", "(.) = self::a/@b", "@b = @*", ". = node()"]
     {

@@ -1,9 +1,10 @@
-//! What an expression costs beside its looks at the document: the library compares, copies and converts between two of them, and
-//! tells nobody.
+//! What an expression costs beside its looks at the document: the library compares, copies and
+//! converts between two of them, and tells nobody.
 //!
-//! A predicate is evaluated once for each node that the evaluation has come to, so all that its parts take for one node is charged
-//! when one is come to ([`Weight::each`]); and each byte of the document that becomes a part of a text is charged for all functions
-//! that the text goes through ([`Weight::passes`]). Both are bounds: no part is evaluated more often than that.
+//! A predicate is evaluated once for each node that the evaluation has come to, so all that its
+//! parts take for one node is charged when one is come to ([`Weight::each`]); and each byte of the
+//! document that becomes a part of a text is charged for all functions that the text goes through
+//! ([`Weight::passes`]). Both are bounds: no part is evaluated more often than that.
 
 use xpath_eval::{Axis, Expr, FilterExpr, FunctionCall, LocationPath, NodeTest, PathExpr, PrimaryExpr, Step};
 
@@ -44,7 +45,8 @@ impl Weight {
         let mut scale = Scale::default();
         scale.expression(expression);
         let looks = |bytes: u64| bytes.div_ceil(BYTES_A_LOOK);
-        // A text of the document is put together, and told or compared, whatever else is done with it.
+        // A text of the document is put together, and told or compared, whatever else is done with
+        // it.
         Weight { once: looks(scale.here), each: looks(scale.each), passes: 2 + scale.passes, compares: scale.compares }
     }
 }

@@ -1,8 +1,10 @@
-//! A liveblog for readers of feeds (ours): its approved posts, in its order, for whoever may read it.
+//! A liveblog for readers of feeds (ours): its approved posts, in its order, for whoever may read
+//! it.
 //!
-//! A post's text is in the feed if it is short enough to be stored in the tables; for longer texts, pictures and the like there
-//! is the address. Addresses start with the one that the caller has used; they require a token, as everything does. A key in
-//! the address of a feed is carried on into the addresses of the feed itself, so that a reader can follow them.
+//! A post's text is in the feed if it is short enough to be stored in the tables; for longer texts,
+//! pictures and the like there is the address. Addresses start with the one that the caller has
+//! used; they require a token, as everything does. A key in the address of a feed is carried on
+//! into the addresses of the feed itself, so that a reader can follow them.
 
 mod atom;
 mod json;
@@ -79,7 +81,8 @@ struct Feed {
     created: String,
     /// When the last of the posts shown changed; never before `created`.
     updated: String,
-    /// The earliest and the latest time of all approved posts; without any, when the liveblog was made.
+    /// The earliest and the latest time of all approved posts; without any, when the liveblog was
+    /// made.
     covers: (String, String),
     /// Where this part of the feed is had, and the next if there is one.
     address: String,
@@ -185,7 +188,8 @@ fn number(call: &Call, name: &str, most: u64) -> Result<u64> {
 struct Named {
     /// Title of the liveblog.
     title: Text,
-    /// Full names of the liveblog's creator and of the authors of the posts shown, by their users' names.
+    /// Full names of the liveblog's creator and of the authors of the posts shown, by their users'
+    /// names.
     people: BTreeMap<Text, String>,
 }
 
@@ -218,7 +222,8 @@ fn first(open: &Open, offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX).min(open.view.state.sequence().visible_len())
 }
 
-/// The time of a post's last change in epoch milliseconds: never before the post's own time, which callers choose.
+/// The time of a post's last change in epoch milliseconds: never before the post's own time, which
+/// callers choose.
 fn updated(post: &Post) -> u64 {
     let decided = post.history.last().map_or(0, |change| change.at_ms);
     post.timestamp.max(post.record.modified * 1000).max(decided)
@@ -271,7 +276,8 @@ async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Resul
             break;
         }
     }
-    // Those that are pinned come first, and both they and the others go from the latest to the earliest; there may be very many.
+    // Those that are pinned come first, and both they and the others go from the latest to the
+    // earliest; there may be very many.
     let (mut pinned, mut others) = (0, posts.visible_len());
     while pinned < others {
         let middle = pinned + (others - pinned) / 2;

@@ -33,7 +33,8 @@ const FILES: &[FileRule] = &[
     FileRule { name: "attachments", many: true, head: 0, keeps_generic_type: false },
 ];
 
-/// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.
+/// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any
+/// number of `attachments`.
 pub async fn create_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
     let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -59,7 +60,8 @@ pub async fn create_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
     execute(&call, open, command, Some(sent)).await
 }
 
-/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have stay as they are.
+/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have
+/// stay as they are.
 pub async fn update_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
     let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -129,7 +131,8 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
 }
 
-/// The post of the path, which is to be changed and which the caller must see: by its loid, so that the command means the same one.
+/// The post of the path, which is to be changed and which the caller must see: by its loid, so that
+/// the command means the same one.
 fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
     let address = address(call, open.loid(), call.param("post"))?;
     if let PostAddress::Loid(loid) = address {
@@ -150,7 +153,8 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
-    // What was added is shown once to who does not see it: others may have changed it when the call is sent again.
+    // What was added is shown once to who does not see it: others may have changed it when the call
+    // is sent again.
     let user = call.caller()?.user();
     let is_shown = |open: &Open, post: &Post| {
         open.view.state.sees(&open.sight, post) || (post.author() == user && post.record.last_modifier == *user)
@@ -171,7 +175,8 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         let reply = match post_reply(app, &open, left, "change", known).await {
             Ok(reply) => Some(reply),
             Err(Unsettled::Failed(error)) => return Err(error),
-            // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
+            // Others have changed it since. The reply describes the caller's own change all the
+            // same, not theirs.
             Err(Unsettled::Changed) => post_as_left(app, &open, left).await?,
         };
         if let Some(reply) = reply {
@@ -186,8 +191,8 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         post_reply(app, open, found, "change", None).await
     });
     match shown.await {
-        // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
-        // it.
+        // The change was made, now or when the call was sent before. Others have removed the post
+        // since, or never cease to change it.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(&done.reply, revision),
         shown => shown.map(|shown| shown.shown().into()),
     }

@@ -3,8 +3,8 @@
 use crate::api::liveblog;
 use crate::http::route::words::*;
 
-// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (docs/api/posts.md,
-// "States").
+// Whoever may create posts may change their own; that another's take `moderate`, too, the command
+// sees to (docs/api/posts.md, "States").
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/posts.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/posts.md");
 const PUT: Route = base(Verb::Put, Privilege::Create, "docs/api/posts.md");
@@ -14,7 +14,8 @@ const LIVEBLOG: PathParam = source("the liveblog");
 /// A name is not a source, so the value is parsed later.
 const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
-/// `options` as docs/api/posts.md, "Adding and changing", has them, the content, and any number of attachments.
+/// `options` as docs/api/posts.md, "Adding and changing", has them, the content, and any number of
+/// attachments.
 const fn form(needs_first: bool) -> Body {
     Body::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
 }

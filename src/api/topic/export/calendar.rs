@@ -1,7 +1,7 @@
 //! Items as a calendar: to-dos (RFC 5545, 3.6.2), or events at their deadlines (3.6.1).
 //!
-//! Who is to do an item stands in a property of ours. `ATTENDEE` takes addresses, and must not stand in a calendar that is only
-//! published (RFC 5545, 3.8.4.1).
+//! Who is to do an item stands in a property of ours. `ATTENDEE` takes addresses, and must not
+//! stand in a calendar that is only published (RFC 5545, 3.8.4.1).
 
 use chrono::{DateTime, Utc};
 use icalendar::{Calendar, Component, Event, EventLike, Property, Todo};
@@ -22,14 +22,16 @@ pub(in crate::api) struct Components {
 
 const END: &str = "END:VCALENDAR\r\n";
 
-/// The head of a calendar of that name, and its time zone: a calendar has one component at least (RFC 5545, 3.6).
+/// The head of a calendar of that name, and its time zone: a calendar has one component at least
+/// (RFC 5545, 3.6).
 pub(super) fn begin(name: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
     let name = plain(name);
     let mut calendar = Calendar::empty();
     for (key, value) in [("VERSION", "2.0"), ("PRODID", "-//stet//stet//EN"), ("CALSCALE", "GREGORIAN")] {
         calendar.append_property((key, value));
     }
-    // RFC 7986, whose properties the library does not know for texts; and what programs read that do not know it.
+    // RFC 7986, whose properties the library does not know for texts; and what programs read that
+    // do not know it.
     calendar.append_property(Property::new("NAME", &name).add_parameter("VALUE", "TEXT").done());
     calendar.append_property(("X-WR-CALNAME", &*name));
     calendar.append_property(("X-WR-TIMEZONE", zone.name()));
@@ -67,7 +69,8 @@ pub(super) fn line(line: &Line<'_>, zone: &Zone, components: Components, out: &m
     Ok(())
 }
 
-/// What stands behind an item's uuid in the UID of its event, which is another than that of its to-do.
+/// What stands behind an item's uuid in the UID of its event, which is another than that of its
+/// to-do.
 const EVENT: &str = "-event";
 
 fn write(component: &impl Component, out: &mut Vec<u8>) -> Result<()> {
@@ -82,7 +85,8 @@ fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str)
     let (item, record) = (line.item, &line.item.record);
     todo.uid(&format!("{}{kind}", record.uuid)).add_property("SUMMARY", plain(&record.name));
     if let Some(modified) = time(record.modified) {
-        // Without a method this is the time of the last change (RFC 5545, 3.8.7.2), so that the same item is the same text.
+        // Without a method this is the time of the last change (RFC 5545, 3.8.7.2), so that the
+        // same item is the same text.
         todo.timestamp(modified).last_modified(modified);
     }
     if let Some(created) = time(record.created) {
@@ -124,8 +128,9 @@ fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str)
     }
 }
 
-/// A text without what no value may have in it (RFC 5545, 3.3.11): line breaks are `\n`, and other control characters are left out but
-/// the tab. So nobody's text ends its line and goes on with another property.
+/// A text without what no value may have in it (RFC 5545, 3.3.11): line breaks are `\n`, and other
+/// control characters are left out but the tab. So nobody's text ends its line and goes on with
+/// another property.
 fn plain(text: &str) -> String {
     let one = text.replace("\r\n", "\n").replace('\r', "\n");
     one.chars().filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control()).collect()

@@ -1,6 +1,8 @@
-//! Items of topics as files that other programs read (docs/api/topics.md, "Export"): a calendar or a table.
+//! Items of topics as files that other programs read (docs/api/topics.md, "Export"): a calendar or
+//! a table.
 //!
-//! A file is made item by item, while it goes out if it is large: a plan may hold thousands of topics with thousands of items each.
+//! A file is made item by item, while it goes out if it is large: a plan may hold thousands of
+//! topics with thousands of items each.
 
 mod calendar;
 mod table;
@@ -108,7 +110,8 @@ fn components(call: &Call) -> Result<Components> {
     Ok(components)
 }
 
-/// The time zone of the newsroom: that of the default product of the site configuration, else of its first product.
+/// The time zone of the newsroom: that of the default product of the site configuration, else of
+/// its first product.
 fn zone_of(app: &App, database: DatabaseId) -> Zone {
     let content = app.sysconfig.site_content(database);
     let product = content.site.default_product().or(content.site.products.first());
@@ -146,7 +149,8 @@ pub async fn topic(call: Call) -> Result<Reply> {
     answer(call, tag, facts, Export { open: Some(Box::new(first)), ..export }).await
 }
 
-/// The file about topics: those that the caller may read when their turn comes. `of` and `facts` are what it is told apart by.
+/// The file about topics: those that the caller may read when their turn comes. `of` and `facts`
+/// are what it is told apart by.
 pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export: Export) -> Result<Reply> {
     let format = export.format;
     let titles = (&export.title, call.app.facts_of_titles(export.database));
@@ -199,8 +203,8 @@ pub(in crate::api) struct OpenTopic {
     topic: Loid,
     name: Text,
     title: Text,
-    /// As it was when its turn came; nothing once the file is on its way, which may take long: then each item is as it is when its
-    /// own turn comes.
+    /// As it was when its turn came; nothing once the file is on its way, which may take long: then
+    /// each item is as it is when its own turn comes.
     view: Option<Open>,
     /// Items, each in front of its subitems.
     items: Vec<Loid>,
@@ -225,7 +229,8 @@ impl OpenTopic {
     /// Writes the item whose turn it is.
     ///
     /// # Errors
-    /// `ObjectNotFound` for a topic that has gone since, or that the caller may not read any more; what the store says.
+    /// `ObjectNotFound` for a topic that has gone since, or that the caller may not read any more;
+    /// what the store says.
     async fn line(
         &mut self,
         call: &Call,

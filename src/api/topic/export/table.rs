@@ -1,8 +1,8 @@
 //! Items as a table: a row each, comma-separated (RFC 4180).
 //!
-//! Spreadsheets take a cell that begins with certain characters for a formula, which may call other programs. So a text that would be
-//! one gets an apostrophe in front; so does a text that begins with an apostrophe, and whoever takes one off a cell that has one gets
-//! the text back.
+//! Spreadsheets take a cell that begins with certain characters for a formula, which may call other
+//! programs. So a text that would be one gets an apostrophe in front; so does a text that begins
+//! with an apostrophe, and whoever takes one off a cell that has one gets the text back.
 
 use chrono::{DateTime, SecondsFormat};
 use csv::{Terminator, WriterBuilder};
@@ -79,7 +79,8 @@ fn row<C: AsRef<[u8]>>(cells: impl IntoIterator<Item = C>, out: &mut Vec<u8>) ->
 /// A text that no spreadsheet takes for a formula.
 fn text(text: &str) -> String {
     let begins = |letter: char| matches!(letter, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
-    // What is not seen is skipped by some of them, and taken for the beginning of a formula by others.
+    // What is not seen is skipped by some of them, and taken for the beginning of a formula by
+    // others.
     let hidden = |letter: char| letter.is_whitespace() || letter.is_control();
     let first = text.trim_start_matches(hidden).chars().next();
     if text.starts_with(['\'', '\t', '\r', '\n']) || first.is_some_and(begins) {

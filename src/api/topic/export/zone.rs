@@ -9,7 +9,8 @@ use jiff::{Timestamp, ZonedDateTime};
 /// The zone of times that stand in no other.
 const UTC: &str = "UTC";
 
-/// The last second that the component says anything of: 2037-12-31T23:59:59Z. Later times are written in UTC.
+/// The last second that the component says anything of: 2037-12-31T23:59:59Z. Later times are
+/// written in UTC.
 const LAST: i64 = 2_145_916_799;
 
 /// The time zone that a calendar's times are written in.
@@ -98,8 +99,9 @@ impl Zone {
         all
     }
 
-    /// A property with a time of epoch seconds. The first moment of a day is that day; any other time is local where that says which
-    /// one it is, else in UTC. `None` beyond what calendars can write.
+    /// A property with a time of epoch seconds. The first moment of a day is that day; any other
+    /// time is local where that says which one it is, else in UTC. `None` beyond what calendars can
+    /// write.
     pub fn property(&self, name: &str, seconds: u64) -> Option<Property> {
         let at = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
         let there = at.to_zoned_datetime(self.zone.clone());
@@ -114,8 +116,8 @@ impl Zone {
         Some(Property::new(name, at.strftime("%Y%m%dT%H%M%SZ").to_string()))
     }
 
-    /// Whether a local time stands for this moment: it is in no zone but UTC, is not repeated when clocks are set back, and the component
-    /// knows it.
+    /// Whether a local time stands for this moment: it is in no zone but UTC, is not repeated when
+    /// clocks are set back, and the component knows it.
     fn says(&self, there: &ZonedDateTime) -> bool {
         let names_first = there.datetime().to_zoned_datetime(self.zone.clone()).is_ok_and(|first| first == *there);
         self.name != UTC && names_first && there.timestamp().as_second() <= LAST
@@ -172,7 +174,8 @@ mod tests {
         assert_eq!(due(&beirut, 1_711_836_000), "DUE;VALUE=DATE:20240331");
     }
 
-    /// What a calendar program makes of a local time by the component alone: the offset of the last onset before it.
+    /// What a calendar program makes of a local time by the component alone: the offset of the last
+    /// onset before it.
     fn by_component(zone: &Zone, local: DateTime) -> i64 {
         let read = |onset: &String| DateTime::strptime("%Y%m%dT%H%M%S", onset).expect("it is a time");
         let all = zone.observances();

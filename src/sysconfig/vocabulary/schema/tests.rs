@@ -1,4 +1,5 @@
-//! The schema and the reference for people are what the vocabulary says: `UPDATE_GOLDEN=1 cargo test --lib schema` writes both.
+//! The schema and the reference for people are what the vocabulary says: `UPDATE_GOLDEN=1 cargo
+//! test --lib schema` writes both.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -191,7 +192,8 @@ fn the_sample_is_as_the_schema_has_it() {
             let root = ROOTS
                 .iter()
                 .find(|root| text.contains(&format!("<{}", root.name)) && text.contains(&format!("</{}>", root.name)));
-            // Templates and stylesheets are none; what has entities is tried with the server's own reader.
+            // Templates and stylesheets are none; what has entities is tried with the server's own
+            // reader.
             if root.is_none() || text.contains("<!ENTITY") || path.ends_with("Templates") || text.contains("<!DOCTYPE")
             {
                 continue;

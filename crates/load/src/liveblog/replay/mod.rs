@@ -1,9 +1,9 @@
-//! The verification on paper: what was acknowledged is carried out again in its order. Each reply must show the post as it is on
-//! paper by then, each poll and each listing what the paper has at its revision, and in the end the liveblog must hold what the
-//! paper holds.
+//! The verification on paper: what was acknowledged is carried out again in its order. Each reply
+//! must show the post as it is on paper by then, each poll and each listing what the paper has at
+//! its revision, and in the end the liveblog must hold what the paper holds.
 //!
-//! Of a post with a call in doubt only the end is looked at, and either outcome allowed. Polls and listings are looked at up to
-//! the first revision that no reply reported.
+//! Of a post with a call in doubt only the end is looked at, and either outcome allowed. Polls and
+//! listings are looked at up to the first revision that no reply reported.
 
 use std::collections::{HashMap, HashSet};
 

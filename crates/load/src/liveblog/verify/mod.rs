@@ -48,8 +48,8 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
     Verdict { finding, method, details, problems: named(problems) }
 }
 
-/// The events of each revision are what was acknowledged; for a revision that no reply reported, what a call in doubt may have
-/// done.
+/// The events of each revision are what was acknowledged; for a revision that no reply reported,
+/// what a call in doubt may have done.
 fn compare_events(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problems: &mut Vec<String>) {
     let makers = order.makers();
     let id = |post: &PostId| evidence.known.get(post).map_or("", |known| &*known.id);

@@ -34,7 +34,8 @@ pub struct Evidence {
     pub said: HashMap<Line, Said>,
 }
 
-/// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so; `is_divider` tells dividers from items.
+/// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so;
+/// `is_divider` tells dividers from items.
 pub fn verdict(
     evidence: &Evidence,
     heard: Option<&Heard<'_>>,
@@ -98,7 +99,8 @@ pub fn verdict(
     Verdict { finding, method, details, problems: named(problems) }
 }
 
-/// What must be there whatever the order was, and what can't be there in any: a sentence for each fault.
+/// What must be there whatever the order was, and what can't be there in any: a sentence for each
+/// fault.
 fn members(evidence: &Evidence) -> Vec<String> {
     let mut problems = Vec::new();
     let mut there = HashSet::new();
@@ -132,7 +134,8 @@ fn members(evidence: &Evidence) -> Vec<String> {
     problems
 }
 
-/// The events of each revision of the first topic are what made it, or what a call in doubt may have done; as far as that is known.
+/// The events of each revision of the first topic are what made it, or what a call in doubt may
+/// have done; as far as that is known.
 fn compare_events(
     evidence: &Evidence,
     (made, doubts): &(Vec<Option<Change>>, Vec<Doubt<Change>>),

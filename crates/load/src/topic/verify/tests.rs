@@ -7,8 +7,8 @@ use crate::followers::Followed;
 use crate::followers::board::what;
 use crate::replay::evidence::{Ack, Doubt, Seen, Span, UNREPORTED};
 
-/// Makes changes on paper and writes down what a server would have told. There are two topics and their plan; lines 0 and 1 were
-/// there before, in the first.
+/// Makes changes on paper and writes down what a server would have told. There are two topics and
+/// their plan; lines 0 and 1 were there before, in the first.
 struct Server {
     containers: Vec<(Lines, u64)>,
     evidence: Evidence,
@@ -191,7 +191,8 @@ fn events_that_say_something_else_are_found() {
     more.is_verified();
 }
 
-/// A reply may show an item as somebody else has left it since, and then speaks of that change's revision.
+/// A reply may show an item as somebody else has left it since, and then speaks of that change's
+/// revision.
 #[test]
 fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
     let mut shared = busy();
@@ -231,7 +232,8 @@ fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
 #[test]
 fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_made() {
     let mut server = Server::new();
-    // The divider has gone up because the item went away from above it; both replies say so with the same revision.
+    // The divider has gone up because the item went away from above it; both replies say so with
+    // the same revision.
     server.tells(0, Change::Add(101, 1)).tells(0, Change::Shift(0, -1)).tells(0, Change::Order(101, 0)).reads(0);
     server.ends(&[]).is_verified();
     // The same with the item's shift lost.
@@ -252,7 +254,8 @@ fn calls_in_doubt_that_change_nothing_of_the_order_hide_no_fault_in_it() {
     }
     server.evidence.order.doubts.extend(dividers.map(|line| Doubt::of(0, Change::Order(line, 0))));
     server.ends(&[]).is_verified();
-    // Each could have been done by one of sixty others: all ways of that are more than can be tried.
+    // Each could have been done by one of sixty others: all ways of that are more than can be
+    // tried.
     server.evidence.order.containers[0].held.swap(0, 1);
     server.is_violated("not in the order");
 }
