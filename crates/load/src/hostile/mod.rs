@@ -36,7 +36,7 @@ const BREATH: Duration = Duration::from_millis(50);
 
 /// The nice value of the thread of hostile clients.
 #[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+const NICE: i32 = 5;
 
 /// Answers by status and code, or by what was answered instead.
 pub type Statuses = BTreeMap<String, u64>;
