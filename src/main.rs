@@ -24,7 +24,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// milliseconds.
 const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
 
-/// By itself it keeps that memory for a second, which under load is more than all that is in use.
+/// The delay of a server. The allocator's own, a second, keeps more memory under load than is in
+/// use.
 const PURGE_DELAY_MS: &str = "5";
 
 /// Starts this program once more in its own place, with [`PURGE_DELAY`] set: the allocator reads it

@@ -59,11 +59,14 @@ impl<'txn> Texts<'txn> {
     /// Keeps the large texts of a row that is about to be written. Returns what to write.
     pub fn cut<'v>(&mut self, table: Table, value: &'v [u8]) -> Result<Cow<'v, [u8]>, RedbError> {
         let places = texts_of_row(table, value, LARGE_TEXT);
-        let (Ok(count), Some(_)) = (u8::try_from(places.len()), places.first()) else { return Ok(value.into()) };
+        // Before any text is counted: a row is cut as a whole, or not at all.
+        let fits = u32::try_from(value.len()).is_ok();
+        let count = u8::try_from(places.len()).ok().filter(|count| fits && *count > 0);
+        let Some(count) = count else { return Ok(value.into()) };
         let mut head = vec![CUT, count];
         let (mut rest, mut end) = (Vec::new(), 0);
         for place in places {
-            let Ok(begin) = u32::try_from(place.start) else { return Ok(value.into()) };
+            let begin = place.start as u32;
             let text = &value[place.clone()];
             let hash = Sha256::digest(text);
             let used = self.uses.get(&hash[..]).map_err(failure)?.map_or(0, |count| count.value());
