@@ -100,11 +100,10 @@ fn homes() -> BTreeMap<String, BTreeSet<PathBuf>> {
     homes
 }
 
-/// Holds a number of findings against the one that is known.
+/// Holds a number of findings against the most that is allowed.
 fn is_as_known(what: &str, known: usize, found: &[String]) {
     let count = found.len();
     assert!(count <= known, "{count} {what}, {known} before; docs/WRITING.md says how to write instead:\n{found:#?}");
-    assert!(count == known, "{count} {what}, {known} before: lower the number in tests/structure/words.rs");
 }
 
 #[test]
