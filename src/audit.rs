@@ -1,12 +1,12 @@
-//! The audit trail: who did what to which object, when, from which session and address. It consists
-//! of the events that each change leaves in its own change set, so it has every change and nothing
-//! else, and it is kept as long as they are (`store.events_keep_days`).
+//! The audit trail: which user did what to which object, when, from which session and address. It
+//! consists of the events that each change stores in its own change set. So it has every change and
+//! nothing else, and is kept as long as the events are (`store.events_keep_days`).
 //!
 //! Events are in the order of their commits. A search by time reads only the stretches of the log
-//! that have events of that time. There is no index over users and objects: such a search reads
-//! events one after the other, some more than [`MOST_READ`] at most for a page, and a page says
-//! where the next one starts. It ends as well once its entries have [`MOST_BYTES`], since one may
-//! name thousands of objects.
+//! that have events of that time. There is no index of users and objects: such a search reads
+//! events one after the other. A page ends after little more than [`MOST_READ`] events, or once its
+//! entries have [`MOST_BYTES`], since one entry may name thousands of objects. A page states where
+//! the next one starts.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -20,47 +20,47 @@ use stet_actors::store::{Event, EventId, EventLog, StoreError, Times, Way};
 
 use crate::auth::Name;
 
-/// Events that one page reads at most: some tens of milliseconds.
+/// Maximum number of events that one page reads: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
 
-/// Names in events after which a page reads no more of them: each is made a text of its own, and
-/// compared in a search by object.
+/// Number of names in events after which a page reads no further events. Each name is converted to
+/// a text, and compared in a search by object.
 const MOST_NAMES: usize = 500_000;
 
-/// About how many bytes the entries of a page have on the wire when it ends; the last one may go
-/// beyond that.
+/// Approximate number of bytes of entries on the wire after which a page ends. The last entry may
+/// exceed it.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Stretches of the log that one page passes over at most, because of their times.
+/// Maximum number of stretches of the log that one page skips because of their times.
 const MOST_PASSED: usize = 10;
 
 /// One change of one container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditEntry {
-    /// Place in the trail, for `after`.
+    /// Position in the trail, for `after`.
     pub id: String,
-    /// When, epoch milliseconds.
+    /// Time of the change, epoch milliseconds.
     pub at: u64,
     /// Name of the user.
     pub user: String,
-    /// Reference of the session; nothing leads from it to the token.
+    /// Reference of the session; the token can't be derived from it.
     pub session: String,
-    /// Network address that the call came from.
+    /// Network address of the caller.
     pub address: String,
-    /// What was done, e.g. `drawer.item.add`.
+    /// The action, e.g. `drawer.item.add`.
     pub action: String,
     /// The container or object that changed; null for users, groups, keys and the configuration.
     #[schemars(with = "Option<Loid>")]
     pub container: Option<String>,
-    /// Its revision after the change; null without one.
+    /// The container's revision after the change; null without one.
     pub revision: Option<u64>,
-    /// The objects and items concerned; names of users and of a group, of a key, or of a cache with
-    /// its database.
+    /// The objects and items concerned. For other changes, names: of users and a group, of a key,
+    /// or of a cache and its database.
     pub objects: Vec<String>,
-    /// The status before, of a change of status; null for an object that had none.
+    /// The previous status in a change of status; null for an object that had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Option<String>>,
-    /// The status after, of a change of status.
+    /// The new status in a change of status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Option<String>>,
 }
@@ -83,12 +83,12 @@ impl AuditEntry {
         }
     }
 
-    /// About how many bytes its JSON has.
+    /// Returns the approximate size of the entry's JSON in bytes.
     fn bytes(&self) -> usize {
-        // What is the same in each: names of the fields, and numbers.
+        // The size common to all entries: names of the fields, and numbers.
         const BESIDE: usize = 200;
         let AuditEntry { user, session, address, action, objects, from, to, .. } = self;
-        // With quotation marks and a comma.
+        // Plus quotation marks and a comma.
         let objects: usize = objects.iter().map(|object| object.len() + 3).sum();
         let statuses: usize =
             [from, to].into_iter().flatten().map(|status| 10 + status.as_deref().map_or(4, str::len)).sum();
@@ -97,16 +97,14 @@ impl AuditEntry {
 }
 
 impl AuditEntry {
-    /// What stands above the lines that [`AuditEntry::write_line`] writes: a name for each of their
-    /// parts.
+    /// The headings of the columns that [`AuditEntry::write_line`] writes.
     pub const HEADINGS: &'static str = "TIME USER ACTION CONTAINER REVISION OBJECTS SESSION ADDRESS STATUS";
 
-    /// Writes a line for people: time, user, what was done, the container and its revision, the
-    /// objects concerned, session, address, and the statuses before and after. What is not known is
-    /// a dash.
+    /// Writes a line for people: time, user, action, the container and its revision, the objects
+    /// concerned, session, address, and the statuses before and after. Unknown values are dashes.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn write_line(&self, out: &mut impl Write) -> io::Result<()> {
         let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.escape_debug().to_string() };
         let (user, session, address) = (or_dash(&self.user), or_dash(&self.session), or_dash(&self.address));
@@ -120,11 +118,10 @@ impl AuditEntry {
         writeln!(out, "{} {user} {action} {container} {revision} {objects} {session} {address} {status}", self.time())
     }
 
-    /// Writes a line for machines: the entry as the interface shows it, and its `time` as RFC 3339
-    /// beside.
+    /// Writes a line for programs: the entry as in the API, with its `time` in RFC 3339.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         #[derive(Serialize)]
         struct Line<'a> {
@@ -136,9 +133,9 @@ impl AuditEntry {
         writeln!(out)
     }
 
-    /// RFC 3339 in UTC, with milliseconds.
+    /// Returns the time in RFC 3339, in UTC, with milliseconds.
     fn time(&self) -> String {
-        // A clock that says more than this can't be shown.
+        // Later times can't be formatted.
         const END_OF_9999_MS: u64 = 253_402_300_799_999;
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(self.at.min(END_OF_9999_MS));
         humantime::format_rfc3339_millis(at).to_string()
@@ -148,26 +145,26 @@ impl AuditEntry {
 /// A page of the trail, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPage {
-    /// What was found.
+    /// The entries found.
     pub items: Vec<AuditEntry>,
-    /// Where to go on, as `after`; null at the end. A page may have fewer items than asked for, and
-    /// there may be more all the same.
+    /// Position of the next page, for `after`; null at the end. A page may have fewer items than
+    /// requested although more follow.
     pub next: Option<String>,
 }
 
 impl AuditPage {
-    /// About how many bytes its JSON has.
+    /// Returns the approximate size of the page's JSON in bytes.
     pub fn bytes(&self) -> usize {
         self.items.iter().map(AuditEntry::bytes).sum()
     }
 }
 
-/// An event's place in the trail.
+/// The position of an event in the trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventKey(EventId);
 
 impl EventKey {
-    /// Reads what [`AuditEntry::id`] shows.
+    /// Parses an [`AuditEntry::id`].
     ///
     /// # Errors
     /// `InvalidParameter`.
@@ -187,20 +184,20 @@ impl std::fmt::Display for EventKey {
     }
 }
 
-/// The conditions of a search; an event must fit all that are given.
+/// The conditions of a search; an event must meet all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The object, as the container that changed or among those concerned.
     pub object: Option<Loid>,
     /// Name of the user.
     pub user: Option<Name>,
-    /// From when to when.
+    /// The period of the search.
     pub times: Times,
 }
 
 impl Filter {
     fn fits(&self, event: &Event) -> bool {
-        // Users from before names had one form have left events under texts of their own.
+        // Old events may name users in a form from before names were normalised.
         self.user.as_ref().is_none_or(|user| **user == *event.user || *user == Name::of(&event.user))
             && self.object.is_none_or(|object| {
                 event.container == Some(object) || event.ids.iter().any(|id| id.parse() == Ok(object))
@@ -208,8 +205,8 @@ impl Filter {
     }
 }
 
-/// A search of the trail from its oldest entry on, as a command asks a running server for it, page
-/// by page.
+/// A search of the trail from its oldest entry on. A command sends it to a running server page by
+/// page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrailRequest {
@@ -221,12 +218,13 @@ pub struct TrailRequest {
     from_ms: Option<u64>,
     /// Epoch milliseconds.
     to_ms: Option<u64>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     behind: Option<String>,
 }
 
 impl TrailRequest {
-    /// The request for the page behind the one whose `next` that is; the first page without it.
+    /// Creates the request for the page after `behind`, the `next` of the previous page; without
+    /// it, for the first page.
     pub fn of(filter: &Filter, behind: Option<String>) -> TrailRequest {
         TrailRequest {
             object: filter.object.map(|object| object.to_string()),
@@ -237,8 +235,7 @@ impl TrailRequest {
         }
     }
 
-    /// Returns the page that is asked for, oldest entry first. One may be empty, and yet have a
-    /// `next`.
+    /// Returns the requested page, oldest entry first. A page may be empty and still have a `next`.
     ///
     /// # Errors
     /// `InvalidParameter`; `RepositoryError` when the store can't be read.
@@ -260,14 +257,14 @@ impl TrailRequest {
     }
 }
 
-/// Entries of one page that a command asks for.
+/// Number of entries of one page that a command requests.
 const MOST_ENTRIES: usize = 1000;
 
-/// The newest `limit` events before `after` that fit, or fewer if they have [`MOST_BYTES`], or if
-/// as much as one page may read has been read.
+/// Returns the newest `limit` matching events before `after`. The page is shorter if it reaches
+/// [`MOST_BYTES`], or the limit of what one page may read.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn page(
     log: &dyn EventLog,
     filter: &Filter,
@@ -277,7 +274,8 @@ pub fn page(
     stretch(log, filter, after, limit, Way::Back)
 }
 
-/// The next events that fit, from a place on in one direction, within the bounds of a page.
+/// Returns the next matching events from a position on in one direction, within the limits of a
+/// page.
 fn stretch(
     log: &dyn EventLog,
     filter: &Filter,
@@ -310,11 +308,10 @@ fn stretch(
     }
 }
 
-/// Searches on while pages are empty and the trail goes on behind them, until `deadline`. Each page
-/// is read by `read`.
+/// Reads pages with `read` until one has entries, the trail ends, or `deadline` has passed.
 ///
 /// # Errors
-/// What `read` says.
+/// Errors of `read`.
 pub async fn first_found(
     after: Option<EventKey>,
     deadline: Instant,
@@ -332,10 +329,10 @@ pub async fn first_found(
     }
 }
 
-/// Gives every event that fits, oldest first, until `each` breaks off.
+/// Passes each matching event to `each`, oldest first, until `each` breaks.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn walk(
     log: &dyn EventLog,
     filter: &Filter,
@@ -371,7 +368,7 @@ mod tests {
         Loid::new(DatabaseId::FIRST, number)
     }
 
-    /// A store with an event for each of these: container, object concerned, user, time.
+    /// Creates a store with one event per tuple: container, object concerned, user, time.
     fn store(events: impl IntoIterator<Item = (u64, u64, &'static str, u64)>) -> MemoryStore {
         let store = MemoryStore::new();
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
@@ -476,7 +473,7 @@ mod tests {
         }
     }
 
-    /// A store with as many events, each of which names so many objects.
+    /// Creates a store with a number of events, each of which names a number of objects.
     fn naming(events: u64, objects: usize) -> MemoryStore {
         let store = MemoryStore::new();
         let mut set = ChangeSet::fence(store.epoch(), |_| ());

@@ -66,46 +66,45 @@ good order.";
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Without a command it serves.
+    /// The options of `serve`, which is the default command.
     #[command(flatten)]
     serve: ServeArgs,
 }
 
-/// What to do.
+/// A subcommand with its options.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
-    /// Serve the repository until SIGTERM; this is what happens without a command
+    /// Serve the repository until SIGTERM; the default without a command
     Serve(ServeArgs),
     /// Ask a running server whether it is ready (`/readyz`): exit code 0 if it is, 1 if not
     Probe(ProbeArgs),
     /// Check a data directory that no server has open; repairs nothing
     Check(CheckArgs),
-    /// Say what a damaged or missing journal has lost, and with --accept-loss go on without it
+    /// Report what a damaged or missing journal has lost, and with --accept-loss go on without it
     Recover(RecoverArgs),
-    /// Make, change and list users, whether a server runs or not
+    /// Create, change and list users, whether a server runs or not
     User(UserArgs),
-    /// Make, change and list groups and who is in them, whether a server runs or not
+    /// Create, change and list groups and their members, whether a server runs or not
     Group(GroupArgs),
-    /// Make, revoke and list keys for machine clients, whether a server runs or not
+    /// Create, revoke and list keys for machine clients, whether a server runs or not
     Key(KeyArgs),
     /// List and end sessions, whether a server runs or not
     Session(SessionArgs),
-    /// Print who changed what, oldest first, whether a server runs or not
+    /// Print the audit trail, oldest change first, whether a server runs or not
     Audit(AuditArgs),
-    /// Write what lies in a folder as a tree of files, each with its record beside it
+    /// Write the contents of a folder as a tree of files, each with its record beside it
     Export(ExportArgs),
-    /// Make what lies in a tree of files; what is there already is left as it is
+    /// Create objects from a tree of files; existing objects are left as they are
     Import(ImportArgs),
-    /// Check configuration files, or print the schema that they are written by
+    /// Check configuration files, or print their schema
     Config(ConfigArgs),
-    /// Say what is wrong with machine, configuration and data directory, and what to do; changes
-    /// nothing
+    /// Report faults of machine, configuration and data directory, with remedies; changes nothing
     Doctor(DoctorArgs),
-    /// Put a running server under load over HTTP, verify what it holds, and write a report
+    /// Put a running server under load over HTTP, verify its data, and write a report
     Load(LoadArgs),
-    /// Print what completes commands and options in a shell
+    /// Print the completions of commands and options for a shell
     Completions(CompletionsArgs),
-    /// Print the manual of a command, or write that of all commands
+    /// Print the manual of a command, or write the manuals of all commands
     Man(ManArgs),
 }
 
@@ -115,7 +114,7 @@ pub enum Command {
 pub struct DoctorArgs {
     #[command(flatten)]
     locations: Locations,
-    /// Address that the server is to listen at, in place of the configured one
+    /// Address at which the server is to listen, in place of the configured one
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
     /// Print one JSON object in place of lines
@@ -159,7 +158,7 @@ pub struct ManArgs {
     /// The command, such as `user add`; stet itself without one
     #[arg(value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// Write the pages of all commands into this directory, which is made if it is not there
+    /// Write the pages of all commands into this directory, which is created if it is missing
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub dir: Option<PathBuf>,
 }
@@ -172,19 +171,19 @@ Examples:
 /// The options of `config`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ConfigArgs {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub job: ConfigJob,
 }
 
-/// What to do with configuration files.
+/// A subcommand of `config`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ConfigJob {
-    /// Say all that is wrong in configuration files, without bringing them into force
+    /// Report all faults of configuration files, without bringing them into force
     Check(ConfigCheckArgs),
     /// Check configuration files, write those that differ to a server, and bring them into force
     Apply(ConfigApplyArgs),
-    /// Print the schema that they are written by, in RELAX NG
+    /// Print the schema of the files, in RELAX NG
     Schema,
 }
 
@@ -193,8 +192,8 @@ pub enum ConfigJob {
 pub struct ConfigCheckArgs {
     #[command(flatten)]
     locations: Locations,
-    /// Folder with the files, which holds `SysConfig` or is it; without it, those saved in the data
-    /// directory, which no server may have open
+    /// Folder with the files, which holds `SysConfig` or is it; without it, the files saved in the
+    /// data directory, which no server may have open
     #[arg(value_name = "DIR", conflicts_with = "data")]
     pub folder: Option<PathBuf>,
 }
@@ -272,11 +271,10 @@ pub struct ServeArgs {
 /// The options of `probe`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ProbeArgs {
-    /// Configuration file of the server, which must be there [default: ./config.toml, if it is
-    /// there]
+    /// Configuration file of the server, which must exist [default: ./config.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the server listens [default: as the configuration says]
+    /// Address of the server [default: as configured]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
 }
@@ -293,8 +291,8 @@ pub struct CheckArgs {
 pub struct RecoverArgs {
     #[command(flatten)]
     locations: Locations,
-    /// Give up the changes that are said to be lost, for good, so that the directory can be opened;
-    /// without it nothing is changed
+    /// Give up the changes that are reported as lost, for good, so that the directory can be
+    /// opened; without it nothing is changed
     #[arg(long)]
     pub accept_loss: bool,
 }
@@ -322,7 +320,7 @@ pub struct AuditArgs {
 }
 
 impl AuditArgs {
-    /// Which changes are wanted.
+    /// Returns the conditions of the search.
     pub fn filter(&self) -> Filter {
         let ms = |time: SystemTime| {
             let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -333,10 +331,10 @@ impl AuditArgs {
     }
 }
 
-/// Where the configuration and the data are.
+/// The locations of the configuration and the data.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 struct Locations {
-    /// Configuration file, which must be there [default: ./config.toml, if it is there]
+    /// Configuration file, which must exist [default: ./config.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Data directory [default: ./data]
@@ -345,23 +343,23 @@ struct Locations {
 }
 
 impl Cli {
-    /// What to do: the command, or `serve` without one.
+    /// Returns the command; `serve` if none is given.
     pub fn command(self) -> Command {
         self.command.unwrap_or(Command::Serve(self.serve))
     }
 }
 
 impl Command {
-    /// The configuration that the command works with.
+    /// Returns the configuration for the command.
     ///
     /// # Errors
-    /// See [`Config::load`].
+    /// Those of [`Config::load`].
     pub fn config(&self) -> Result<Config, ConfigError> {
         Config::load(self.file(), &self.overrides())
     }
 
-    /// Whether it is a command that looks after a repository and prints what it did, rather than a
-    /// server.
+    /// Reports whether the command administers a repository and prints what it did, rather than
+    /// being a server.
     pub fn is_brief(&self) -> bool {
         matches!(
             self,
@@ -376,7 +374,7 @@ impl Command {
         )
     }
 
-    /// Configuration file and data directory.
+    /// Returns the configuration file and data directory.
     fn locations(&self) -> (Option<&Path>, Option<&Path>) {
         let (config, data) = match self {
             Command::Serve(ServeArgs { locations, .. })
@@ -396,21 +394,21 @@ impl Command {
                 (config, data)
             }
             Command::Probe(ProbeArgs { config, .. }) => (config, &None),
-            // It speaks to a server that is configured elsewhere.
+            // Its server is configured elsewhere.
             Command::Load(_) => return (None, None),
-            // What they print is the same everywhere.
+            // Their output does not depend on the configuration.
             Command::Completions(_) | Command::Man(_) => return (None, None),
             Command::Config(ConfigArgs { job: ConfigJob::Schema }) => return (None, None),
         };
         (config.as_deref(), data.as_deref())
     }
 
-    /// The configuration file that is named.
+    /// Returns the configuration file that the command line names.
     pub fn file(&self) -> Option<&Path> {
         self.locations().0
     }
 
-    /// What the command line sets of the configuration.
+    /// Returns the values of the configuration that the command line sets.
     pub fn overrides(&self) -> Overrides {
         let listen = match self {
             Command::Serve(serve) => serve.listen.clone(),

@@ -1,4 +1,4 @@
-//! The room that is free on a disk.
+//! The free space of a disk.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::StatVfs;
 
-/// Bytes that are free for this process on the file system of a path.
+/// Returns the bytes that are free for this process on the file system of a path.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -14,7 +14,7 @@ pub fn free_at(path: &Path) -> io::Result<u64> {
     Ok(free(&rustix::fs::statvfs(path)?))
 }
 
-/// Bytes that are free for this process on the file system of an open file.
+/// Returns the bytes that are free for this process on the file system of an open file.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -22,7 +22,7 @@ pub fn free_of(file: impl AsFd) -> io::Result<u64> {
     Ok(free(&rustix::fs::fstatvfs(file)?))
 }
 
-/// Bytes that are free for this process, by the figures of a file system.
+/// Returns the bytes that are free for this process, by the figures of a file system.
 fn free(disk: &StatVfs) -> u64 {
     disk.f_bavail.saturating_mul(disk.f_frsize)
 }

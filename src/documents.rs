@@ -20,12 +20,12 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 /// The files of `docs/`.
 static DOCS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs");
 
-/// Files beside `docs/` that documents lead to; served beside them.
+/// Files beside `docs/` that documents link to; served beside them.
 const BESIDE: &[(&str, &str)] =
     &[("CHANGELOG.md", include_str!("../CHANGELOG.md")), ("config.toml", include_str!("../config.toml"))];
 
-/// The policy for browsers: a page shows itself, its style and pictures of this server, and does
-/// nothing.
+/// The content security policy of pages: they show themselves, their style and pictures of this
+/// server, and do nothing else.
 pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; \
                           form-action 'none'; frame-ancestors 'none'";
 
@@ -37,12 +37,12 @@ h1,h2,h3{line-height:1.25}nav{margin-bottom:2rem}\
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#181818}code,pre{background:#262626}\
 th,td{border-color:#444}a{color:#7db7f0}}";
 
-/// A file as it is sent.
+/// A file as it is sent to browsers.
 #[derive(Debug)]
 pub struct Page {
-    /// Its media type.
+    /// Media type of the file.
     pub media_type: &'static str,
-    /// Its bytes.
+    /// Bytes of the file.
     pub body: Bytes,
 }
 
@@ -165,13 +165,13 @@ fn to_html(path: &str, markdown: &str) -> String {
     body
 }
 
-/// Returns where a link of a document leads in a browser; `None` if the target is not served.
+/// Returns the address of a document's link in a browser; `None` if the target is not served.
 fn address(from: &str, link: &str) -> Option<String> {
     if link.starts_with('#') || link.starts_with("https://") || link.starts_with("http://") {
         return Some(link.to_owned());
     }
     let (file, anchor) = link.split_once('#').map_or((link, ""), |(file, anchor)| (file, anchor));
-    // As path within the repository, where the documents lie in `docs`.
+    // As a path within the repository, where the documents are in `docs`.
     let mut parts = vec!["docs"];
     parts.extend(from.split('/'));
     parts.pop();

@@ -1,6 +1,5 @@
-//! How the process ends: its exit code, and what it says on the way. Nothing is printed but here
-//! and in `log_lines`, so that no output that can't be written ends in a panic, or in nothing at
-//! all.
+//! The end of the process: its exit code and its output. Only this module and `log_lines` print
+//! anything. So output that can't be written never ends in a panic or goes unnoticed.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -8,27 +7,27 @@ use std::process::ExitCode;
 use stet_actors::error::{Code, Error};
 use stet_load::LoadError;
 
-/// How the process ends.
+/// The exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// It did what it was asked to and ended when it was asked to.
+    /// The process did what it was asked to, and ended as requested.
     Ended = 0,
-    /// It failed while it ran, or refused what it was asked to do.
+    /// The process failed while it ran, or refused what it was asked to do.
     Failed = 1,
     /// The command line or the configuration is at fault. The command line's own errors end with
     /// the same code.
     Usage = 2,
-    /// The data directory can't be opened: from a newer stet, damaged, or without changes that were
-    /// acknowledged. Another start finds it as it is.
+    /// The data directory can't be opened: it is from a newer stet, damaged, or lacks changes that
+    /// were acknowledged. Another start finds it unchanged.
     Data = 3,
     /// `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that
-    /// does not hold what it acknowledged.
+    /// has lost acknowledged changes.
     Faults = 4,
-    /// `load` was not good enough by its conditions: calls failed, for one.
+    /// `load` did not meet its conditions: calls failed, for example.
     Short = 5,
-    /// Another process has the data directory open: a server, or a command for as long as it takes.
-    /// A start may be tried again.
+    /// Another process has the data directory open: a server, or a command while it runs. A start
+    /// may be tried again.
     InUse = 6,
 }
 
@@ -38,17 +37,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the server did not come up, or did not end well.
+/// The reason why the server did not start, or did not end properly.
 #[derive(Debug)]
 pub struct Failure {
-    /// How the process ends.
+    /// The exit code.
     pub exit: Exit,
     /// A sentence for the operator.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure with its sentence.
+    /// Creates a failure with its sentence.
     pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
         Failure { exit, message: message.to_string() }
     }
@@ -57,8 +56,8 @@ impl Failure {
 /// Prints a whole text to standard output.
 ///
 /// # Errors
-/// [`Exit::Failed`]: it could not be written, as on a full disk. That whoever reads has seen enough
-/// is none.
+/// [`Exit::Failed`] if it could not be written, as on a full disk. A reader that has closed the
+/// pipe is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -71,15 +70,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes a whole text to standard output.
 ///
 /// # Errors
-/// What the system says, also that nobody reads it.
+/// Errors of the system, including a closed pipe.
 pub fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// What the repository says of a data directory that can't be used: damaged rows, a disk that fails
-/// or is full.
+/// Converts an error of the repository about a data directory that can't be used: damaged rows, or
+/// a disk that fails or is full.
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error.code {

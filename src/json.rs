@@ -1,8 +1,8 @@
-//! The shapes that replies share, and JSON that is made before it is needed.
+//! The shapes that replies share, and JSON that is rendered in advance.
 //!
-//! A reply is one value, serialised once. Parts that would be too slow to make for each reply (a
-//! record, a post) are kept as [`Ready`], the JSON of a value of its type, and stand in replies as
-//! that value would.
+//! A reply is one value, serialised once. Parts that take too long to serialise for each reply (a
+//! record, a post) are cached as [`Ready`], the JSON of a value. They are used in replies like that
+//! value.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -19,16 +19,16 @@ use serde_json::value::RawValue;
 use stet_actors::error::{Error, Result};
 use stet_actors::object::Text;
 
-/// A type by the schema it has in the OpenAPI document.
+/// A function that returns the schema of a type in the OpenAPI document.
 pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// The [`TypeOf`] of `T`.
+/// Returns the schema of `T`, for use as a [`TypeOf`].
 pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// Gives `$holder<T>` the schema of `T`, name and all: on the wire it is a `T`. Deriving it would
-/// describe the holder.
+/// Gives `$holder<T>` the schema of `T` with its name, because its JSON is that of a `T`. A derived
+/// schema would describe the holder.
 macro_rules! schema_of_content {
     ($holder:ident) => {
         impl<T: schemars::JsonSchema> schemars::JsonSchema for $holder<T> {
@@ -53,7 +53,7 @@ macro_rules! schema_of_content {
 
 pub(crate) use schema_of_content;
 
-/// An object whose members are entries, in their order.
+/// A JSON object whose members are entries in a fixed order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InOrder<V>(pub Vec<(Text, V)>);
 
@@ -77,7 +77,7 @@ impl<V: JsonSchema> JsonSchema for InOrder<V> {
     }
 }
 
-/// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone
+/// The JSON of a `T`. Only serialising a `T` creates it, so it matches the schema of `T`. A clone
 /// shares the text.
 pub struct Ready<T> {
     text: Arc<RawValue>,
@@ -88,8 +88,7 @@ impl<T: Serialize> Ready<T> {
     /// Serialises a value.
     ///
     /// # Errors
-    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text
-    /// keys.
+    /// None for the types of endpoints: texts, numbers, lists and maps with text keys.
     pub fn of(value: &T) -> Result<Ready<T>> {
         let text = serde_json::value::to_raw_value(value).map_err(|error| unserialisable(&error))?;
         Ok(Ready { text: text.into(), of: PhantomData })
@@ -97,12 +96,12 @@ impl<T: Serialize> Ready<T> {
 }
 
 impl<T> Ready<T> {
-    /// The JSON.
+    /// Returns the JSON.
     pub fn text(&self) -> &str {
         self.text.get()
     }
 
-    /// Stands for one of that length, 2 at least, where no more counts.
+    /// Creates a stand-in of that length, at least 2, for tests of memory.
     #[cfg(test)]
     pub(crate) fn of_length(bytes: usize) -> Ready<T> {
         let text = serde_json::value::to_raw_value(&"x".repeat(bytes - 2)).expect("a text can be serialised");
@@ -130,12 +129,11 @@ impl<T> Serialize for Ready<T> {
 
 schema_of_content!(Ready);
 
-/// The members of a `T`, and behind them those of an `M`; both are structs with at least one
-/// member.
+/// The members of a `T` followed by those of an `M`. Both are structs with at least one member.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}With{M}", description = "One alone, and the members beside it.")]
 pub struct With<T, M> {
-    /// What the reply is about.
+    /// The main subject of the reply.
     #[serde(flatten)]
     pub base: T,
     /// The other members of the reply.
@@ -144,10 +142,10 @@ pub struct With<T, M> {
 }
 
 impl<T, M: Serialize> With<T, M> {
-    /// Writes what serialising a `With` writes, where the base is ready.
+    /// Writes the JSON of a `With` whose base has been serialised already.
     ///
     /// # Errors
-    /// As [`Ready::of`].
+    /// The errors of [`Ready::of`].
     pub(crate) fn write(base: &Ready<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
         let base = base.text();
         debug_assert!(base.starts_with("{\"") && base.ends_with('}'), "a struct with members is such an object");
@@ -155,17 +153,17 @@ impl<T, M: Serialize> With<T, M> {
         let place = out.len();
         serde_json::to_writer(&mut *out, more).map_err(|error| unserialisable(&error))?;
         debug_assert!(out[place..].starts_with(b"{\""), "a struct with members is such an object");
-        // Its members go on where those of the base end.
+        // The further members continue where those of the base end.
         out[place] = b',';
         Ok(())
     }
 }
 
 impl<T, M: Serialize> With<T, M> {
-    /// The same as JSON that is ready.
+    /// Serialises a `With` whose base has been serialised already.
     ///
     /// # Errors
-    /// As [`Ready::of`].
+    /// The errors of [`Ready::of`].
     pub(crate) fn ready(base: &Ready<T>, more: &M) -> Result<Ready<With<T, M>>> {
         let mut out = Vec::with_capacity(base.text().len() + 64);
         With::write(base, more, &mut out)?;
@@ -175,20 +173,20 @@ impl<T, M: Serialize> With<T, M> {
     }
 }
 
-/// The answer to a change: what it is about as the change has left it; or, where others have
-/// removed that since, what is left to tell of it.
+/// The answer to a change: the object as the change has left it. If others have removed it since,
+/// the answer has only the remaining facts about it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Changed{T}")]
 pub enum Changed<T, G> {
-    /// As the change has left it; as it is, where a call under an `Idempotency-Key` was carried out
-    /// before.
+    /// The object as the change has left it; the current one if an earlier attempt under an
+    /// `Idempotency-Key` made the change.
     Shown(T),
-    /// It has gone since, which makes no failure of the change.
+    /// The object was removed since, which does not make the change fail.
     Gone(G),
 }
 
-/// A list in a reply: there with it, or put into it item by item while the reply goes out
+/// A list in a reply: complete, or inserted item by item while the reply is sent
 /// ([`crate::http::listing`]).
 #[derive(Debug)]
 pub struct Listed<T>(Items<T>);
@@ -196,24 +194,24 @@ pub struct Listed<T>(Items<T>);
 #[derive(Debug)]
 enum Items<T> {
     Now(Vec<T>),
-    /// Only serialising by [`with_gaps`] can leave them out.
+    /// Only [`with_gaps`] can serialise it, without its items.
     Later(Gap),
 }
 
-/// What comes later in a reply.
+/// The kinds of lists that are inserted into a reply later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gap {
-    /// The items of its list.
+    /// The items of the main list.
     Items,
-    /// What could not be shown.
+    /// The failures.
     Failed,
-    /// The items of an item.
+    /// The items of an item's list.
     Inner,
 }
 
 impl<T> Listed<T> {
-    /// A list that comes later. Made where the items are made, so that they are of the type that
-    /// the reply says.
+    /// Creates a list that is inserted later. Call it where the items are rendered, so that they
+    /// have the type that the reply states.
     pub(crate) fn later(gap: Gap) -> Listed<T> {
         Listed(Items::Later(gap))
     }
@@ -226,9 +224,9 @@ impl<T> From<Vec<T>> for Listed<T> {
 }
 
 thread_local! {
-    /// The gaps in what is serialised on this thread by [`with_gaps`], each with its place.
+    /// The gaps in the JSON that [`with_gaps`] writes on this thread, each with its position.
     static GAPS: RefCell<Option<Vec<(Gap, usize)>>> = const { RefCell::new(None) };
-    /// How long what has been serialised is.
+    /// The length of the JSON written so far.
     static WRITTEN: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -238,7 +236,7 @@ impl<T: Serialize> Serialize for Listed<T> {
             Items::Now(items) => items.serialize(serializer),
             Items::Later(gap) => {
                 let noted = GAPS.with_borrow_mut(|gaps| {
-                    // Behind the bracket that is written next.
+                    // After the bracket that is written next.
                     gaps.as_mut().map(|gaps| gaps.push((*gap, WRITTEN.get() + 1))).is_some()
                 });
                 if !noted {
@@ -250,7 +248,7 @@ impl<T: Serialize> Serialize for Listed<T> {
     }
 }
 
-/// On the wire it is a list.
+/// Describes the list as a plain list, which it is in JSON.
 impl<T: JsonSchema> JsonSchema for Listed<T> {
     fn inline_schema() -> bool {
         Vec::<T>::inline_schema()
@@ -269,11 +267,11 @@ impl<T: JsonSchema> JsonSchema for Listed<T> {
     }
 }
 
-/// Serialises a value behind what is in `out`. Gives the places in `out` where lists come later,
-/// each between its brackets, in their order.
+/// Serialises a value at the end of `out`. Returns the positions in `out` where lists are to be
+/// inserted, each between its brackets, in their order.
 ///
 /// # Errors
-/// As [`Ready::of`].
+/// The errors of [`Ready::of`].
 pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(Gap, usize)>> {
     struct Counted<'o>(&'o mut Vec<u8>);
 
@@ -297,31 +295,30 @@ pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec
     Ok(gaps)
 }
 
-/// A number as clients get it: as a text, for it may be beyond what theirs can hold; for
-/// `serialize_with`.
+/// Serialises a number as a text, because clients may not be able to hold it; for `serialize_with`.
 ///
 /// # Errors
-/// The serializer's own.
+/// The errors of the serializer.
 pub fn as_text<S: Serializer>(number: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }
 
-/// A value as JSON.
+/// Returns a value as JSON.
 ///
 /// # Errors
-/// As [`Ready::of`].
+/// The errors of [`Ready::of`].
 pub fn written(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unserialisable(&error))
 }
 
-/// The JSON as it may stand in the `script` element of a page: no text in it ends the element or
-/// begins a comment there.
+/// Makes JSON safe for the `script` element of a page: no text in it ends the element or begins a
+/// comment.
 pub fn for_html(json: &str) -> String {
-    // `<` stands in texts alone.
+    // `<` occurs only in texts.
     json.replace("</", "<\\/").replace("<!--", "\\u003c!--")
 }
 
-/// Logs a value that can't be serialised, which is our fault.
+/// Logs a value that can't be serialised, and returns the error for it.
 pub(crate) fn unserialisable(error: &serde_json::Error) -> Error {
     tracing::error!(%error, "a reply can't be serialised");
     Error::internal()

@@ -3,7 +3,7 @@
 //! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence,
 //! sessions and the binary.
 
-// They panic where nothing can be written: see `exit`.
+// Printing panics if the output is closed: see `exit`.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod access;

@@ -1,8 +1,8 @@
-//! The sockets that the server listens at.
+//! The sockets on which the server listens.
 //!
-//! An address is taken before the data directory is touched, so that one that is in use leaves
-//! nothing behind. Connections come later, once somebody answers: until then they are refused, and
-//! a client or a proxy knows at once that nobody serves.
+//! An address is bound before the data directory is opened, so that an address in use leaves no
+//! trace there. The server listens only once it can answer. Until then connections are refused, so
+//! that clients and proxies know at once that nobody serves.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -11,36 +11,36 @@ use std::time::Duration;
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-/// Connections that may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// Listeners that this process was started with, as systemd does for a `.socket` unit
-/// (`LISTEN_FDS`, sd_listen_fds(3)); mostly none. To be called before there are threads, for it
-/// takes the variables out of the environment.
+/// Returns the listeners that this process was started with, as by systemd for a `.socket` unit
+/// (`LISTEN_FDS`, sd_listen_fds(3)); mostly none. It removes the variables from the environment, so
+/// call it before there are threads.
 ///
 /// # Errors
-/// One of them is no TCP listener.
+/// An error if one of them is no TCP listener.
 pub fn passed() -> io::Result<Vec<TcpListener>> {
     let mut passed = ListenFd::from_env();
     (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).transpose()).collect()
 }
 
-/// Addresses that are taken, at which nobody listens yet.
+/// Bound addresses on which the server does not listen yet.
 pub struct Reserved {
     sockets: Vec<Socket>,
-    /// They listen already: whoever opened them wants clients to wait.
+    /// The listeners from the parent process, which listen already: it wants clients to wait.
     passed: Vec<TcpListener>,
 }
 
 impl Reserved {
-    /// Takes every available address of `host:port`, or what was `passed`, which comes instead.
+    /// Binds every available address of `host:port`, or uses the listeners in `passed` instead.
     ///
-    /// A client that takes nothing of what is sent to it, not even after `unread`, is cut off by
-    /// the system: connections inherit that from the listener. Without it one could hold
-    /// connections, and what is ready for them, for ever.
+    /// The system disconnects a client that accepts no data for the time `unread`; connections
+    /// inherit that from the listener. Otherwise such a client could hold connections and their
+    /// replies for ever.
     ///
     /// # Errors
-    /// None of them is available.
+    /// An error if no address is available.
     pub fn take(address: &str, passed: Vec<TcpListener>, unread: Option<Duration>) -> io::Result<Reserved> {
         for listener in &passed {
             cut_off(&SockRef::from(listener), unread)?;
@@ -62,15 +62,16 @@ impl Reserved {
         }
     }
 
-    /// Whether who started this process holds them open: clients may wait there when it has ended.
+    /// Reports whether the parent process keeps the sockets open, so that clients may wait there
+    /// after this process has ended.
     pub fn is_held(&self) -> bool {
         !self.passed.is_empty()
     }
 
-    /// Lets connections come.
+    /// Begins to accept connections.
     ///
     /// # Errors
-    /// Another process, which took the address at the same moment, listens at it.
+    /// An error if another process has taken the address at the same moment and listens.
     pub fn listen(self) -> io::Result<Vec<TcpListener>> {
         let Reserved { sockets, passed } = self;
         let listening = sockets.into_iter().map(|socket| socket.listen(BACKLOG).map(|()| socket.into()));
@@ -80,7 +81,7 @@ impl Reserved {
 
 fn bound(address: SocketAddr, unread: Option<Duration>) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    // A port that a server just left is free again.
+    // The port of a server that has just ended can be reused.
     socket.set_reuse_address(true)?;
     cut_off(&socket, unread)?;
     socket.bind(&address.into())?;

@@ -1,10 +1,10 @@
-//! The lines of the log on their way out.
+//! The output of log lines.
 //!
-//! Whoever reads standard error may be slow, or stand still, and a pipe holds 64 KiB: a thread that
-//! serves must not wait for that. So lines go through a queue to a thread of their own, and one
-//! that finds no room is dropped. And what a client causes must not fill the operator's disk: each
-//! place in the code has a budget of lines, and beyond it they are suppressed. Both are counted,
-//! for `/metrics`, and told in the log from time to time.
+//! The reader of standard error may be slow or stopped, and a pipe holds 64 KiB. Threads that serve
+//! must not wait for it. So lines go through a queue to a separate thread, and a line that finds no
+//! room is dropped. Clients must not be able to fill the operator's disk either: each place in the
+//! code has a log quota, and further lines are suppressed. Dropped and suppressed lines are counted
+//! for `/metrics`, and reported in the log from time to time.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -20,34 +20,34 @@ use tracing_subscriber::layer::Context;
 
 use crate::limits::{Quota, Quotas};
 
-/// Lines that wait to be written.
+/// The number of lines that may wait to be written.
 const QUEUED: usize = 8192;
 
-/// Lines of one place at once, and the seconds in which as many come back: five a second, and some
-/// 60 MB a day.
+/// The quota of lines of one place, and the seconds in which it is restored: five a second, and
+/// some 60 MB a day.
 const BURST: (u32, u64) = (100, 20);
 
-/// Places in the code that have a budget of lines: more than there are.
+/// The number of places in the code with a quota: more than exist.
 const PLACES: usize = 4096;
 
-/// How often it is told which lines are missing.
+/// The interval of reports about missing lines.
 const TELLING: Duration = Duration::from_secs(5);
 
-/// How long the end of the process waits for whoever reads the log, or its last words.
+/// The time for which the end of the process waits until the log or the last message is read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The target of the lines that tell which are missing; they have no budget, for there is one for
-/// each place at a time.
+/// The target of the lines that report missing ones. They have no quota, because there is at most
+/// one at a time for each place.
 const TELLER: &str = "stet::log";
 
-/// Those of this process, once its log is set up.
+/// The missing lines of this process, once its log is set up.
 static MISSING: OnceLock<Arc<Missing>> = OnceLock::new();
 
-/// Lines that are not in the log.
+/// The lines that are missing in the log.
 struct Missing {
-    /// How many found no room.
+    /// The number of lines that found no room.
     dropped: ErrorCounter,
-    /// How many of each place were beyond its budget.
+    /// The lines of each place that exceeded its quota.
     suppressed: Mutex<HashMap<usize, Suppressed>>,
 }
 
@@ -57,7 +57,7 @@ struct Suppressed {
     told: u64,
 }
 
-/// The log's thread. Kept until the end of the process: lines that come later are lost.
+/// The thread of the log. Keep it until the process ends: later lines are lost.
 #[must_use]
 pub struct Lines {
     guard: WorkerGuard,
@@ -65,8 +65,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A queue of lines to `out`: its end for those who write, and what must hold of what they
-    /// write. To be [started](Lines::start).
+    /// Creates a queue of lines to `out`. Returns the writer for the queue, the filter with the
+    /// quotas, and the thread, which must be [started](Lines::start).
     pub fn to(out: impl Write + Send + 'static) -> (NonBlocking, Bounded, Lines) {
         let queue = NonBlockingBuilder::default().buffered_lines_limit(QUEUED).lossy(true).thread_name("stet-log");
         let (writer, guard) = queue.finish(out);
@@ -77,7 +77,7 @@ impl Lines {
         (writer, bounded, Lines { guard, missing })
     }
 
-    /// Counts and tells from here on. For the log of the process, once.
+    /// Begins to count and report missing lines. Call it once, for the log of the process.
     pub fn start(&self) {
         if MISSING.set(self.missing.clone()).is_err() {
             return;
@@ -90,13 +90,13 @@ impl Lines {
                 told = missing.tell(told);
             }
         };
-        // It lives as long as the process, as the log does.
+        // The thread lives as long as the process, as the log does.
         if let Err(error) = std::thread::Builder::new().name("stet-log-missing".to_owned()).spawn(tell) {
             tracing::error!(%error, "no thread to tell which lines of the log are missing");
         }
     }
 
-    /// Writes what waits, so long as somebody reads it.
+    /// Writes the waiting lines, as long as somebody reads them.
     pub fn end(self) {
         self.missing.tell_suppressed();
         let Lines { guard, .. } = self;
@@ -104,17 +104,18 @@ impl Lines {
     }
 }
 
-/// The last words of the process, on standard error, so long as somebody reads them. Who has closed
-/// it, or a disk that is full, changes nothing.
+/// Writes the last message of the process to standard error, as long as somebody reads it. A closed
+/// output or a full disk is ignored.
 pub fn say(message: &str) {
     let line = format!("{message}\n");
     bounded(move || {
-        // Nobody is left who could be told.
+        // There is no way left to report an error.
         let _ = io::stderr().write_all(line.as_bytes());
     });
 }
 
-/// Does what may wait for a reader for ever, and waits for it for a moment. Ends with the process.
+/// Runs an action that may wait for a reader for ever, and waits for it for a limited time. Only
+/// for the end of the process.
 fn bounded(act: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel::<()>();
     let acting = std::thread::Builder::new().name("stet-end".to_owned()).spawn(move || {
@@ -122,12 +123,12 @@ fn bounded(act: impl FnOnce() + Send + 'static) {
         drop(done);
     });
     if acting.is_ok() {
-        // Nothing is sent: it ends when it is done, and also when it panics.
+        // Nothing is sent: the channel closes when the action ends or panics.
         let _ = wait.recv_timeout(PATIENCE);
     }
 }
 
-/// Brings the metrics up to date.
+/// Updates the metrics.
 pub fn report() {
     let Some(missing) = MISSING.get() else { return };
     let suppressed = missing.suppressed.lock().values().map(|place| place.count).sum();
@@ -137,15 +138,15 @@ pub fn report() {
 }
 
 impl Missing {
-    /// Says in the log what is missing, if that is more than was told; gives the number of dropped
-    /// lines that was told.
+    /// Reports new missing lines in the log. `told` is the number of dropped lines reported so far;
+    /// returns the new one.
     fn tell(&self, told: usize) -> usize {
         self.tell_suppressed();
         let dropped = self.dropped.dropped_lines();
         if dropped > told {
             tracing::warn!(target: TELLER, total = dropped, "lines of the log were dropped: nobody has read them in time");
         }
-        // The line may have been dropped, too; then there is one more than was told.
+        // The report may have been dropped too. Then one more line is missing than reported.
         dropped
     }
 
@@ -162,8 +163,9 @@ impl Missing {
     }
 }
 
-/// Lets so many lines of each place in the code through, and counts the others. Those at finer
-/// levels than `info` are there because somebody has asked for all of them.
+/// A filter that passes a limited number of lines of each place in the code, and counts the others.
+/// Lines at finer levels than `info` pass without limit, because somebody has asked for all of
+/// them.
 pub struct Bounded {
     budgets: Quotas<usize>,
     begun: Instant,
@@ -176,7 +178,7 @@ impl<S: Subscriber> Layer<S> for Bounded {
         if *of.level() > Level::INFO || of.target() == TELLER {
             return true;
         }
-        // A place is where what is known of it lies.
+        // The address of its metadata identifies a place.
         let place = std::ptr::from_ref(of) as usize;
         let now_ms = self.begun.elapsed().as_millis() as u64;
         let (enough, _) = self.budgets.take(place, now_ms);
@@ -194,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// What is written, for the test to read.
+    /// The written bytes, for the test to read.
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -209,7 +211,7 @@ mod tests {
         }
     }
 
-    /// What is in the log after `act`.
+    /// Returns the log lines of `act`.
     fn logged(act: impl FnOnce()) -> String {
         let written = Written::default();
         let (writer, bounded, lines) = Lines::to(written.clone());
@@ -234,19 +236,19 @@ mod tests {
             tracing::warn!("another place");
         });
         let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
-        // A few come back while they are written.
+        // A few uses are restored during the test.
         assert!((100..200).contains(&count("again")), "{}", count("again"));
         assert_eq!((count("asked for"), count("another place"), count("were suppressed")), (1000, 1, 1), "{log}");
         let told = log.lines().find(|line| line.contains("were suppressed")).expect("it was counted");
         assert!(told.contains(&format!("lines={}", 1000 - count("again"))) && told.contains("log_lines.rs"), "{told}");
     }
 
-    /// Stands still until the test ends.
+    /// A writer that blocks until the test ends.
     struct Stalled(mpsc::Receiver<()>);
 
     impl Write for Stalled {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // An error once the other end has gone.
+            // Returns an error when the other end is dropped.
             let _ = self.0.recv();
             Ok(bytes.len())
         }
@@ -263,7 +265,7 @@ mod tests {
         for _ in 0..QUEUED + 100 {
             writer.write_all(b"a line\n").expect("it goes into the queue, or is dropped");
         }
-        // One may be with the thread.
+        // The thread may have taken one.
         assert!(
             (99..=100).contains(&lines.missing.dropped.dropped_lines()),
             "{}",

@@ -15,24 +15,25 @@ use stet::exit::{Exit, Failure};
 use stet::{admin, doctor, listen, log_lines, manual, probe, reload, server, service_manager, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a request allocates on one thread the writer frees on another, which the system's allocator
-/// is slow at.
+/// The allocator. A request's memory is often allocated on one thread and freed by the writer on
+/// another, and the system's allocator is slow at that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The variable by which the allocator is told how long it keeps memory that was freed, in
-/// milliseconds.
-const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
+/// The environment variables of the allocator, with the values of a server. It reads them before
+/// `main` begins, and has no other setting that is safe to use.
+///
+/// - Freed memory is returned after 5 ms. The default of a second keeps more freed memory under load
+///   than is in use.
+/// - Each thread looks for memory that other threads have freed every 1,000 slow allocations. With
+///   the default of 10,000, threads with little work kept hundreds of megabytes for minutes.
+const ALLOCATOR_OPTIONS: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "5"), ("MIMALLOC_GENERIC_COLLECT", "1000")];
 
-/// The delay of a server. The allocator's own, a second, keeps more memory under load than is in
-/// use.
-const PURGE_DELAY_MS: &str = "5";
-
-/// Starts this program once more in its own place, with [`PURGE_DELAY`] set: the allocator reads it
-/// before `main` begins, and has no other setting for it that is safe to use. If that fails, the
-/// server runs as it is, and takes more memory.
+/// Restarts this program in place with those [`ALLOCATOR_OPTIONS`] that are not set. If the restart
+/// fails, the server continues, and takes more memory.
 fn return_memory_soon() {
-    if std::env::var_os(PURGE_DELAY).is_some() {
+    let missing: Vec<_> = ALLOCATOR_OPTIONS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()).collect();
+    if missing.is_empty() {
         return;
     }
     #[cfg(unix)]
@@ -43,8 +44,8 @@ fn return_memory_soon() {
         if let Some(name) = arguments.next() {
             again.arg0(name);
         }
-        let error = again.args(arguments).env(PURGE_DELAY, PURGE_DELAY_MS).exec();
-        log_lines::say(&format!("stet: freed memory is kept for a second: {error}"));
+        let error = again.args(arguments).envs(missing).exec();
+        log_lines::say(&format!("stet: freed memory is kept for longer: {error}"));
     }
 }
 
@@ -57,14 +58,14 @@ fn main() -> ExitCode {
     if matches!(command, Command::Serve(_)) {
         return_memory_soon();
     }
-    // Not before: it takes them out of the environment.
+    // Not earlier, because it removes them from the environment.
     let passed = listen::passed();
     match command {
-        // `load` has options of its own: the configuration is the server's.
+        // `load` has its own options: the configuration is the server's.
         Command::Load(load) => return ended(load.run().map_err(Failure::from)),
         Command::Completions(wanted) => return ended(manual::completions(wanted.shell)),
         Command::Man(wanted) => return ended(manual::man(&wanted.command, wanted.dir.as_deref())),
-        // A configuration that can't be read is one of the things that it tells.
+        // A faulty configuration is one of the things that `doctor` reports.
         Command::Doctor(ref wanted) => {
             let file = Config::file(command.file()).ok().flatten();
             return ended(doctor::run(command.config(), file, command.overrides(), wanted.json));
@@ -77,7 +78,7 @@ fn main() -> ExitCode {
     };
     let mut log = config.log.clone();
     if command.is_brief() && log.filter == LogConfig::default().filter {
-        // Its own words are enough for who sits at the terminal, save for what goes wrong.
+        // Its own output is enough at a terminal, except for errors.
         log.filter = "warn".to_owned();
     }
     let lines = match telemetry::init_tracing(&log) {
@@ -86,7 +87,7 @@ fn main() -> ExitCode {
     };
     let again = command.clone();
     let outcome = match command {
-        // The runtime needs some files before anything else does.
+        // The runtime needs some files first.
         Command::Serve(_) => serve(config, passed, move || again.config()),
         Command::Probe(_) => probe::run(&config),
         Command::Check(_) => server::check(&config),
@@ -103,15 +104,15 @@ fn main() -> ExitCode {
         Command::Config(ConfigArgs { job: ConfigJob::Apply(wanted) }) => server::transfer(config, wanted.into()),
         Command::Config(ConfigArgs { job: ConfigJob::Schema }) => server::print_schema(),
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
-        // They have ended above.
+        // These commands have ended above.
         Command::Load(_) | Command::Completions(_) | Command::Man(_) | Command::Doctor(_) => Ok(()),
     };
-    // The last lines of the log stand before the last words.
+    // The last lines of the log are written before the last message.
     lines.end();
     ended(outcome)
 }
 
-/// Serves until a signal ends it. `again` reads the configuration anew.
+/// Serves until a signal ends it. `again` reads the configuration again.
 fn serve(
     config: Config,
     passed: io::Result<Vec<TcpListener>>,
@@ -121,12 +122,13 @@ fn serve(
     say_what_starts(&config);
     server::connections(&config)?;
     actix::System::new().block_on(async {
-        // Listens for signals from here on: one that comes while it starts, or just as it has, must
-        // not kill it.
+        // Signals are caught from here on: one that arrives during or right after the start must
+        // not kill the process.
         let stops = asked_to_stop();
         actix::spawn(reload::at_hang_up(config.clone(), again));
         let listening = |address: &str| {
-            // One line, for people and for programs that start stet; the reader may have gone.
+            // One line, for people and for programs that start stet. The reader may have closed the
+            // output.
             let _ = writeln!(io::stdout(), "listening on {address}");
             service_manager::ready(address);
             actix::spawn(service_manager::show_life());
@@ -141,7 +143,8 @@ fn serve(
     })
 }
 
-/// Which stet starts, with which configuration, on which directory: what is asked first of a log.
+/// Logs the version, the configuration file and the data directory: the first questions about any
+/// log.
 fn say_what_starts(config: &Config) {
     let Config { origin, data, .. } = config;
     let file = origin.file.as_deref().map_or("none".into(), |file| file.display().to_string());
@@ -151,9 +154,9 @@ fn say_what_starts(config: &Config) {
     tracing::info!(version, configuration = file, data = %directory, data_set_by = set_by, "stet starts");
 }
 
-/// Lets a write beyond the largest file that this process may write (`ulimit -f`) fail like one on
-/// a full disk: SIGXFSZ would end the process, and nobody would know why. A signal that is listened
-/// for once does so no more, whoever listens, to the end of the process.
+/// Makes a write beyond the process's file size limit (`ulimit -f`) fail like one on a full disk.
+/// Otherwise SIGXFSZ would end the process without an explanation. Once a signal has been handled
+/// it never has its default effect again in this process.
 fn outlive_file_limits() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async { signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) }).map(drop)
@@ -173,8 +176,8 @@ fn administer(config: &Config, job: Job) -> Result<(), Failure> {
     actix::System::new().block_on(admin::command::run(config, job))
 }
 
-/// Each SIGTERM and SIGINT, be it one that came before it was waited for. To be called inside the
-/// runtime.
+/// Returns a stream of SIGTERM and SIGINT, including signals that arrived before they were awaited.
+/// Call it inside the runtime.
 fn asked_to_stop() -> impl Stream<Item = ()> + 'static {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     stream::unfold(signals, async |mut signals| {

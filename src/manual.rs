@@ -1,5 +1,5 @@
-//! `stet completions` and `stet man`: made of the definition of the command line, so that they know
-//! whatever it knows.
+//! `stet completions` and `stet man`, generated from the definition of the command line, so that
+//! they always agree with it.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,21 +12,21 @@ use clap_mangen::roff::{Roff, roman};
 use crate::cli::Cli;
 use crate::exit::{self, Exit, Failure};
 
-/// Prints what completes the command line in a shell.
+/// Prints the completion script for a shell.
 ///
 /// # Errors
-/// It can't be printed.
+/// An error if it can't be printed.
 pub fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut <Cli as CommandFactory>::command(), "stet", &mut script);
     exit::print(&String::from_utf8_lossy(&script))
 }
 
-/// Prints the man page of a command, or of stet itself where none is named; with a directory,
-/// writes those of all commands there.
+/// Prints the man page of a command, or of stet itself if none is named. With a directory, writes
+/// the pages of all commands there.
 ///
 /// # Errors
-/// [`Exit::Usage`] for a command that there is not; [`Exit::Failed`] for what can't be written.
+/// [`Exit::Usage`] for an unknown command; [`Exit::Failed`] if a page can't be written.
 pub fn man(words: &[String], folder: Option<&Path>) -> Result<(), Failure> {
     let pages = pages();
     let Some(folder) = folder else {
@@ -50,12 +50,12 @@ pub fn man(words: &[String], folder: Option<&Path>) -> Result<(), Failure> {
 
 /// A page of the manual.
 struct Page {
-    /// The command's name, with those that it is part of: `stet-user-add`.
+    /// The name of the command with its parents: `stet-user-add`.
     name: String,
     command: Command,
 }
 
-/// The pages of stet and all of its commands.
+/// Returns the pages of stet and all its commands.
 fn pages() -> Vec<Page> {
     fn add(command: &Command, pages: &mut Vec<Page>) {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
@@ -88,8 +88,8 @@ impl Page {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// What stands below the options in the help: each heading is a section, and its lines are left
-    /// as they are.
+    /// Writes the text after the options in the help: each heading becomes a section, and its lines
+    /// are kept as they are.
     fn further_sections(&self, out: &mut dyn Write) -> io::Result<()> {
         let help = self.command.get_after_long_help().or_else(|| self.command.get_after_help());
         let help = help.map(ToString::to_string).unwrap_or_default();
@@ -106,7 +106,7 @@ impl Page {
                 }
                 None if within => drop(roff.text([roman(line)])),
                 None if line.is_empty() => {}
-                // Sentences in front of the first heading.
+                // Sentences before the first heading.
                 None => drop(roff.control("PP", []).text([roman(line)])),
             }
         }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// All commands, each with the names of those that it is part of.
+    /// Returns all commands, each with the names of its parents.
     fn commands() -> BTreeSet<Vec<String>> {
         fn add(command: &Command, above: &[String], found: &mut BTreeSet<Vec<String>>) {
             for command in command.get_subcommands() {
@@ -145,7 +145,7 @@ mod tests {
         let wanted = commands().into_iter().map(|names| format!("stet-{}", names.join("-")));
         assert_eq!(names, wanted.chain(["stet".to_owned()]).collect());
         for page in pages {
-            // As it is read: hyphens and spaces are written as others in a page.
+            // The text as it is read: hyphens and spaces are escaped in a page.
             let text = page.text().unwrap().replace("\\-", "-").replace("\\ ", " ");
             assert!(text.contains(".SH NAME\n") && text.contains(".SH OPTIONS\n"), "{}: {text}", page.name);
             for argument in page.command.get_arguments() {
@@ -190,7 +190,7 @@ mod tests {
         look(&<Cli as CommandFactory>::command(), "stet");
         let help = <Cli as CommandFactory>::command().render_long_help().to_string();
         for names in commands().into_iter().filter(|names| names.len() == 1) {
-            // In the list of commands, and in an example.
+            // Once in the list of commands, and once in an example.
             assert!(help.contains(&format!("\n  {}", names[0])), "{names:?} is missing in:\n{help}");
             assert!(help.contains(&format!("  stet {}", names[0])), "there is no example of {names:?} in:\n{help}");
         }

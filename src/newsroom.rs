@@ -1,5 +1,5 @@
-//! What the newsroom is made of, whoever asks: its objects, its people, its configuration; and the
-//! questions that several parts of the server ask of it. Nothing here knows of HTTP.
+//! The parts of the newsroom that are independent of HTTP: its objects, users and configuration,
+//! and queries that several parts of the server need. Readers start at [`Newsroom`].
 
 use std::sync::Arc;
 
@@ -23,71 +23,71 @@ use crate::records::{Cached, RecordCache};
 use crate::sysconfig::SysConfig;
 use crate::sysconfig::files::is_configuration;
 
-/// See the module's head.
+/// The newsroom: repository, users, configuration, and the services on them.
 pub struct Newsroom {
-    /// As read from file, environment and command line.
+    /// The settings, from file, environment and command line.
     pub config: Config,
-    /// The objects, to be read; they are changed by those who were given a [`Repository`].
+    /// Read access to the objects. Changes need a [`Repository`].
     pub repository: Reader,
     /// Records as readers see them.
     pub records: Arc<RecordCache>,
-    /// Who follows containers live.
+    /// The clients that follow containers live.
     pub followers: Arc<Followers>,
     /// Users and groups.
     pub directory: Arc<Directory>,
-    /// Who is logged in.
+    /// The sessions of logged-in users, and keys.
     pub sessions: Arc<Sessions>,
-    /// How often logins have failed.
+    /// The failed logins that count towards the limits.
     pub attempts: Arc<Attempts>,
     /// Single sign-on, where it is configured.
     pub cas: Option<Cas>,
-    /// Calls that may be sent again.
+    /// The receipts of calls that may be sent again.
     pub receipts: Arc<Receipts>,
-    /// The configuration that the repository itself holds, as it is in force.
+    /// The configuration in force that the repository itself holds.
     pub sysconfig: SysConfig,
     /// Messages between users.
     pub messages: Messages,
-    /// Bodies.
+    /// The contents of objects.
     pub content: ContentStore,
     /// Scaled pictures.
     pub scaler: Scaler,
-    /// The memory that calls take.
+    /// The memory budget of calls.
     pub memory: MemoryBudget,
 }
 
-/// What a [`Newsroom`] is put together from.
+/// The parts that a [`Newsroom`] is built from.
 pub struct Parts {
-    /// See [`Newsroom`].
+    /// The settings.
     pub config: Config,
-    /// For [`Newsroom::repository`], and for the receipts to be kept in.
+    /// Access to the objects, also for [`Newsroom::receipts`] and [`Newsroom::messages`].
     pub repository: Repository,
-    /// See [`Newsroom`].
+    /// The record cache.
     pub records: Arc<RecordCache>,
-    /// See [`Newsroom`].
+    /// The clients that follow containers live.
     pub followers: Arc<Followers>,
-    /// See [`Newsroom`].
+    /// Users and groups.
     pub directory: Arc<Directory>,
-    /// See [`Newsroom`].
+    /// The sessions and keys.
     pub sessions: Arc<Sessions>,
-    /// See [`Newsroom`].
+    /// The configuration in force.
     pub sysconfig: SysConfig,
-    /// See [`Newsroom`].
+    /// The contents of objects.
     pub content: ContentStore,
 }
 
 impl Newsroom {
-    /// Returns the bounds of an XML text that is parsed whole.
+    /// Returns the limits of an XML text that is parsed as a whole.
     pub fn xml_limits(&self) -> Limits {
         let limits = &self.config.limits;
         Limits { max_depth: limits.xml_depth, max_bytes: limits.xml_bytes, ..Limits::default() }
     }
 
-    /// Returns the bounds of an attribute text that is to be stored.
+    /// Returns the limits of an attribute text that is to be stored.
     pub fn attribute_limits(&self) -> Limits {
         Limits { max_nodes: self.config.limits.json_values, ..self.xml_limits() }
     }
 
-    /// Puts the newsroom together.
+    /// Builds the newsroom.
     pub fn new(parts: Parts) -> Newsroom {
         let Parts { config, repository, records, followers, directory, sessions, sysconfig, content } = parts;
         let attempts = Attempts::new(AttemptOptions {
@@ -117,7 +117,7 @@ impl Newsroom {
         }
     }
 
-    /// The database of that number or name; the main one without it.
+    /// Returns the database with this number or name; without one, the main database.
     ///
     /// # Errors
     /// `DatabaseNotFound`.
@@ -131,21 +131,21 @@ impl Newsroom {
         })
     }
 
-    /// The object that a source names: a live one, or the one that a version belongs to.
+    /// Returns the live object that a source names, or the object of the version that it names.
     ///
     /// # Errors
-    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    /// `ObjectNotFound`, `InvalidPath`, errors of the store.
     pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
-    /// A template or another object of the configuration, as [`Newsroom::resolve`]; but a path
+    /// Returns a template or another object of the configuration like [`Newsroom::resolve`]. A path
     /// below `/SysConfig` that the database lacks is looked up in the main database.
     ///
     /// # Errors
-    /// As [`Newsroom::resolve`].
+    /// Those of [`Newsroom::resolve`].
     pub fn resolve_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         match (self.resolve(source, database), source) {
             (Err(error), Source::Path(path)) if error.code == Code::ObjectNotFound && is_configuration(path) => {
@@ -155,10 +155,10 @@ impl Newsroom {
         }
     }
 
-    /// The topic in which the item is that a source names, and the item.
+    /// Returns the topic of the item that a source names, and the item's loid.
     ///
     /// # Errors
-    /// `ObjectNotFound`, also where the topic lies in the recycle bin; what the store says.
+    /// `ObjectNotFound`, also if the topic lies in the recycle bin; errors of the store.
     pub fn item(&self, source: &Source) -> Result<(Arc<Cached>, Loid)> {
         let not_found = || Error::not_found(source);
         let (Source::Loid(_) | Source::Uuid(_)) = source else { return Err(not_found()) };
@@ -168,15 +168,14 @@ impl Newsroom {
         if topic.family == FamilyKind::Topic { Ok((topic, item)) } else { Err(not_found()) }
     }
 
-    /// The path of an object, by way of what is kept in memory; `None` for one that lies deeper
+    /// Returns the path of an object, with the help of the cache. Returns `None` if it lies deeper
     /// than any configuration allows.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn path_of(&self, record: &Record) -> Result<Option<String>> {
         let Some(folder) = record.folder() else { return Ok(Some("/".to_owned())) };
-        // Noted before anything is read: a path that was found is kept only for as long as nothing
-        // has changed since.
+        // Read first: a path may be kept only if nothing has changed since.
         let before = self.records.changes();
         let above = match self.records.last_path(folder, before) {
             Some(above) => above,
@@ -189,7 +188,8 @@ impl Newsroom {
         Ok(Some(format!("{}/{}", above.trim_end_matches('/'), record.name)))
     }
 
-    /// The folder that a folder lies in, or lay in before it came to the recycle bin, and its name.
+    /// Returns the parent and the name of a folder; if the folder was discarded, the parent it had
+    /// before.
     fn folder_and_name(&self, folder: Loid) -> Result<Option<(Option<Loid>, Text)>> {
         if let Some(cached) = self.records.get(&self.repository, folder)? {
             return Ok(Some((cached.folder(), cached.name.clone())));
@@ -197,19 +197,19 @@ impl Newsroom {
         Ok(self.repository.any_record(folder)?.map(|record| (record.folder(), record.name)))
     }
 
-    /// Path of a user's home folder.
+    /// Returns the path of a user's home folder.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn home_of(&self, user: &str) -> Result<String> {
         let own = self.directory.user(user)?.and_then(|user| user.home.clone());
         Ok(own.unwrap_or_else(|| for_user(&self.config.folders.home, user)))
     }
 
-    /// Path of a user's work folder.
+    /// Returns the path of a user's work folder.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn work_folder_of(&self, user: &str) -> Result<String> {
         let own = self.directory.user(user)?.and_then(|user| user.work.clone());
         Ok(own.unwrap_or_else(|| self.config.folders.work.clone()))

@@ -1,5 +1,5 @@
-//! `stet probe`: whether the server of a configuration is ready, asked as a load balancer asks, for
-//! who has no other program at hand. An image of a container may have nothing but stet in it.
+//! `stet probe`: checks like a load balancer whether the server of a configuration is ready. An
+//! image of a container may have no other program to do this with.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -9,17 +9,16 @@ use ureq::tls::TlsConfig;
 use crate::config::{Config, ServerConfig};
 use crate::exit::{self, Exit, Failure};
 
-/// How long the answer may take, from the first byte to the last.
+/// The timeout of the whole request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of an answer that are looked at: it is a status and a word.
+/// The number of bytes of a reply that are read. The reply is a status and a word.
 const ANSWER_BYTES: u64 = 4096;
 
-/// Asks for `/readyz`, and prints `ready` if that is what it answers.
+/// Requests `/readyz`, and prints `ready` if the server replies so.
 ///
 /// # Errors
-/// [`Exit::Failed`]: nobody answers, or the server is not ready; the message has its words.
-/// [`Exit::Usage`]: the configuration does not
-/// say where it listens.
+/// [`Exit::Failed`]: the server does not reply, or is not ready; the message contains its reply.
+/// [`Exit::Usage`]: the configuration does not state the port.
 pub fn run(config: &Config) -> Result<(), Failure> {
     let url = url(&config.server).map_err(|why| Failure::new(Exit::Usage, why))?;
     let agent = ureq::Agent::config_builder()
@@ -28,8 +27,8 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         .max_redirects(0)
         .proxy(None)
         .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
-        // It is asked by an address, which its certificate need not name; nothing that must be kept
-        // secret is sent or believed.
+        // The request goes to an address, which the certificate need not name. No secret is sent,
+        // and the reply is not trusted with any.
         .tls_config(TlsConfig::builder().disable_verification(true).build())
         .build()
         .new_agent();
@@ -42,10 +41,10 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     Err(failed(&format_args!("{} {said}", reply.status().as_u16())))
 }
 
-/// Where the server is asked.
+/// Returns the URL of the readiness check.
 ///
 /// # Errors
-/// A sentence: it takes any port that is free.
+/// A message, if the server takes any free port.
 fn url(server: &ServerConfig) -> Result<String, String> {
     let scheme = if server.tls.certificate.as_os_str().is_empty() { "http" } else { "https" };
     let listen = &server.listen;
@@ -54,7 +53,7 @@ fn url(server: &ServerConfig) -> Result<String, String> {
             "`server.listen` is `{listen}`: which port the server has taken is not in the configuration"
         ));
     }
-    // Who listens at every address listens at that of the machine itself.
+    // A server that listens on all addresses also listens on the loopback address.
     let address = match listen.parse::<SocketAddr>() {
         Ok(mut address) if address.ip().is_unspecified() => {
             address.set_ip(match address {

@@ -1,8 +1,8 @@
-//! What a running server takes over at SIGHUP, which ends nothing: the filter of the log here, the
-//! certificate in `server`.
+//! Settings that a running server applies at SIGHUP without interrupting anything: the log filter
+//! here, the certificate in `server`.
 //!
-//! All other settings are what something was built with at the start. That they have changed is
-//! logged, with their names.
+//! All other settings take effect at the next start. The names of those that have changed are
+//! logged.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::{Config, ConfigError};
 use crate::{service_manager, telemetry};
 
-/// Takes over what `read` gives, at each SIGHUP from this call on; for as long as it is polled. To
-/// be called inside the runtime.
+/// Applies the configuration that `read` returns at each SIGHUP from this call on, while the future
+/// is polled. Must be called inside the runtime.
 pub fn at_hang_up(
     mut in_force: Config,
     read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
@@ -50,7 +50,7 @@ fn take_over(in_force: &mut Config, new: &Config) {
         tracing::info!("SIGHUP: the configuration was read; the filter of the log is the same");
         return;
     }
-    // While the old one holds: the new one may keep it out of the log.
+    // Logged before the change, because the new filter may suppress it.
     tracing::info!(filter = new.log.filter, "SIGHUP: the log gets another filter");
     match telemetry::set_filter(&new.log) {
         Ok(()) => in_force.log.filter.clone_from(&new.log.filter),
@@ -58,11 +58,11 @@ fn take_over(in_force: &mut Config, new: &Config) {
     }
 }
 
-/// The keys that differ, without their values.
+/// Returns the keys that differ, without their values.
 fn changed(old: &Config, new: &Config) -> Vec<String> {
     let sections = |config: &Config| match serde_json::to_value(config) {
         Ok(Value::Object(sections)) => sections,
-        // A configuration is a table of sections.
+        // A configuration always serialises to a table of sections.
         _ => serde_json::Map::new(),
     };
     let (old, new) = (sections(old), sections(new));

@@ -1,5 +1,5 @@
-//! What the service manager (systemd) is told, where one has started this process and asks for it:
-//! sd_notify(3). Without one nothing is told, and nothing is the worse for it.
+//! Notifications to the service manager (systemd) by sd_notify(3). Without a service manager that
+//! asks for them, nothing is sent.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -7,29 +7,29 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-/// Requests are taken at `address`.
+/// Reports that requests are accepted at `address`.
 pub fn ready(address: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("serving at {address}"))]);
 }
 
-/// The configuration is about to be read again; [`reloaded`] says when that is over.
+/// Reports that the configuration is about to be read again; [`reloaded`] reports the end.
 pub fn reloading() {
     let Ok(now) = NotifyState::monotonic_usec_now() else { return };
     tell(&[NotifyState::Reloading, now]);
 }
 
-/// What could be taken over of the configuration is.
+/// Reports that the configuration was applied as far as possible.
 pub fn reloaded() {
     tell(&[NotifyState::Ready]);
 }
 
-/// It was asked to end, and does.
+/// Reports that the server is shutting down.
 pub fn stopping() {
     tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
 }
 
-/// Shows for ever that this thread gets to its tasks, twice in each span that the service manager
-/// allows (`WatchdogSec=`); at once over if it does not watch.
+/// Reports that this thread is alive, twice in each period of the watchdog (`WatchdogSec=`),
+/// forever. Returns at once if there is no watchdog.
 pub async fn show_life() {
     let Some(allowed) = sd_notify::watchdog_enabled().filter(|allowed| *allowed >= Duration::from_millis(2)) else {
         return;
@@ -41,10 +41,11 @@ pub async fn show_life() {
     }
 }
 
-/// Messages that wait for a service manager that is slow to take them; further ones are dropped.
+/// The largest number of messages that wait for a slow service manager. Further ones are dropped.
 const QUEUED: usize = 64;
 
-/// Goes out on a thread of its own: a service manager that takes nothing must hold nobody up.
+/// Queues a message. A thread of its own sends it, so that a blocked service manager delays
+/// nothing.
 fn tell(state: &[NotifyState<'_>]) {
     static TELLER: OnceLock<Option<SyncSender<String>>> = OnceLock::new();
     let Some(teller) = TELLER.get_or_init(teller) else { return };
@@ -54,7 +55,7 @@ fn tell(state: &[NotifyState<'_>]) {
     }
 }
 
-/// The thread that tells; none without a service manager.
+/// Starts the sending thread; `None` without a service manager.
 fn teller() -> Option<SyncSender<String>> {
     std::env::var_os("NOTIFY_SOCKET")?;
     let (teller, told) = sync_channel::<String>(QUEUED);

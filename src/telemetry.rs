@@ -1,5 +1,4 @@
-//! What the running server reports about itself: its log on standard error, and the metrics behind
-//! `GET /metrics`.
+//! Telemetry of the running server: its log on standard error, and the metrics of `GET /metrics`.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -21,7 +20,7 @@ use crate::config::{LogConfig, LogFormat};
 use crate::log_lines::{self, Lines};
 use crate::metering;
 
-/// The filter of the configuration that can't be understood.
+/// A log filter in the configuration that can't be parsed.
 #[derive(Debug)]
 pub struct FilterError(tracing_subscriber::filter::ParseError);
 
@@ -33,23 +32,22 @@ impl fmt::Display for FilterError {
 
 impl std::error::Error for FilterError {}
 
-/// The filter of the log that was set up.
+/// The handle of the log's filter.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// Parts of the program that write whole requests into the log at finer levels: those to the CAS
-/// server, with tickets.
+/// Crates that log whole requests at finer levels, including those to the CAS server with their
+/// tickets.
 const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
 
-/// The part of the program that reads heads of requests. It logs each that it can't read as an
-/// error, and those are the faults of clients, who may send any number of them: it is silent unless
-/// the filter names it.
+/// The crate that parses request heads. It logs each invalid head as an error, although clients
+/// cause these and may send any number of them. Therefore it is silent unless the filter names it.
 const HEADS: &str = "actix_http";
 
-/// Sends the log to standard error. The first call in a process decides how; later ones change
-/// nothing. What it gives is to be [ended](Lines::end) last.
+/// Sends the log to standard error. The first call in a process decides how; later calls change
+/// nothing. The result must be [ended](Lines::end) last.
 ///
 /// # Errors
-/// The filter can't be understood; nothing is logged then.
+/// The filter can't be parsed; nothing is logged then.
 pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
     let (filter, handle) = reload::Layer::new(filter_of(config)?);
     let (writer, bounded, lines) = Lines::to(io::stderr());
@@ -57,24 +55,24 @@ pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(colours)
-        // They would be printed to standard error, too, by a macro that panics if it is gone or its
-        // disk is full.
+        // Otherwise such errors would be printed to standard error by a macro that panics if it is
+        // closed or its disk is full.
         .log_internal_errors(false);
     let layer = match config.format {
         LogFormat::Text => layer.map_event_format(|inner| ForWhom::text(inner.with_ansi(colours))).boxed(),
         LogFormat::Json => layer.json().flatten_event(true).map_event_format(ForWhom::json).boxed(),
     };
-    // Fails when a log is set up already, which is what the second call wants.
+    // Fails if a log is set up already, and a second call is meant to change nothing.
     if tracing_subscriber::registry().with(filter).with(bounded).with(layer).try_init().is_ok() {
-        // Nobody has been here before.
+        // The first call, so the cell is empty.
         let _ = FILTER.set(handle);
         lines.start();
     }
     Ok(lines)
 }
 
-/// A format of lines, to which it adds whom a line is about: the request's id and its client,
-/// wherever a thread works for one.
+/// A line format that adds the request's id and client to each line that is logged while a thread
+/// works for a request.
 struct ForWhom<F> {
     inner: F,
     json: bool,
@@ -102,7 +100,7 @@ where
         self.inner.format_event(ctx, Writer::new(&mut line), event)?;
         let line = line.trim_end_matches('\n');
         match line.strip_suffix('}').filter(|_| self.json) {
-            // Neither has a character that JSON would have escaped.
+            // Neither value has a character that JSON would escape.
             Some(open) => {
                 writeln!(writer, r#"{open},"request":"{}","client":"{}"}}"#, asked.request, asked.client)
             }
@@ -114,7 +112,7 @@ where
 /// Changes the filter of the log that [`init_tracing`] has set up.
 ///
 /// # Errors
-/// The filter can't be understood; the old one stays.
+/// The filter can't be parsed; the old one stays.
 pub fn set_filter(config: &LogConfig) -> Result<(), FilterError> {
     let filter = filter_of(config)?;
     if let Some(in_force) = FILTER.get()
@@ -136,18 +134,18 @@ fn filter_of(config: &LogConfig) -> Result<EnvFilter, FilterError> {
     Ok(filter)
 }
 
-/// What the metrics have counted so far. Clones share it.
+/// The metrics of this process. Clones share them.
 #[derive(Clone)]
 pub struct Metrics {
     handle: PrometheusHandle,
 }
 
 impl Metrics {
-    /// The state in Prometheus' text format.
+    /// Returns the metrics in Prometheus' text format.
     pub fn render(&self) -> String {
         crate::limits::bounded_cache::report();
         log_lines::report();
-        // It ends with an empty line, as each part of the format may.
+        // The rendered text ends with an empty line, which may separate parts of the format.
         let more = metering::report();
         self.handle.render() + &more
     }
@@ -159,19 +157,19 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// Bounds of buckets for times, in seconds: from a read of memory to a disk in trouble, about two
-/// and a half times each the one before.
+/// The bounds of buckets for times in seconds: from a read of memory to a failing disk, each about
+/// 2.5 times the one before.
 const SECONDS: [f64; 15] =
     [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// Bounds of buckets for how much one commit takes along.
+/// The bounds of buckets for the size of commits.
 const BATCH: [f64; 13] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0];
 
-/// How often the samples of histograms are folded into their buckets when nobody asks for the
-/// metrics. Until then each costs eight bytes.
+/// The period in which histogram samples are folded into their buckets while nobody reads the
+/// metrics. Until then each sample takes eight bytes.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// Collects the metrics of this process. Every call gives the same ones.
+/// Sets up the metrics of this process. Every call returns the same ones.
 pub fn init_metrics() -> Metrics {
     static METRICS: OnceLock<Metrics> = OnceLock::new();
     METRICS.get_or_init(install).clone()
@@ -192,7 +190,7 @@ fn install() -> Metrics {
             handle.run_upkeep();
         }
     };
-    // It lives as long as the process, as the recorder does.
+    // The thread lives as long as the process, like the recorder.
     if let Err(error) = std::thread::Builder::new().name("stet-metrics".to_owned()).spawn(upkeep) {
         tracing::error!(%error, "no thread for the upkeep of metrics; their memory grows while nobody reads them");
     }
@@ -213,7 +211,7 @@ mod tests {
 
     #[test]
     fn metrics_are_rendered_with_their_description_and_buckets() {
-        // A recorder of its own, since other tests of the process count too.
+        // A separate recorder, because other tests of the process count, too.
         let recorder = builder().build_recorder();
         metrics::with_local_recorder(&recorder, || {
             metering::begin();

@@ -1,9 +1,9 @@
-//! TLS: the certificate, from files that may change while it serves.
+//! The TLS certificate, from files that may change while the server runs.
 //!
-//! Files are read whole and compared with what is in force, so that it does not matter how they
-//! were replaced. New files count for connections made from then on. A certificate without its key,
-//! as it may be read between the writing of the two, is refused like any unusable one: the old one
-//! stays, and the next look finds both.
+//! The files are read completely and compared with those in force, so the way of their replacement
+//! does not matter. New files apply to connections from then on. A certificate without its key may
+//! be read between the writing of the two files. It is refused like any unusable one: the old pair
+//! stays, and the next reading finds both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use rustls::sign::CertifiedKey;
 
 use crate::config::TlsConfig;
 
-/// Bytes of a file that are read, at most: chains have some KB, and both files are held to be
-/// compared.
+/// The largest file size in bytes. Chains have some KB, and both files are kept in memory for
+/// comparison.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What the server shows to be who it says.
+/// The server's certificate chain and key.
 #[derive(Debug)]
 pub struct Certificates {
     certificate: PathBuf,
@@ -30,12 +30,12 @@ pub struct Certificates {
     in_force: ArcSwap<Loaded>,
 }
 
-/// The time in which a certificate is good; epoch seconds.
+/// The validity period of a certificate, in epoch seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
-    /// From when.
+    /// The first second.
     pub from_s: u64,
-    /// From when no more.
+    /// The end of the period.
     pub until_s: u64,
 }
 
@@ -55,7 +55,7 @@ impl Certificates {
     /// Reads the files.
     ///
     /// # Errors
-    /// A sentence for the operator, which names the file.
+    /// A message for the operator that names the file.
     pub fn load(config: &TlsConfig) -> Result<Arc<Certificates>, String> {
         let provider = Arc::new(ring::default_provider());
         let files = read(&config.certificate, &config.key)?;
@@ -68,16 +68,16 @@ impl Certificates {
         }))
     }
 
-    /// When the certificates of the chain are good, all of them.
+    /// Returns the period in which all certificates of the chain are valid.
     ///
     /// # Errors
-    /// A sentence for the operator: one can't be understood.
+    /// A message for the operator, if a certificate can't be parsed.
     pub fn validity(&self) -> Result<Validity, String> {
         let mut validity = Validity { from_s: 0, until_s: u64::MAX };
         for certificate in &self.in_force.load().certified.cert {
             let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
                 .map_err(|error| format!("{} can't be understood: {error}", self.certificate.display()))?;
-            // What is before 1970 has passed as surely as 1970 has.
+            // A time before 1970 has passed anyway, so 0 serves as well.
             let seconds = |time: x509_parser::time::ASN1Time| u64::try_from(time.timestamp()).unwrap_or(0);
             validity.from_s = validity.from_s.max(seconds(parsed.validity().not_before));
             validity.until_s = validity.until_s.min(seconds(parsed.validity().not_after));
@@ -88,7 +88,7 @@ impl Certificates {
     /// Reads the files again. Returns whether they have changed and are now in force.
     ///
     /// # Errors
-    /// As [`Certificates::load`]; what was in force stays.
+    /// Those of [`Certificates::load`]; the certificate in force stays.
     pub fn reload(&self) -> Result<bool, String> {
         let files = read(&self.certificate, &self.key)?;
         if files == self.in_force.load().files {
@@ -99,10 +99,10 @@ impl Certificates {
         Ok(true)
     }
 
-    /// How connections are encrypted: TLS 1.2 and 1.3, no certificates of clients.
+    /// Returns the TLS configuration: TLS 1.2 and 1.3, without client certificates.
     ///
     /// # Errors
-    /// None with the provider that this is built with.
+    /// None with the built-in provider.
     pub fn server_config(self: &Arc<Self>) -> Result<rustls::ServerConfig, String> {
         let versions = rustls::ServerConfig::builder_with_provider(self.provider.clone())
             .with_safe_default_protocol_versions()
@@ -121,8 +121,8 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
     let read = |path: &Path| {
         let told = |what: String| format!("{} {what}", path.display());
         let unreadable = |error: std::io::Error| told(format!("can't be read: {error}"));
-        // Looked at before it is opened: to open a pipe waits for whoever writes to it, and the end
-        // of the server for that.
+        // Checked before the file is opened: opening a pipe would block until a writer opens it,
+        // and so would the server's shutdown.
         let found = std::fs::metadata(path).map_err(unreadable)?;
         if !found.is_file() {
             return Err(told("is no file".to_owned()));
@@ -135,9 +135,9 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
     Ok((read(certificate)?, read(key)?))
 }
 
-/// What is wrong with a PEM file; the library shows lines as lists of bytes.
+/// Returns a message about a PEM file. The library would show lines as lists of bytes.
 fn pem_fault(error: &pem::Error) -> String {
-    // Nothing of a line that may be part of a key.
+    // No message contains part of a line that may belong to a key.
     match error {
         pem::Error::MissingSectionEnd { end_marker } => {
             let label = String::from_utf8_lossy(end_marker);

@@ -1,35 +1,35 @@
 //! Patterns with wildcards: `*` stands for any characters, `?` for one character.
 //!
-//! A set of patterns is compared with a text in one pass, as one automaton whose states are bits:
-//! the places between the characters of all patterns. A character of the text costs one step for
-//! each 64 places, whatever the patterns are. Comparing pattern by pattern, and going back at each
-//! `*`, took a second of processor time for 100 patterns and 400 names.
+//! A set of patterns is compared with a text in one pass, as one automaton. Its states are bits:
+//! the positions between the characters of all patterns. A character of the text costs one step for
+//! each 64 positions, whatever the patterns are. Comparing pattern by pattern with backtracking at
+//! each `*` took a second of processor time for 100 patterns and 400 names.
 
 use std::mem;
 
 use foldhash::HashMap;
 
-/// Bits of a word.
+/// The number of bits in a word.
 const BITS: usize = u64::BITS as usize;
 
-/// A set of patterns, of which one must match.
+/// A set of patterns; a text matches if one of them does.
 #[derive(Debug, Clone, Default)]
 pub struct Wildcards {
-    /// The place before the first character of each pattern.
+    /// The position before the first character of each pattern.
     first: Vec<u64>,
-    /// The place behind the last character of each pattern.
+    /// The position after the last character of each pattern.
     last: Vec<u64>,
-    /// Places at a `*`, which any character leaves as they are.
+    /// The positions at a `*`, which every character keeps.
     kept: Vec<u64>,
-    /// Places before a `?`, from which any character leads to the next place.
+    /// The positions before a `?`, from which every character leads to the next position.
     any: Vec<u64>,
-    /// Places before a character, from which it leads to the next place: words that are not 0, and
-    /// their index.
+    /// The positions before a character, from which that character leads to the next position. The
+    /// list has the words that are not 0, with their indexes.
     characters: HashMap<char, Vec<(usize, u64)>>,
 }
 
 impl Wildcards {
-    /// The set of these patterns.
+    /// Builds the set of these patterns.
     pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Wildcards {
         let (mut set, mut place) = (Wildcards::default(), 0);
         for pattern in patterns {
@@ -70,7 +70,7 @@ impl Wildcards {
         }
     }
 
-    /// Returns whether a pattern matches the whole text.
+    /// Reports whether a pattern matches the whole text.
     pub fn matches(&self, text: &str) -> bool {
         let mut reached = self.first.clone();
         let mut next = vec![0; reached.len()];
@@ -84,8 +84,8 @@ impl Wildcards {
             for (index, bits) in self.characters.get(&c).into_iter().flatten() {
                 let moved = reached[*index] & bits;
                 next[*index] |= moved << 1;
-                // Behind the last place nothing is moved to: each pattern ends with a place that no
-                // character leaves.
+                // The last position is never left: each pattern ends with a position that no
+                // character leaves. So the index is in range.
                 if moved >> (BITS - 1) != 0 {
                     next[index + 1] |= 1;
                 }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a pattern matches, by which beginnings of the text its beginnings match.
+    /// Reports whether a pattern matches, computed by the prefixes of pattern and text.
     fn matches(pattern: &str, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
         let mut ends: Vec<bool> = (0..=text.len()).map(|end| end == 0).collect();

@@ -1,10 +1,10 @@
-//! Attribute texts that a command changes only here and there (docs/api/objects.md, "Changing
-//! fields" and "When the object exists").
+//! Partial changes of attribute texts within a command (docs/api/objects.md, "Changing fields" and
+//! "When the object exists").
 //!
-//! Who changes a field changes what is there then, so that two who increase the same number have
-//! both their part in it: the texts are amended within the command. What they are is none of this
-//! crate's business, so how they are amended is up to [`Amend`]. And what takes long would hold up
-//! others: it is amended [`Ahead`] of the command, which is of no use once the texts have changed.
+//! The texts are amended within the command, on their state at that moment. Two callers who
+//! increase the same number are therefore both counted. This crate does not interpret the texts;
+//! [`Amend`] decides how they are amended. Slow amendments would hold up other callers. They are
+//! made before the command (see [`Ahead`]), and are discarded if the texts have changed since.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::object::{Attributes, IssueDate, Object, Record, Text};
 
-/// A change of attribute texts: the same texts give the same.
+/// A change of attribute texts. It is deterministic: the same texts give the same result.
 pub trait Amend: Debug + Send + Sync + 'static {
-    /// The texts of an object as they are to be; `None` if that has to be `quick`, and is not.
+    /// Returns the amended texts of an object; `None` if the work has to be `quick` but is not.
     ///
     /// # Errors
-    /// Whatever does not fit; then nothing is changed.
+    /// An error if the change does not fit the texts; then nothing is changed.
     fn amend(&self, record: &Record, attributes: &Attributes, quick: bool) -> Result<Option<Amended>>;
 }
 
-/// What attribute texts are to be, and what else goes with that.
+/// The new attribute texts, and the record fields that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Amended {
     /// `attributes`
     pub attributes: Option<Text>,
     /// `systemAttributes`
     pub system_attributes: Option<Text>,
-    /// The record's day, where the texts say it now.
+    /// The record's day, if the texts now state it.
     pub issue_date: Option<Option<IssueDate>>,
-    /// The record's work folder, where the texts say it now.
+    /// The record's work folder, if the texts now state it.
     pub work_folder: Option<Option<Text>>,
-    /// Whether new posts of a liveblog wait for approval, where the texts say it now.
+    /// Whether new posts of a liveblog wait for approval, if the texts now state it.
     pub moderated: Option<bool>,
-    /// The workflow status, where the change names it.
+    /// The workflow status, if the change names it.
     pub status: Option<Text>,
 }
 
 impl Amended {
-    /// Gives an object these texts, and its record what goes with them.
+    /// Gives an object these texts, and its record the fields that follow from them.
     ///
     /// # Errors
     /// `InvalidPath` for a work folder that is too long.
@@ -71,29 +71,29 @@ impl Amended {
     }
 }
 
-/// Texts that were amended before their turn came.
+/// Texts that were amended before the command was applied.
 #[derive(Debug, Clone)]
 pub struct Ahead {
-    /// What they were.
+    /// The texts before the amendment.
     pub from: Attributes,
-    /// What they became.
+    /// The texts after the amendment.
     pub to: Amended,
 }
 
 /// An attempt to amend texts within a command.
 #[derive(Debug, Clone)]
 pub struct Amending {
-    /// What becomes of them.
+    /// The change of the texts.
     pub amend: Arc<dyn Amend>,
-    /// Whether they are amended in the command though that takes long.
+    /// Whether the texts are amended in the command although that is slow.
     pub here: bool,
-    /// What takes long.
+    /// The result of a slow amendment that was made before the command.
     pub ahead: Option<Ahead>,
 }
 
 impl Amending {
-    /// What an object's texts are to be; `None` if it would take long and is not [`Ahead`]: then
-    /// the command is to change nothing and to say so.
+    /// Returns the new texts of an object; `None` if the work would be slow and was not done before
+    /// the command. Then the command must change nothing and report that.
     pub(crate) fn of(&self, object: &Object) -> Result<Option<Amended>> {
         match &self.ahead {
             Some(ahead) if ahead.from == *object.attributes => Ok(Some(ahead.to.clone())),

@@ -1,12 +1,12 @@
-//! Caches of what is read elsewhere and stays in force until it is read again, such as the object
-//! types: each is a supervised actor ([`Cache`](crate::runtime::Cache)) that reads one thing after
-//! the other, and what is in force is had without asking it.
+//! Caches of values that are read elsewhere and stay in force until they are read again, such as
+//! the object types. Each is a supervised actor ([`Cache`](crate::runtime::Cache)) that reads one
+//! value at a time. Readers get the value in force without asking the actor.
 //!
-//! - **Readers never wait.** What was read last is published; to have it is a load of a pointer.
-//! - **Refreshes join.** However many are asked for while one is under way, one more follows it and
-//!   answers all of them: what was changed before a refresh was asked for is seen by it.
-//! - **What fails changes nothing.** An origin that can't be read, or panics, leaves in force what
-//!   was.
+//! - **Readers never wait.** The latest value is published; to get it is to load a pointer.
+//! - **Refreshes join.** All refreshes that are requested while one is under way share the next
+//!   one. A refresh sees every change made before it was requested.
+//! - **Failures change nothing.** If an origin can't be read, or panics, the old value stays in
+//!   force.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use futures_util::future::BoxFuture;
 
 use crate::command::Who;
 
-/// How much of what is in force is read anew.
+/// The extent of a refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
-    /// What has changed since.
+    /// Changes since the last refresh only.
     Changed,
-    /// All of it.
+    /// The whole value.
     Everything,
 }
 
-/// Where a cache reads.
+/// The source that a cache reads.
 pub trait Origin: Send + Sync + 'static {
-    /// What is in force.
+    /// The cached value.
     type Value: Send + Sync + 'static;
-    /// Why it could not be read.
+    /// The reason why the value could not be read.
     type Fault: Clone + Send + Sync + 'static;
 
-    /// What is read: `commands`. The metrics' label `cache`.
+    /// Returns the name of the value, such as `commands`: the metrics' label `cache`.
     fn name(&self) -> &'static str;
 
-    /// The database that it is read of, in the metrics.
+    /// Returns the number of the database that is read, for the metrics.
     fn database(&self) -> u16;
 
-    /// Reads anew at the wish of `by`, of whoever asked first; `before` is what is in force. It
-    /// must not block the thread: what takes long goes elsewhere.
+    /// Reads the value again on behalf of `by`, the first caller who requested it; `before` is the
+    /// value in force. The method must not block the thread; slow work has to run elsewhere.
     fn read(
         &self,
         before: Arc<Self::Value>,
@@ -45,21 +45,22 @@ pub trait Origin: Send + Sync + 'static {
         by: Who,
     ) -> BoxFuture<'static, Result<Arc<Self::Value>, Self::Fault>>;
 
-    /// Why nothing was read when reading has panicked, or the server is going down.
+    /// Returns the fault to report when reading has panicked or the server is shutting down.
     fn failed(&self) -> Self::Fault;
 
-    /// Whether what was read is still right as far as the origin can tell at once. What the server
-    /// itself writes is known to it; of what others write it hears by a refresh alone.
+    /// Reports whether a value is still right, as far as the origin knows without reading. The
+    /// origin knows what this server has written, but learns of other writers only by a refresh.
     fn is_current(&self, _value: &Self::Value) -> bool {
         true
     }
 }
 
-/// What is in force, and since when.
+/// The value in force, with the time from which it holds.
 #[derive(Debug)]
 pub struct InForce<V> {
-    /// What was read.
+    /// The value that was read.
     pub value: Arc<V>,
-    /// When, epoch milliseconds. Each refresh has a later time than the one before.
+    /// The time of the refresh in epoch milliseconds. Each refresh has a later time than the one
+    /// before.
     pub at_ms: u64,
 }

@@ -8,20 +8,21 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Where the time comes from.
+/// A source of time.
 pub trait Clock: Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> u64;
 
-    /// Milliseconds since some moment of this process. They only ever go on, whatever the clock on
-    /// the wall is set to: for limits, waits and idleness, and for nothing that is stored or shown.
+    /// Returns milliseconds since some moment of this process. They never go back, even if the
+    /// system clock is set. Use them for limits, waits and idle times only, never for stored or
+    /// displayed times.
     fn steady_ms(&self) -> u64;
 
-    /// Resolves when `duration` has passed on this clock, however it is set meanwhile.
+    /// Resolves when `duration` has passed on this clock, even if the clock is set meanwhile.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    /// Seconds since 1970-01-01T00:00:00Z, as object records carry them (docs/api/README.md, "Dates
-    /// and times").
+    /// Returns seconds since 1970-01-01T00:00:00Z, the unit of object records (docs/api/README.md,
+    /// "Dates and times").
     fn now_s(&self) -> u64 {
         self.now_ms() / 1000
     }
@@ -53,15 +54,15 @@ pub struct ManualClock(Arc<Manual>);
 
 #[derive(Debug)]
 struct Manual {
-    /// What it is set to.
+    /// The time of day that the clock shows.
     now_ms: Mutex<u64>,
-    /// By how much it was moved on, from what it began with.
+    /// The initial time plus all advances.
     steady_ms: Mutex<u64>,
     moved: Notify,
 }
 
 impl ManualClock {
-    /// A clock that shows `now_ms`.
+    /// Creates a clock that shows `now_ms`.
     pub fn at(now_ms: u64) -> ManualClock {
         ManualClock(Arc::new(Manual {
             now_ms: Mutex::new(now_ms),
@@ -70,14 +71,14 @@ impl ManualClock {
         }))
     }
 
-    /// Moves the clock on; sleepers whose time has come wake.
+    /// Advances the clock, and wakes sleepers whose time has come.
     pub fn advance(&self, duration: Duration) {
         *self.0.now_ms.lock() += duration.as_millis() as u64;
         *self.0.steady_ms.lock() += duration.as_millis() as u64;
         self.0.moved.notify_waiters();
     }
 
-    /// Sets the clock, forward or back; no time passes.
+    /// Sets the clock, forward or back, without any time passing.
     pub fn set(&self, now_ms: u64) {
         *self.0.now_ms.lock() = now_ms;
     }
@@ -97,7 +98,7 @@ impl Clock for ManualClock {
         let until = *manual.steady_ms.lock() + duration.as_millis() as u64;
         Box::pin(async move {
             loop {
-                // Registered before the time is read: a move in between is not missed.
+                // Registered before the time is read, so that no advance in between is missed.
                 let moved = manual.moved.notified();
                 if *manual.steady_ms.lock() >= until {
                     return;

@@ -1,4 +1,4 @@
-//! Linking two objects, or items of topics, with each other (docs/api/objects.md, "Correlates").
+//! Links between two objects, or items of topics (docs/api/objects.md, "Correlates").
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ pub struct End {
 }
 
 impl End {
-    /// What is linked.
+    /// Returns the loid of the linked object or item.
     pub fn loid(self) -> Loid {
         self.item.unwrap_or(self.container)
     }
 
-    /// Its uuid.
+    /// Returns the uuid of the linked object or item.
     fn uuid(self, turns: &mut Turns) -> Result<ObjectUuid, Fault> {
         Ok(match self.item {
             Some(item) => turns.get::<Topic>(self.container)?.get(ItemAddress::Loid(item))?.record.uuid,
@@ -34,7 +34,7 @@ impl End {
         })
     }
 
-    /// Refuses what is not there.
+    /// Refuses an object or item that does not exist or is in the recycle bin.
     fn check(self, turns: &mut Turns) -> Result<(), Fault> {
         if turns.any(self.container)?.record.is_discarded() {
             return Err(Error::not_found(self.loid()).into());
@@ -46,16 +46,16 @@ impl End {
     }
 }
 
-/// Two sides, and the names that a link between them has, or is to have.
+/// The two sides of a link, and its name on each side.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// What the caller names first.
+    /// The side that the caller names first.
     pub source: End,
-    /// What the link is called there.
+    /// The name of the link at the source.
     pub source_name: Text,
     /// The other side.
     pub target: End,
-    /// What the link is called there.
+    /// The name of the link at the target.
     pub target_name: Text,
 }
 
@@ -64,7 +64,7 @@ impl Pair {
         BTreeSet::from([self.source.container, self.target.container]).into_iter().collect()
     }
 
-    /// The link, and the same as it would be if it had been made from the other side.
+    /// Returns the link, and the same link as if made from the other side.
     fn links(&self) -> [Link; 2] {
         let link = Link {
             source: self.source.loid(),
@@ -76,7 +76,7 @@ impl Pair {
         [link, reversed]
     }
 
-    /// The link between them that has these names, if there is one.
+    /// Returns the existing link between the sides that has these names.
     fn existing(&self, context: &Context<'_>) -> Result<Option<Link>, StoreError> {
         for link in self.links() {
             if context.look_up::<Link>(&link.place())?.is_some() {
@@ -86,7 +86,7 @@ impl Pair {
         Ok(None)
     }
 
-    /// Takes the turns, and looks whether both sides are there and the names can be names.
+    /// Takes the turns, and checks that both sides exist and that the names are valid.
     fn check(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         turns.need(self.containers())?;
         let record = turns.any(self.source.container)?.record.clone();
@@ -103,25 +103,25 @@ impl Pair {
         Ok(())
     }
 
-    /// Both sides have changed, and so has what is shown of them.
+    /// Notes that both sides have changed. Each one's event names both.
     fn note(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let containers = self.containers();
         for container in &containers {
             turns.touch(*container)?;
-            // Two at most.
+            // // The loop names two containers at most.
             containers.iter().for_each(|named| context.concerns(*container, named));
         }
         Ok(())
     }
 }
 
-/// Links two sides. A link that is there with these names, made from either side, stays as it is.
-/// The target is used by that: if it is an object, its usage tickets say so.
+/// Links two sides. An existing link with these names, made from either side, stays as it is. The
+/// link uses its target: if that is an object, the use is noted in its usage tickets.
 #[derive(Debug, Clone)]
 pub struct MakeLink {
-    /// What is to be linked.
+    /// The sides to link, with the names of the link.
     pub pair: Pair,
-    /// How the use is noted.
+    /// The way to note the use.
     pub ticket: Ticket,
 }
 
@@ -166,7 +166,7 @@ impl Joint for MakeLink {
     }
 }
 
-/// Takes a link back, made from either side.
+/// Removes a link, made from either side.
 #[derive(Debug, Clone)]
 pub struct TakeLink(pub Pair);
 

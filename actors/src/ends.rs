@@ -1,12 +1,12 @@
-//! Which time ends what is kept for so long and no longer.
+//! The time by which stored data expires.
 //!
-//! Events, the recycle bin, sessions, locks, messages, mails that wait, what is kept for calls sent
-//! again: what has ended is gone for good, so a clock that is wrong for a moment must end nothing.
-//! A machine often starts with one that is, until it has asked others for the time. So what ends by
-//! time asks [`Ends`], of which there is one for each store, and not the clock: it holds the clock
-//! against the time at which it was last right, and against the time that has passed since. While
-//! the two are more than a day apart nothing ends. A clock that says the same for an hour is
-//! believed: a server that has stood still for a hundred days is no other case.
+//! Events, the recycle bin, sessions, locks, messages, waiting mails and receipts all expire, and
+//! expired data is gone for good. A clock that is wrong for a moment must therefore expire nothing.
+//! Machines often start with a wrong clock, until it is synchronised. All expiry therefore uses
+//! [`Ends`] in place of the clock; each store has one. It compares the clock with the last time at
+//! which it was right, plus the time that has passed since. While the two are more than a day
+//! apart, nothing expires. A clock that is consistent for an hour is trusted. That covers a server
+//! which was down for a hundred days.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use parking_lot::Mutex;
 
 use crate::clock::Clock;
 
-/// How far a clock may be from what it should say, milliseconds.
+/// The tolerated deviation of the clock from the expected time, milliseconds.
 const APART_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// How long a clock that is further from it has to say so, milliseconds.
+/// The period after which a deviating but consistent clock is trusted, milliseconds.
 const DOUBTED_MS: u64 = 60 * 60 * 1000;
 
-/// The present time, for what ends by it. Only [`Ends`] gives it.
+/// The present time for decisions about expiry. Only [`Ends`] creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EndTime(u64);
 
 impl EndTime {
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns milliseconds since 1970-01-01T00:00:00Z.
     pub fn ms(self) -> u64 {
         self.0
     }
 
-    /// Seconds since 1970-01-01T00:00:00Z.
+    /// Returns seconds since 1970-01-01T00:00:00Z.
     pub fn s(self) -> u64 {
         self.0 / 1000
     }
 }
 
-/// The one clock that things end by; see the module's head.
+/// The clock for expiry, which reports no time while the system clock is in doubt.
 pub struct Ends {
     clock: Arc<dyn Clock>,
     known: Mutex<Known>,
@@ -46,14 +46,14 @@ pub struct Ends {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// When the clock was last believed; `None` before it was first asked, where nothing is known
-    /// of earlier times.
+    /// The last trusted reading of the clock; `None` before the first use if no earlier time is
+    /// known.
     believed: Option<Reading>,
-    /// What it first said of what it says, if that is not believed.
+    /// The first of the present untrusted readings, which are consistent with each other.
     doubted: Option<Reading>,
 }
 
-/// What the clock said when.
+/// A reading of the clock, with the steady time at which it was taken.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     now_ms: u64,
@@ -69,27 +69,28 @@ impl Reading {
         later.steady_ms.saturating_sub(self.steady_ms)
     }
 
-    /// Whether a later reading follows from this one by the time that has passed.
+    /// Reports whether a later reading is consistent with this one and the time that has passed.
     fn leads_to(self, later: Reading) -> bool {
         later.now_ms.abs_diff(self.now_ms.saturating_add(self.until(later))) <= APART_MS
     }
 }
 
 impl Ends {
-    /// By this clock, which was right at `last_ms`, the newest time that is known of the time
-    /// before.
+    /// Creates the expiry clock of a store. `last_ms` is the newest time known from before; the
+    /// clock was right then.
     pub fn since(clock: Arc<dyn Clock>, last_ms: Option<u64>) -> Ends {
         let believed = last_ms.map(|now_ms| Reading { now_ms, steady_ms: clock.steady_ms() });
         Ends { clock, known: Mutex::new(Known { believed, doubted: None }) }
     }
 
-    /// By this clock, where nothing is known of earlier times: it is believed at first.
+    /// Creates the expiry clock of a store without known earlier times: the first reading is
+    /// trusted.
     pub fn by(clock: Arc<dyn Clock>) -> Ends {
         Ends::since(clock, None)
     }
 
-    /// The present time, for what ends by it; `None` while the clock may be wrong. Then nothing may
-    /// end.
+    /// Returns the present time for decisions about expiry; `None` while the clock may be wrong.
+    /// Then nothing may expire.
     pub fn now(&self) -> Option<EndTime> {
         let reading = Reading::of(&*self.clock);
         let mut known = self.known.lock();
@@ -120,7 +121,7 @@ impl Ends {
         Some(EndTime(reading.now_ms))
     }
 
-    /// What the clock said when it was last believed: to be kept for [`Ends::since`].
+    /// Returns the last trusted time of the clock, to be stored for [`Ends::since`].
     pub fn last_ms(&self) -> Option<u64> {
         self.known.lock().believed.map(|believed| believed.now_ms)
     }
@@ -132,7 +133,7 @@ impl fmt::Debug for Ends {
     }
 }
 
-/// A time as people read it: of a clock that is beyond the year 9999, its last second.
+/// Formats a time for people. Times after the year 9999 are shown as its last second.
 fn told(at_ms: u64) -> String {
     const LAST_MS: u64 = 253_402_300_799_000;
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at_ms.min(LAST_MS))).to_string()

@@ -1,28 +1,31 @@
-//! The error vocabulary of the domain (docs/api/README.md, "Codes"). It knows nothing of HTTP: the
-//! web layer has the one table that gives each [`Code`] its status.
+//! The error vocabulary of the domain (docs/api/README.md, "Codes"). It is independent of HTTP: the
+//! web layer has the only table that maps each [`Code`] to a status.
 //!
-//! Which one to use: a fault of the request's form is one of the `Invalid…` codes and names the
-//! field and the value; something addressed that does not exist is one of the `…NotFound` codes; a
-//! rule of a container that refuses has its own code; [`Code::RepositoryError`] is our own fault
-//! only, and its message gives nothing internal away.
+//! Which code to use:
+//! - A fault of the request's form has one of the `Invalid…` codes, and names the field and the
+//!   value.
+//! - An addressed thing that does not exist has one of the `…NotFound` codes.
+//! - A container's rule that refuses a change has its own code.
+//! - [`Code::RepositoryError`] is for faults of the server only; its message reveals nothing
+//!   internal.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Lists the codes once: the enum, its name on the wire, and the list that tests and docs walk.
+/// Lists the codes once: the enum, the names on the wire, and the list that tests and docs use.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// What went wrong, in the interface's words; on the wire behind a configured prefix.
+        /// The kind of an error, as the interface names it; on the wire with a configured prefix.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Code { $($(#[$doc])* $name),+ }
 
         impl Code {
-            /// Every code there is.
+            /// All codes.
             pub const ALL: &'static [Code] = &[$(Code::$name),+];
 
-            /// The code's name without the prefix.
+            /// Returns the code's name without the prefix.
             pub const fn name(self) -> &'static str {
                 match self { $(Code::$name => stringify!($name)),+ }
             }
@@ -43,7 +46,7 @@ codes! {
     DatabaseNotFound,
     /// Another user holds the lock.
     ObjectLocked,
-    /// The same user holds the lock in another session.
+    /// The caller holds the lock in another session.
     ObjectLockedByMe,
     /// There is no lock where one is needed.
     ObjectNotLocked,
@@ -55,21 +58,21 @@ codes! {
     DrawerFull,
     /// The name is empty, too long or has forbidden characters.
     InvalidName,
-    /// The path is not absolute or has an invalid part.
+    /// The path is not absolute or has an invalid name.
     InvalidPath,
-    /// The object is of another kind than the call wants.
+    /// The object is of another kind than the call needs.
     InvalidType,
     /// The status does not belong to the object's workflow.
     InvalidStatus,
     /// The attributes are not well-formed.
     InvalidAttributes,
-    /// A parameter has a value it can't have.
+    /// A parameter has an invalid value.
     InvalidParameter,
     /// The body is missing, malformed or of the wrong type.
     InvalidBody,
-    /// The XPath can't be understood.
+    /// The XPath can't be parsed.
     InvalidXPath,
-    /// The container does not take such an object.
+    /// The container does not accept such an object.
     InvalidForContainer,
     /// The user lacks the privilege.
     PermissionDenied,
@@ -79,7 +82,7 @@ codes! {
     InvalidToken,
     /// No endpoint has that path.
     NoSuchEndpoint,
-    /// The endpoint has not that method.
+    /// The endpoint does not support the method.
     MethodNotAllowed,
     /// The write came from a foreign origin.
     OriginRefused,
@@ -93,33 +96,33 @@ codes! {
     TooLarge,
     /// No byte of the content lies in the range.
     RangeNotSatisfiable,
-    /// The caller asks too often.
+    /// The caller sends too many requests.
     TooManyRequests,
-    /// There is too much work at once; try again.
+    /// The server has too much work at the moment; try again.
     Overloaded,
-    /// The disk is full; reads go on.
+    /// The disk is full; reads still work.
     StorageFull,
     /// The repository failed.
     RepositoryError,
 }
 
 impl Code {
-    /// Whether the failure says nothing about the call: the same call may succeed later, with
-    /// nothing else changed.
+    /// Reports whether the failure is temporary, and not caused by the call: the same call may
+    /// succeed later.
     pub const fn is_passing(self) -> bool {
         matches!(self, Code::TooManyRequests | Code::Overloaded | Code::StorageFull | Code::RepositoryError)
     }
 }
 
-/// The longest sentence: a client may have sent megabytes where a name belongs, and an error must
-/// not send them back.
+/// The maximal length of an error's message. A client may have sent megabytes in place of a name,
+/// and an error must not send them back.
 pub const MAX_MESSAGE_BYTES: usize = 2048;
 
-/// The longest text in which a source is named; longer than most paths, and than any loid or uuid.
+/// The maximal length of a source in an error; longer than most paths, and than any loid or uuid.
 pub const MAX_SOURCE_BYTES: usize = 16_384;
 
-/// A text with its middle left out, if it has more bytes than `most`. What it begins and ends with
-/// is left: a sentence remains one.
+/// Shortens a text to at most `most` bytes by leaving out its middle. The beginning and the end
+/// stay, so that a sentence remains one.
 pub fn shortened(text: String, most: usize) -> String {
     const GAP: &str = " … ";
     if text.len() <= most {
@@ -136,20 +139,20 @@ pub fn shortened(text: String, most: usize) -> String {
     format!("{}{GAP}{}", &text[..head], &text[tail..])
 }
 
-/// A refusal or failure, as the client gets to see it.
+/// A refusal or failure, as the client receives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Error {
-    /// What kind of fault.
+    /// The kind of the error.
     pub code: Code,
-    /// A whole sentence that names the field and the value.
+    /// A full sentence that names the field and the value.
     pub message: String,
-    /// The source that the fault concerns, as the client gave it.
+    /// The source that the error concerns, as the client gave it.
     pub source: Option<String>,
     /// Further facts, e.g. the record that made a precondition fail.
     pub details: Option<Box<Map<String, Value>>>,
 }
 
-/// A text as it stands in a message: control characters are written as JSON does it.
+/// Escapes control characters for a message, as JSON does.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -163,21 +166,20 @@ pub fn printable(text: &str) -> String {
 }
 
 impl Error {
-    /// A fault with its sentence, of which the middle is left out if a client's value makes it very
+    /// Creates an error. The middle of the message is left out if a client's value makes it very
     /// long.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error { code, message: shortened(message.into(), MAX_MESSAGE_BYTES), source: None, details: None }
     }
 
-    /// Names the source that the fault concerns; the middle of a text that is longer than any
-    /// source is left out.
+    /// Adds the source that the error concerns; the middle of an overlong text is left out.
     #[must_use]
     pub fn with_source(mut self, source: impl fmt::Display) -> Error {
         self.source = Some(shortened(source.to_string(), MAX_SOURCE_BYTES));
         self
     }
 
-    /// Adds a fact; a very long text is shortened as the sentence is, and so is each in a list.
+    /// Adds a fact; very long texts are shortened like the message, also inside a list.
     #[must_use]
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Error {
         let short = |value: Value| match value {
@@ -192,20 +194,21 @@ impl Error {
         self
     }
 
-    /// The same fault with another sentence, made of its own.
+    /// Returns the same error with a new message, derived from the old one.
     #[must_use]
     pub fn rephrased(self, sentence: impl FnOnce(&str) -> String) -> Error {
         Error { message: shortened(sentence(&self.message), MAX_MESSAGE_BYTES), ..self }
     }
 
-    /// The source fits no object that the caller can see.
+    /// Returns the error for a source that fits no object visible to the caller.
     pub fn not_found(source: impl fmt::Display) -> Error {
         let source = source.to_string();
         Error::new(Code::ObjectNotFound, format!("There is no object `{source}`.")).with_source(source)
     }
 
-    /// The name is taken by `existing`: an object's loid, or what is known by the name alone, such
-    /// as a user. It is `None` only for a caller who may not know of it. Commands on objects use
+    /// Returns the error for a name that is taken by `existing`: an object's loid, or the name
+    /// itself where that is the identifier, as for a user. It is `None` only for a caller who may
+    /// not know of `existing`. Commands on objects use
     /// [`Context::name_taken`](crate::command::Context::name_taken), which decides that.
     pub fn duplicated(message: impl Into<String>, existing: Option<impl fmt::Display>) -> Error {
         let error = Error::new(Code::DuplicatedName, message);
@@ -218,12 +221,13 @@ impl Error {
         }
     }
 
-    /// A parameter or body field has a value it can't have; `why` completes "… but".
+    /// Returns the error for an invalid parameter or body field; `wanted` completes "must be …".
     pub fn parameter(name: &str, value: impl fmt::Display, wanted: &str) -> Error {
         Error::new(Code::InvalidParameter, format!("`{name}` must be {wanted}, but is `{value}`."))
     }
 
-    /// The repository's own failure; what happened goes to the log, not to the client.
+    /// Returns the error for a failure of the server; the log has the cause, the client does not
+    /// get it.
     pub fn internal() -> Error {
         Error::new(Code::RepositoryError, "The repository could not carry out the call; nothing was changed.")
     }
@@ -237,7 +241,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What a domain operation gives.
+/// The result of a domain operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[cfg(test)]

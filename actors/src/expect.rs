@@ -1,11 +1,11 @@
-//! What a call expects of the objects that it changes: `If-Match` (docs/api/README.md, "Conditional
+//! Preconditions for the objects that a call changes: `If-Match` (docs/api/README.md, "Conditional
 //! requests").
 //!
-//! It goes along in the [`Request`](crate::runtime::Request), and the command says of which objects
-//! it is asked ([`Context::expects`](crate::command::Context::expects)): only there is it sure
-//! which object a creation meets, and nobody can come between. A command that is asked under a
-//! condition and names no object is refused: so is a creation that meets nothing (RFC 9110,
-//! 13.1.1), and a command whose author forgot it.
+//! A precondition is part of the [`Request`](crate::runtime::Request). The command names the
+//! objects that it applies to ([`Context::expects`](crate::command::Context::expects)). Only within
+//! the command is it certain which object a creation meets, and that nobody interferes. A
+//! conditional command that names no object is refused. That covers a creation that meets no object
+//! (RFC 9110, 13.1.1), and a command whose author forgot to name one.
 
 use std::collections::HashSet;
 
@@ -13,44 +13,44 @@ use crate::error::{Code, Error, Result};
 use crate::id::Loid;
 use crate::object::Record;
 
-/// A state of an object, as an ETag names it.
+/// The state of an object that an ETag names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tag {
-    /// Which object; never one of its versions.
+    /// The object; never one of its versions.
     pub object: Loid,
-    /// At which revision.
+    /// The revision of the object.
     pub revision: u64,
 }
 
 impl Tag {
-    /// The object at its present revision.
+    /// Returns the tag of the object at its present revision.
     pub fn of(record: &Record) -> Tag {
         Tag::at(record, record.revision)
     }
 
-    /// The object at that revision.
+    /// Returns the tag of the object at that revision.
     pub fn at(record: &Record, revision: u64) -> Tag {
         Tag { object: record.loid.object(), revision }
     }
 }
 
-/// The states that a caller lets objects be changed in.
+/// The precondition of a call: the states in which an object may be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expect {
-    /// Any, so long as there is an object.
+    /// Any state, but the object must exist.
     Any,
-    /// That there is no object: the command may only make a new one.
+    /// No object: the command may only make a new one.
     Nothing,
-    /// One of these. The cost for each object does not depend on their number.
+    /// One of the given states. The cost of a check does not depend on their number.
     OneOf {
         /// The states that match.
         tags: HashSet<Tag>,
-        /// The states that the caller names by weak tags, which match nothing (RFC 9110, 13.1.1).
+        /// The states that the caller names by weak tags, which never match (RFC 9110, 13.1.1).
         weak: HashSet<Tag>,
     },
 }
 
-/// The part of a message that explains weak tags.
+/// The explanation of weak tags in a message.
 const ABOUT_WEAK: &str = "weak tags (`W/\"…\"`) match nothing. A proxy that compresses replies weakens their tags: \
                           switch its compression off for this server, or send the tag without `W/`.";
 
@@ -60,7 +60,7 @@ impl Expect {
         Expect::OneOf { tags: tags.into_iter().collect(), weak: HashSet::new() }
     }
 
-    /// Whether an object is in a state that is expected.
+    /// Checks that an object is in an expected state.
     ///
     /// # Errors
     /// `PreconditionFailed`.
@@ -86,12 +86,12 @@ impl Expect {
         Err(Error::new(Code::PreconditionFailed, message).with_source(loid))
     }
 
-    /// Whether the caller names the present state of an object, and so has seen it.
+    /// Reports whether the caller names the present state of an object, and so has seen it.
     pub(crate) fn names(&self, record: &Record) -> bool {
         matches!(self, Expect::OneOf { tags, .. } if tags.contains(&Tag::of(record)))
     }
 
-    /// The refusal of a command that meets no object.
+    /// Returns the refusal of a command that meets no object.
     pub(crate) fn met_nothing() -> Error {
         let message = "`If-Match` speaks of an object that is there, and the call meets none: it would make a new one.";
         Error::new(Code::PreconditionFailed, message)

@@ -1,5 +1,5 @@
-//! The list of families. Everything that treats all of them alike uses it: finding containers,
-//! indexes that follow from parts, the check of a data directory, events.
+//! The list of families, for all code that treats them alike: finding containers, indexes of parts,
+//! the check of a data directory, events.
 
 use std::sync::Arc;
 
@@ -21,15 +21,15 @@ use crate::topic::Topic;
 use crate::topic_plan::TopicPlan;
 use crate::web_container::WebContainer;
 
-/// A list of families. What a repository is started with; the same for as long as its rows are
-/// there.
+/// A list of families. A repository is started with one, which must stay the same as long as its
+/// rows exist.
 #[derive(Debug, Clone, Copy)]
 pub struct Families(&'static [Entry]);
 
-/// See [`Registry::start`].
+/// The type of [`Registry::start`] for one family.
 type Start = fn(&Registry, Loid, Option<watch::Receiver<()>>, u64) -> Arc<dyn AnyHandle>;
 
-/// A family in a list.
+/// A family's entry in the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     kind: FamilyKind,
@@ -40,8 +40,8 @@ pub struct Entry {
     start: Start,
 }
 
-/// A static, so that its functions are made in this crate alone; a constant would bring them into
-/// each crate that names it.
+/// The list is a static, so that its functions are compiled in this crate only. A constant would
+/// compile them again in each crate that uses it.
 static LIST: [Entry; 8] = [
     Entry::of::<Document>(),
     Entry::of::<Folder>(),
@@ -57,11 +57,11 @@ impl Families {
     /// All families.
     pub const ALL: Families = Families::of(&LIST);
 
-    /// A list of these.
+    /// Creates a list of these families.
     ///
     /// # Panics
-    /// Two of them have the same kind of objects, or a kind of parts that are rows; where the list
-    /// is a constant, the compiler says so.
+    /// If two of them have the same kind of objects, or the same kind of parts that are rows. For a
+    /// constant list the compiler reports it.
     pub const fn of(list: &'static [Entry]) -> Families {
         let mut one = 0;
         while one < list.len() {
@@ -76,29 +76,29 @@ impl Families {
         Families(list)
     }
 
-    /// The family of objects of that kind; `None`: it is a name only.
+    /// Returns the family of objects of a kind; `None` for a kind that is only a name.
     pub fn get(self, kind: FamilyKind) -> Option<&'static Entry> {
         self.0.iter().find(|entry| entry.kind == kind)
     }
 
-    /// The kinds of their objects.
+    /// Returns the kinds of objects.
     pub fn kinds(self) -> impl Iterator<Item = FamilyKind> {
         self.0.iter().map(|entry| entry.kind)
     }
 
-    /// All kinds of parts.
+    /// Returns all kinds of parts.
     pub fn parts(self) -> impl Iterator<Item = PartKind> {
         self.0.iter().flat_map(|entry| entry.parts).copied()
     }
 
-    /// The kind of parts of that number.
+    /// Returns the kind of parts with a number.
     pub fn part(self, number: u8) -> Option<PartKind> {
         self.parts().find(|kind| kind.number() == number)
     }
 }
 
 impl Entry {
-    /// The family in a list.
+    /// Creates the entry of a family.
     pub const fn of<F: Family>() -> Entry {
         Entry {
             kind: F::KIND,
@@ -110,25 +110,25 @@ impl Entry {
         }
     }
 
-    /// See [`Family::HIDES_PARTS`].
+    /// Reports whether some readers see only some of the parts ([`Family::HIDES_PARTS`]).
     pub fn hides_parts(&self) -> bool {
         self.hides_parts
     }
 
-    /// Whether events of the command of that name name parts only: see [`Family::PART_EVENTS`].
+    /// Reports whether the events of a command name parts only ([`Family::PART_EVENTS`]).
     pub fn is_of_parts(&self, command: &str) -> bool {
         self.part_events.contains(&command)
     }
 
-    /// See [`Family::prove`].
+    /// Checks the family's own rules for a container's rows ([`Family::prove`]).
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn prove(&self, record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
         (self.prove)(record, proof)
     }
 
-    /// Starts a container of the family: see [`Registry::start`].
+    /// Starts a container of the family ([`Registry::start`]).
     pub(crate) fn start(
         &self,
         registry: &Registry,
@@ -140,7 +140,7 @@ impl Entry {
     }
 }
 
-/// Whether a number stands in both for parts of which one would have to be read as the other.
+/// Reports whether two families share a number for kinds of parts, and one of the kinds has rows.
 const fn share_parts(some: &[PartKind], others: &[PartKind]) -> bool {
     let mut one = 0;
     while one < some.len() {

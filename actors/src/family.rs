@@ -1,6 +1,6 @@
-//! What a kind of container must provide: to the runtime, to the lifecycle of objects, to the check
-//! of a data directory, and to the code that decides who may learn of its changes.
-//! [`crate::families`] lists the families.
+//! The interface of a kind of container. It serves the runtime, the lifecycle of objects, the check
+//! of a data directory, and the code that decides who may learn of changes. [`crate::families`]
+//! lists the families.
 
 use std::fmt::Debug;
 
@@ -11,49 +11,50 @@ use crate::part::{PartKind, Parts};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
-/// A kind of container: its state, how it is read from rows, and what becomes of it.
+/// A kind of container: its state, the way to read it from rows, and its behaviour in the
+/// lifecycle.
 pub trait Family: Sized + Send + Sync + 'static {
-    /// What the container's actor holds in memory. Cloning must share structure: it happens once
-    /// per change.
+    /// The state that the container's actor holds in memory. Cloning must share structure, as it
+    /// happens once for each change.
     type State: State;
 
     /// The settings of a new container, beside those that every object has.
     type New: Debug + Send + Sync + 'static;
 
-    /// Which objects belong to it.
+    /// The kind of objects that belong to the family.
     const KIND: FamilyKind;
 
-    /// The kinds of its parts.
+    /// The kinds of parts.
     const PARTS: &'static [PartKind] = &[];
 
     /// Whether its objects have bytes of their own, with versions and drafts.
     const HAS_CONTENT: bool = true;
 
-    /// Whether some of its readers see only some of its parts. Then its commands note of each part
-    /// that they concern who saw it ([`Context::concerns_seen`]).
+    /// Whether some readers see only some of the parts. Then the family's commands note for each
+    /// part concerned who saw it ([`Context::concerns_seen`]).
     const HIDES_PARTS: bool = false;
 
-    /// Names of the commands whose events name its parts, and no objects.
+    /// The names of the commands whose events name parts, and no objects.
     const PART_EVENTS: &'static [&'static str] = &[];
 
-    /// Builds the state from what is on disk.
+    /// Builds the state from the rows on disk.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when a row can't be understood.
+    /// [`StoreError::Corrupt`] if a row can't be decoded.
     fn load(object: Object, parts: &Parts<'_>) -> Result<Self::State, StoreError>;
 
     /// Puts the parts of a new container, whose record and attributes the caller puts. Returns the
     /// bytes of memory that the container takes ([`State::bytes`]).
     ///
     /// # Errors
-    /// Whatever rule says no; then nothing is made.
+    /// An error if a rule forbids it; then nothing is made.
     fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;
 
     /// Writes the given settings over an existing container: `Replace` sets all of them,
     /// `NewVersion` only those that were given.
     ///
     /// # Errors
-    /// Whatever rule says no; then nothing is changed.
+    /// An error if a rule forbids it; then nothing is changed.
     fn write_over(
         new: &Self::New,
         state: &mut Self::State,
@@ -61,13 +62,14 @@ pub trait Family: Sized + Send + Sync + 'static {
         context: &mut Context<'_>,
     ) -> Result<(), Fault>;
 
-    /// Informs a container of what becomes of an object that its parts hold
-    /// ([`crate::object::hold`]). Called once for each object, however many parts hold it. The
-    /// container may lie in the recycle bin itself, or be on its way there, or on its way out.
+    /// Informs a container of the new state of an object that its parts hold
+    /// ([`crate::object::hold`]). It is called once for each object, however many parts hold it.
+    /// The container itself may be in the recycle bin, or on its way there, or about to be
+    /// destroyed.
     ///
     /// # Errors
-    /// What the store says. A family that holds no objects has no other answer: an index says that
-    /// it does.
+    /// Errors of the store. A family that holds no objects always fails, as only a corrupt index
+    /// can name it as a container of the member.
     fn member(state: &mut Self::State, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
         let _ = (becomes, context);
         let container = state.object().record.loid;
@@ -75,14 +77,14 @@ pub trait Family: Sized + Send + Sync + 'static {
             .into())
     }
 
-    /// Removes all parts of a container that ceases to be, with all that is theirs.
+    /// Removes all parts of a container that is destroyed, with everything that belongs to them.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn dissolve(state: &mut Self::State, context: &mut Context<'_>) -> Result<(), Fault>;
 
-    /// Proves what only the family knows of a container's rows. That each can be read, and has its
-    /// index entries, has been proved.
+    /// Checks the family's own rules for a container's rows. The general checks are done before:
+    /// each row can be decoded, and has its index entries.
     ///
     /// # Errors
     /// Errors of the store; faults are reported to `proof`.
@@ -92,39 +94,39 @@ pub trait Family: Sized + Send + Sync + 'static {
     }
 }
 
-/// What becomes of an object that a container holds.
+/// The new state of an object that a container holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It goes to the recycle bin.
+    /// The object is moved to the recycle bin.
     Hidden,
-    /// It comes back from there.
+    /// The object is restored from the recycle bin.
     Shown,
-    /// It is destroyed: nothing may hold it any more.
+    /// The object is destroyed: nothing may hold it any more.
     Gone,
 }
 
 /// The state of a container of any family.
 pub trait State: Clone + Debug + Send + Sync + Unpin + 'static {
-    /// The part that every container has.
+    /// Returns the object's record and attributes, which every container has.
     fn object(&self) -> &Object;
 
-    /// The same, to be changed. The revision, `modified` and `last_modifier` are kept by the
-    /// runtime.
+    /// Returns the object for changes. The runtime maintains the revision, `modified` and
+    /// `last_modifier`.
     fn object_mut(&mut self) -> &mut Object;
 
-    /// Bytes that it takes in memory, about. It is asked at each commit, so finding out must not
-    /// take longer the more there is in the container.
+    /// Returns the approximate size in memory, in bytes. It is called at each commit, so its cost
+    /// must not grow with the contents of the container.
     fn bytes(&self) -> usize;
 }
 
-/// The state of a container that has nothing beside what every object has.
+/// The state of a container that has nothing but its object.
 #[derive(Debug, Clone)]
 pub struct Plain {
     object: Object,
 }
 
 impl Plain {
-    /// The state of that object.
+    /// Creates the state of a container.
     pub fn new(object: Object) -> Plain {
         Plain { object }
     }
@@ -144,7 +146,7 @@ impl State for Plain {
     }
 }
 
-/// A family whose containers have nothing beside what every object has.
+/// Defines a family whose containers have nothing but their object.
 macro_rules! plain_family {
     ($(#[$about:meta])+ $name:ident, has_content: $has_content:literal) => {
         $(#[$about])+

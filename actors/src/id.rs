@@ -1,7 +1,7 @@
 //! Typed identifiers, and the `source` that names an object by any of them (docs/api/README.md,
 //! "Sources").
 //!
-//! Everything is parsed at the edge, once; behind it a mixed-up argument is a compile error.
+//! Everything is parsed once, at the edge. Afterwards a mixed-up argument is a compile error.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,31 +13,31 @@ use uuid::Uuid;
 
 use crate::error::{Code, Error};
 
-/// Number of a configured database.
+/// The number of a configured database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseId(pub u16);
 
 impl DatabaseId {
-    /// The main database, unless the configuration gives that another number.
+    /// The main database, unless the configuration names another one.
     pub const FIRST: DatabaseId = DatabaseId(1);
 
-    /// The main database: the one that is meant where none is named (docs/api/README.md,
+    /// Returns the main database, which is used where a call names none (docs/api/README.md,
     /// "Databases").
     pub fn main() -> DatabaseId {
-        // Set before anything is served, and of use by itself: nothing else is published with it.
+        // Relaxed is enough: it is set before anything is served, and publishes no other data.
         DatabaseId(MAIN.load(Ordering::Relaxed))
     }
 
-    /// Makes this the main database of the process. A process serves one repository: this is called
-    /// when its data directory is opened, and never with another number after that.
+    /// Makes this the main database of the process. A process serves one repository, so this is
+    /// called when its data directory is opened, and never with another number after that.
     pub fn set_main(self) {
         MAIN.store(self.0, Ordering::Relaxed);
     }
 }
 
-/// Number of the main database. Identifiers without a database part are read where no configuration
-/// is at hand, so it belongs to the process.
+/// The number of the main database. It is global to the process, since identifiers without a
+/// database part are parsed where no configuration is available.
 static MAIN: AtomicU16 = AtomicU16::new(DatabaseId::FIRST.0);
 
 impl fmt::Display for DatabaseId {
@@ -46,16 +46,17 @@ impl fmt::Display for DatabaseId {
     }
 }
 
-/// Name of an object that never changes and is never reused: `database$major.version.number`.
+/// The identifier of an object, which never changes and is never reused:
+/// `database$major.version.number`.
 ///
-/// `version` is 0 for the object itself and counts from 1 for its immutable versions, so that every
-/// version has a loid of its own (docs/api/README.md, "Versions as sources") from which the
-/// object's follows.
+/// `version` is 0 for the object itself, and counts from 1 for its immutable versions. Every
+/// version thus has its own loid, from which that of the object can be derived (docs/api/README.md,
+/// "Versions as sources").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loid {
     /// The database that holds the object.
     pub database: DatabaseId,
-    /// First number; always 1 in objects that stet makes.
+    /// The first number; always 1 in objects that stet makes.
     pub major: u32,
     /// 0 for the object itself, else the number of one of its versions.
     pub version: u32,
@@ -64,30 +65,30 @@ pub struct Loid {
 }
 
 impl Loid {
-    /// Length in bytes of [`Loid::to_key`].
+    /// The length in bytes of [`Loid::to_key`].
     pub const KEY_LEN: usize = 18;
 
-    /// The loid of an object that stet makes.
+    /// Creates the loid of an object that stet makes.
     pub const fn new(database: DatabaseId, number: u64) -> Loid {
         Loid { database, major: 1, version: 0, number }
     }
 
-    /// The loid of version `version` of this object.
+    /// Returns the loid of a version of this object.
     pub const fn at_version(self, version: u32) -> Loid {
         Loid { version, ..self }
     }
 
-    /// The loid of the object itself, whatever version this one names.
+    /// Returns the loid of the object itself, whether this is its own or a version's.
     pub const fn object(self) -> Loid {
         self.at_version(0)
     }
 
-    /// The object's number across databases; which version is meant is not in it.
+    /// Returns the object's number, unique across databases, without the version.
     pub const fn to_number(self) -> u128 {
         (self.database.0 as u128) << 96 | (self.major as u128) << 64 | self.number as u128
     }
 
-    /// Big-endian key whose byte order is creation order within a database.
+    /// Returns a big-endian key, whose byte order is creation order within a database.
     pub fn to_key(self) -> [u8; Loid::KEY_LEN] {
         let mut key = [0; Loid::KEY_LEN];
         key[0..2].copy_from_slice(&self.database.0.to_be_bytes());
@@ -97,7 +98,7 @@ impl Loid {
         key
     }
 
-    /// Reads the first [`Loid::KEY_LEN`] bytes of `key`; `None` when it is shorter.
+    /// Parses the first [`Loid::KEY_LEN`] bytes of `key`; `None` if it is shorter.
     pub fn from_key(key: &[u8]) -> Option<Loid> {
         Some(Loid {
             database: DatabaseId(u16::from_be_bytes(key.get(0..2)?.try_into().ok()?)),
@@ -114,7 +115,7 @@ impl fmt::Display for Loid {
     }
 }
 
-/// Digits only: `u64::from_str` would also take a sign, which a loid does not have.
+/// Parses digits only. `u64::from_str` would also accept a sign, which a loid does not have.
 fn number<T: FromStr>(text: &str) -> Option<T> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -125,8 +126,8 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
 impl FromStr for Loid {
     type Err = NotAnIdentifier;
 
-    /// `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`; without the database part the main one is meant
-    /// (docs/api/README.md, "Sources").
+    /// Parses `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`. Without the database part it is the main
+    /// database (docs/api/README.md, "Sources").
     fn from_str(text: &str) -> Result<Loid, NotAnIdentifier> {
         let parse = || {
             let (database, rest) = match text.split_once('$') {
@@ -146,7 +147,7 @@ impl FromStr for Loid {
     }
 }
 
-/// The text has not the form of the identifier asked for.
+/// The error for a text that does not have the form of the requested identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAnIdentifier;
 
@@ -174,7 +175,7 @@ macro_rules! uuid_id {
 
         impl FromStr for $name {
             type Err = NotAnIdentifier;
-            /// Any RFC 9562 form: hyphenated, simple, braced, urn.
+            /// Parses any form of RFC 9562: hyphenated, simple, braced, urn.
             fn from_str(text: &str) -> Result<Self, NotAnIdentifier> {
                 Uuid::try_parse(text).map($name).map_err(|_| NotAnIdentifier)
             }
@@ -183,7 +184,7 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// The uuid of an object. Ours are version 7; foreign ones are taken as they come.
+    /// The uuid of an object. Stet creates version 7; imported ones may have any version.
     ObjectUuid
 }
 
@@ -211,12 +212,12 @@ macro_rules! number_id {
 }
 
 number_id! {
-    /// An item of one drawer, as opposed to the object it stands for.
+    /// The id of an item of one drawer, as opposed to the object that it refers to.
     ShortcutId
 }
 
-/// The identifiers as regular expressions, for schemas. They stand on their own, and are put
-/// together in [`Source`]'s.
+/// The identifiers as regular expressions, for schemas. Each stands alone; [`Source`]'s schema
+/// combines them.
 const LOID: &str = r"(?:[0-9]+\$)?[0-9]+\.[0-9]+\.[0-9]+";
 const UUID: &str =
     r"(?:urn:uuid:|\{)?[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\}?";
@@ -241,7 +242,7 @@ macro_rules! text_schema {
 text_schema!(Loid, "a loid", "1$1.0.4711", "^{LOID}$");
 text_schema!(ObjectUuid, "a uuid", "0190f3a1-7c1e-7000-8000-0123456789ab", "^{UUID}$");
 text_schema!(ShortcutId, "the id of an item of a drawer", "4711", "^{NUMBER}$");
-// Only that a path is absolute is checked here: the call reports what is wrong with a name in it.
+// Of a path, the schema only checks that it is absolute; the call reports errors in its names.
 text_schema!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml", "^(?:/|(?:{LOID}|{UUID})$)");
 
 macro_rules! text_serde {
@@ -265,19 +266,19 @@ macro_rules! text_serde {
 text_serde!(Loid, "a loid", "1$1.0.4711");
 text_serde!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml");
 
-/// A `source`: what a client names an object by (docs/api/README.md, "Sources").
+/// The `source` by which a client names an object (docs/api/README.md, "Sources").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// By loid; with a version other than 0, that version of the object.
+    /// A loid; with a version other than 0, it names that version of the object.
     Loid(Loid),
-    /// By uuid.
+    /// A uuid.
     Uuid(ObjectUuid),
-    /// By absolute path in the database that the call names.
+    /// An absolute path in the database that the call names.
     Path(String),
 }
 
 impl Source {
-    /// The error for a text that is none of the three.
+    /// Parses a source; the error is for a text that is none of the three.
     pub fn parse(parameter: &str, text: &str) -> Result<Source, Error> {
         text.parse().map_err(|_| {
             Error::new(

@@ -1,8 +1,9 @@
-//! Changes of several containers at once: create in a folder, move between drawers, discard.
+//! Changes of several containers at once, such as creating in a folder, moving between drawers, and
+//! discarding.
 //!
 //! A joint command gets the *turn* of each container it changes: its state, while its mailbox is
-//! parked. Turns are taken in loid order, so two joint commands can't wait for each other; all
-//! changes go into one change set, so they can't be torn.
+//! parked. Turns are taken in the order of loids, so two joint commands can't deadlock. All changes
+//! are in one change set, so they are stored together or not at all.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,51 +20,51 @@ use crate::object::{Object, Record};
 
 /// A change of several containers.
 pub trait Joint: Send + Sync + 'static {
-    /// What the caller gets when the change is on disk; see [`crate::command::Command::Reply`].
+    /// The reply to the caller once the change is on disk; see [`crate::command::Command::Reply`].
     type Reply: Serialize + DeserializeOwned + Send + 'static;
-    /// Name in events, logs and metrics.
+    /// The name in events, logs and metrics.
     const NAME: &'static str;
 
-    /// Whether no other command may be between its look at the rows and its submission while this
-    /// one is: for those that remove objects, which must find every container that holds them.
+    /// Whether the command excludes all other commands between its reads and its submission.
+    /// Commands that remove objects need that: they must find every container that holds them.
     const ALONE: bool = false;
 
-    /// Whether it waits until the change of a subtree that one of its objects belongs to is done,
-    /// where other commands find that the object is gone: for those that change what lies in the
-    /// recycle bin.
+    /// Whether the command waits for a running change of the subtree that one of its objects
+    /// belongs to. Commands for objects in the recycle bin do; other commands report that the
+    /// object is gone.
     const AWAITS: bool = false;
 
-    /// Whether it is itself a part of the change of a subtree that is under way, and takes objects
-    /// as their rows have them.
+    /// Whether the command is itself a step of a running change of a subtree. Then it treats
+    /// objects as their rows state.
     const GOES_ON: bool = false;
 
-    /// The object whose subtree it may have changed only in part when it is on disk: the rest is
-    /// done step by step, and the answer goes out after that.
+    /// Returns the root of a subtree that may only be changed in part when the command is on disk.
+    /// The rest is done in further steps, and the reply is sent after the last one.
     fn top(&self) -> Option<Loid> {
         None
     }
 
-    /// The object that its reply is about: the caller gets it as the command leaves it
-    /// ([`crate::runtime::Jointly::left`]).
+    /// Returns the object that the reply is about. The caller gets the object's state after the
+    /// command ([`crate::runtime::Jointly::left`]).
     fn about(&self, _reply: &Self::Reply) -> Option<Loid> {
         None
     }
 
-    /// Whether it was carried out, as its reply says. Some change nothing where they find what they
-    /// were not made for, and are to be made again.
+    /// Reports whether the command was carried out, according to its reply. Some commands change
+    /// nothing if the state is not the expected one, and have to be repeated.
     fn was_made(_reply: &Self::Reply) -> bool {
         true
     }
 
-    /// The containers that it surely changes.
+    /// Returns the containers that the command certainly changes.
     fn wants(&self) -> Vec<Loid>;
 
-    /// Applies the command; see [`crate::command::Command::apply`]. When it turns out to need more
-    /// containers ([`Fault::NeedsTurns`], also by asking [`Turns`] for one that is not there), it
-    /// is applied afresh with their turns too.
+    /// Applies the command; see [`crate::command::Command::apply`]. The command may turn out to
+    /// need more containers ([`Fault::NeedsTurns`], also when [`Turns`] lacks one). Then it is
+    /// applied again from the start, with their turns too.
     ///
     /// # Errors
-    /// Whatever rule says no; then nothing is changed.
+    /// An error if a rule forbids it; then nothing is changed.
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Self::Reply, Fault>;
 }
 
@@ -72,8 +73,8 @@ pub trait Joint: Send + Sync + 'static {
 pub struct Turns {
     taken: BTreeMap<Loid, Taken>,
     missing: BTreeSet<Loid>,
-    /// Live ones that are on their way to the recycle bin, or out of the world, along with what
-    /// they lie in.
+    /// The live containers that are about to be discarded or destroyed along with a folder above
+    /// them.
     leaving: BTreeSet<Loid>,
 }
 
@@ -82,7 +83,7 @@ struct Taken {
     gone: bool,
 }
 
-/// A container's state, whatever its family: what [`Family`] says of it.
+/// A container's state without its family, with the operations of [`Family`].
 trait AnyState: Send {
     fn object(&self) -> &Object;
     fn object_mut(&mut self) -> &mut Object;
@@ -120,11 +121,11 @@ impl<F: Family> AnyState for Typed<F> {
 }
 
 impl Turns {
-    /// The state of a live container of the family.
+    /// Returns the state of a live container of the family.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it lies in the
-    /// recycle bin or is gone; `InvalidType` when it belongs to another family.
+    /// [`Fault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is in the
+    /// recycle bin or destroyed; `InvalidType` if it belongs to another family.
     pub fn get<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
         let object = self.any(loid)?;
         if object.record.is_discarded() {
@@ -133,10 +134,10 @@ impl Turns {
         self.of_family::<F>(loid)
     }
 
-    /// The state of a container of the family, in the recycle bin or not.
+    /// Returns the state of a container of the family, in the recycle bin or not.
     ///
     /// # Errors
-    /// As [`Turns::get`].
+    /// Those of [`Turns::get`].
     pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
         self.any(loid)?;
         let state = self.state(loid)?;
@@ -148,11 +149,11 @@ impl Turns {
         Ok(&mut typed.0)
     }
 
-    /// The common part of a container of any family, in the recycle bin or not.
+    /// Returns the object of a container of any family, in the recycle bin or not.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone, or
-    /// goes along with a folder.
+    /// [`Fault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is destroyed,
+    /// or is leaving along with a folder.
     pub fn any(&mut self, loid: Loid) -> Result<&mut Object, Fault> {
         if self.leaving.contains(&loid) {
             return Err(Error::not_found(loid).into());
@@ -160,23 +161,23 @@ impl Turns {
         Ok(self.state(loid)?.object_mut())
     }
 
-    /// A container changes though neither its record, nor its parts, nor the names in it do, so its
-    /// revision goes up: what is linked with it.
+    /// Marks a container as changed, so that its revision is raised. It is for changes of links,
+    /// which are neither in the record, nor in the parts, nor in the names.
     ///
     /// # Errors
-    /// As [`Turns::any`].
+    /// Those of [`Turns::any`].
     pub(crate) fn touch(&mut self, loid: Loid) -> Result<(), Fault> {
         let record = &mut self.any(loid)?.record;
         *record = Arc::new((**record).clone());
         Ok(())
     }
 
-    /// See [`Family::HAS_CONTENT`].
+    /// Reports whether the container has content ([`Family::HAS_CONTENT`]).
     pub(crate) fn has_content(&mut self, loid: Loid) -> Result<bool, Fault> {
         Ok(self.state(loid)?.has_content())
     }
 
-    /// Informs a container of what becomes of an object that it holds: see [`Family::member`].
+    /// Informs a container of the new state of an object that it holds ([`Family::member`]).
     pub(crate) fn member(
         &mut self,
         container: Loid,
@@ -186,12 +187,12 @@ impl Turns {
     ) -> Result<(), Fault> {
         let begun = context.rows_noted();
         self.state(container)?.member(member, becomes, context)?;
-        // It follows from what became of the object, which a closed container does not hold up.
+        // The change follows from that of the object, and a closed container can't prevent it.
         context.accept_in_closed(begun);
         Ok(())
     }
 
-    /// See [`Family::dissolve`].
+    /// Removes all parts of a container that is destroyed ([`Family::dissolve`]).
     pub(crate) fn dissolve(&mut self, loid: Loid, context: &mut Context<'_>) -> Result<(), Fault> {
         self.state(loid)?.dissolve(context)
     }
@@ -207,29 +208,29 @@ impl Turns {
         }
     }
 
-    /// Makes sure that the turns of all these have been taken.
+    /// Ensures that the turns of all these containers have been taken.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] naming those that have not.
+    /// [`Fault::NeedsTurns`] with those that have not.
     pub fn need(&self, loids: impl IntoIterator<Item = Loid>) -> Result<(), Fault> {
         let more: Vec<Loid> =
             loids.into_iter().filter(|loid| !self.taken.contains_key(loid) && !self.missing.contains(loid)).collect();
         if more.is_empty() { Ok(()) } else { Err(Fault::NeedsTurns(more)) }
     }
 
-    /// The record of a container whose turn has been taken, as the command has made it; `None` once
-    /// it has ceased to be.
+    /// Returns the record of a container whose turn has been taken, with the command's changes;
+    /// `None` if the command has destroyed it.
     pub(crate) fn record(&self, loid: Loid) -> Option<&Record> {
         self.object(loid).map(|object| &*object.record)
     }
 
-    /// The object of a container whose turn has been taken, as the command has made it; `None` once
-    /// it has ceased to be.
+    /// Returns the object of a container whose turn has been taken, with the command's changes;
+    /// `None` if the command has destroyed it.
     pub(crate) fn object(&self, loid: Loid) -> Option<&Object> {
         self.taken.get(&loid).filter(|taken| !taken.gone).map(|taken| taken.state.object())
     }
 
-    /// The container ceases to be; its rows are removed by the command.
+    /// Marks a container as destroyed; the command removes its rows.
     pub fn destroy(&mut self, loid: Loid) {
         if let Some(taken) = self.taken.get_mut(&loid) {
             taken.gone = true;
@@ -240,24 +241,24 @@ impl Turns {
         self.taken.insert(loid, Taken { state: Box::new(Typed::<F>(state)), gone: false });
     }
 
-    /// The container goes along with a folder above it, so nobody finds it any more; what it holds
-    /// may still change.
+    /// Marks a container as leaving along with a folder above it. It is no longer found, but its
+    /// contents may still change.
     pub(crate) fn leave(&mut self, loid: Loid) {
         self.leaving.insert(loid);
     }
 
-    /// There is no such container; asking for it says so.
+    /// Records that a container does not exist; requests for it then fail.
     pub(crate) fn lend_nothing(&mut self, loid: Loid) {
         self.missing.insert(loid);
     }
 
-    /// What became of a lent state: `None` when it was destroyed.
+    /// Takes back a lent state; `None` if it was destroyed.
     pub(crate) fn take_back<F: Family>(&mut self, loid: Loid) -> Option<F::State> {
         let taken = self.taken.remove(&loid)?;
         if taken.gone {
             return None;
         }
-        // It was lent as one of `F` and can't be replaced, only changed.
+        // It was lent as a state of `F` and can only be changed, not replaced.
         taken.state.into_any().downcast::<Typed<F>>().ok().map(|typed| typed.0)
     }
 }

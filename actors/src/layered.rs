@@ -1,10 +1,10 @@
-//! A persistent ordered map in two layers, for what is changed at every command.
+//! A persistent ordered map in two layers, for data that is changed at every command.
 //!
-//! A clone shares everything with its original. Over a tree (`imbl`'s) lies what has changed
-//! lately, an array in the order of keys that a change copies whole: one allocation, and some dozen
-//! small entries. When that is full it goes into the tree, all at once, so that the nodes on the
-//! way are copied once for many changes. Changed one by one, a tree of 100,000 entries copies and
-//! lets go of six nodes each time.
+//! A clone shares everything with its original. Recent changes are in an array above a tree
+//! (`imbl`'s). The array is sorted by key, and is copied as a whole at each change: one allocation,
+//! and some dozen small entries. A full array is merged into the tree at once, so that the tree's
+//! nodes are copied once for many changes. Without the array, each change would copy and free six
+//! nodes of a tree of 100,000 entries.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, RangeBounds};
@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
-/// Entries that the upper layer has at most.
+/// The maximal number of entries in the upper layer.
 const LATELY: usize = 32;
 
-/// See the module's head. Keys and values are copied at each change: they are small, and copying
-/// them counts no references.
+/// An ordered map whose recent changes lie above a tree. Keys and values are copied at each change:
+/// they are small, and copying them counts no references.
 #[derive(Debug, Clone)]
 pub struct Layered<K: Ord, V> {
     tree: OrdMap<K, V>,
-    /// Keys that have another value than the tree says, or none. In order, each once.
+    /// The keys whose value differs from the tree's, or that have none any more; sorted and unique.
     lately: Arc<[(K, Option<V>)]>,
 }
 
@@ -31,7 +31,7 @@ impl<K: Ord + Clone, V: Clone> Default for Layered<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Layered<K, V> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &K) -> Option<&V> {
         match self.find(key) {
             Ok(at) => self.lately[at].1.as_ref(),
@@ -39,24 +39,24 @@ impl<K: Ord + Clone, V: Clone> Layered<K, V> {
         }
     }
 
-    /// Gives a key a value.
+    /// Sets the value of a key.
     pub fn insert(&mut self, key: K, value: V) {
         self.change(key, Some(value));
     }
 
-    /// Takes a key's value away, if it has one.
+    /// Removes a key, if it is there.
     pub fn remove(&mut self, key: &K) {
         if self.get(key).is_some() {
             self.change(key.clone(), None);
         }
     }
 
-    /// The entries, in the order of their keys.
+    /// Returns the entries, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.from(Bound::Unbounded)
     }
 
-    /// The entries behind a key, in order.
+    /// Returns the entries after a key, sorted by key.
     pub fn after<'m>(&'m self, key: &K) -> impl Iterator<Item = (&'m K, &'m V)> + use<'m, K, V> {
         self.from(Bound::Excluded(key))
     }
@@ -86,7 +86,7 @@ impl<K: Ord + Clone, V: Clone> Layered<K, V> {
         })
     }
 
-    /// The last entry whose key is not behind `key`.
+    /// Returns the last entry whose key is not greater than `key`.
     pub fn last_up_to(&self, key: &K) -> Option<(&K, &V)> {
         let end = self.lately.partition_point(|(new, _)| new <= key);
         let new = self.lately[..end].iter().rev().find_map(|(key, value)| Some((key, value.as_ref()?)));
@@ -131,7 +131,7 @@ mod tests {
     enum Step {
         Insert(u8, u16),
         Remove(u8),
-        /// Of what is kept beside: it must not change any more.
+        /// Keeps a clone of the map, which later changes must not affect.
         Keep,
     }
 

@@ -1,4 +1,4 @@
-//! Changing fields of an object's attribute texts (docs/api/objects.md, "Changing fields").
+//! Changes of fields in an object's attribute texts (docs/api/objects.md, "Changing fields").
 
 use crate::amend::Amending;
 use crate::checkout::check_lock;
@@ -11,12 +11,13 @@ use crate::object::FamilyKind;
 
 /// Changes fields of an object's attribute texts.
 ///
-/// It replies whether it did: what takes long is to be amended [`Ahead`](crate::amend::Ahead).
+/// The reply is whether they were changed. Texts that are slow to amend have to be amended before
+/// the command (see [`Ahead`](crate::amend::Ahead)).
 #[derive(Debug, Clone)]
 pub struct ChangeFields {
     /// The object.
     pub object: Loid,
-    /// What becomes of its texts.
+    /// The change of the texts.
     pub amending: Amending,
 }
 

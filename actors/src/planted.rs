@@ -1,25 +1,25 @@
-//! Faults on purpose, for the tests that show that the checks of histories find faults
+//! Deliberate faults, for tests which show that the checks of histories find faults
 //! (`tests/histories/plants.rs`, `tests/crash/subtrees.rs`).
 //!
-//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless
-//! `STET_PLANTED_BUG` names a fault. In a build without the feature not even that name is in the
-//! binary, which a test checks.
+//! The faults exist only in builds with the feature `planted-bugs`, and are inactive unless
+//! `STET_PLANTED_BUG` names one. A test checks that a build without the feature does not even
+//! contain that name.
 //!
 //! | fault | what is wrong |
 //! |---|---|
-//! | `early-reply` | changes are shown and answered before they are on disk, and the disk is slow |
+//! | `early-reply` | changes are published and replied to before they are on a slow disk |
 //! | `lost-update` | now and then a command is applied to the state before the last change |
-//! | `stale-read` | now and then a change is answered but not shown before the next one |
+//! | `stale-read` | now and then a change is replied to, but not published before the next one |
 //! | `wrong-trim` | a full drawer drops the item before the last to make room |
-//! | `torn-move` | now and then a move's removal of the item from its old drawer, topic or plan never gets to the disk |
-//! | `early-look` | a move looks where things are on disk, and not as the change before it has left them |
-//! | `lost-status` | now and then a change of a post's status never gets to the disk |
-//! | `lost-bytes` | now and then the bytes of a content never get to the disk, and the rows that refer to them do |
-//! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
-//! | `lost-rest` | what a change of a folder has left to be done below it never gets to the disk |
-//! | `late-views` | nothing: the log shows a change 10 ms after rows do, views and caches 10 ms later, and whoever has seen it in rows waits for them |
-//! | `hasty-read` | the same, after 60 ms, and nobody waits |
-//! | `hasty-answer` | a call that changed nothing is answered before the state that it saw is on disk, and the disk is slow |
+//! | `torn-move` | now and then a move's removal of the item from its old place is not stored |
+//! | `early-look` | a move reads locations from disk, without the changes submitted before it |
+//! | `lost-status` | now and then a change of a post's status is not stored |
+//! | `lost-bytes` | now and then bytes are not stored, but the rows that refer to them are |
+//! | `lost-lock` | now and then a lock is not stored: another session gets it after a restart |
+//! | `lost-rest` | the remaining work of a folder's change is not stored |
+//! | `late-views` | nothing: the log is 10 ms behind rows, views 10 ms later, but readers wait |
+//! | `hasty-read` | as `late-views`, but after 60 ms, and nobody waits |
+//! | `hasty-answer` | a call without changes is replied to before its state is on a slow disk |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,13 +74,13 @@ fn is_planted(fault: PlantedFault) -> bool {
     *chosen == Some(fault)
 }
 
-/// Once in so many times.
+/// Reports true once in `every` calls.
 fn now_and_then(every: u64) -> bool {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(every)
 }
 
-/// Shows and answers a change that has not even been submitted.
+/// Publishes a change, and replies to it, before it is submitted.
 #[must_use]
 pub fn early_reply(mut set: ChangeSet) -> ChangeSet {
     if is_planted(PlantedFault::EarlyReply) {
@@ -90,7 +90,7 @@ pub fn early_reply(mut set: ChangeSet) -> ChangeSet {
     set
 }
 
-/// Makes the disk slow, so that it shows who did not wait for it.
+/// Makes the disk slow, so that missing waits for it become visible.
 pub fn slow_disk() {
     let waits_for_none = [PlantedFault::EarlyReply, PlantedFault::EarlyLook, PlantedFault::HastyAnswer];
     if waits_for_none.into_iter().any(is_planted) {
@@ -98,39 +98,39 @@ pub fn slow_disk() {
     }
 }
 
-/// Gives readers time between the moment at which rows show a change and that at which the log
-/// does, and then until views do.
+/// Delays the log after the rows show a change, and then the views after the log, so that readers
+/// can look in between.
 pub fn late_views() {
     if is_planted(PlantedFault::LateViews) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Long enough for a client on a busy machine to look twice.
+    // Long enough for a client on a busy machine to read twice.
     if is_planted(PlantedFault::HastyRead) {
         std::thread::sleep(Duration::from_millis(60));
     }
 }
 
-/// Whether readers go ahead of views.
+/// Reports whether readers do not wait for views.
 pub fn reads_hastily() -> bool {
     is_planted(PlantedFault::HastyRead)
 }
 
-/// Whether the container forgets the state that its command has just made.
+/// Reports whether the container forgets the state that its command has just made.
 pub fn forgets_update() -> bool {
     is_planted(PlantedFault::LostUpdate) && now_and_then(7)
 }
 
-/// Whether a view is kept from readers.
+/// Reports whether a view is withheld from readers.
 pub fn holds_back_view() -> bool {
     is_planted(PlantedFault::StaleRead) && now_and_then(7)
 }
 
-/// By how much the item to be dropped is off.
+/// Returns the distance between the dropped item and the one that should be dropped.
 pub fn trim_offset() -> usize {
     usize::from(is_planted(PlantedFault::WrongTrim))
 }
 
-/// Takes something out of a change set that belongs into it.
+/// Removes rows from a change set that belong in it.
 #[must_use]
 pub fn torn(mut set: ChangeSet) -> ChangeSet {
     if is_planted(PlantedFault::LostRest) {
@@ -150,19 +150,19 @@ pub fn torn(mut set: ChangeSet) -> ChangeSet {
         return set;
     };
     if is_planted(fault) && now_and_then(2) {
-        // Of a move only the removal from the old place.
+        // Of a move, only the removal from the old place is lost.
         set.changes
             .retain(|change| change.table != kind || (fault == PlantedFault::TornMove && change.value.is_some()));
     }
     set
 }
 
-/// Whether an answer goes out at once.
+/// Reports whether a reply is sent at once.
 pub fn answers_at_once() -> bool {
     is_planted(PlantedFault::HastyAnswer)
 }
 
-/// The rows that a move looks at.
+/// Returns the view of the store that a move reads.
 pub fn view_of_a_move(view: View) -> View {
     if is_planted(PlantedFault::EarlyLook) { View::Committed } else { view }
 }

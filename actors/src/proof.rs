@@ -1,4 +1,4 @@
-//! How a check of all rows reads them, and where it reports faults.
+//! Reading of rows for a check of all of them, and reporting of faults.
 
 use bytes::Bytes;
 
@@ -7,11 +7,11 @@ use crate::object::{Content, Record, Stored, Version};
 use crate::part::{PartKind, Parts};
 use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// What is wrong with the bytes of a content: with those of its row, if they lie in one that is
-/// there.
+/// A function that returns the fault in a content's bytes, if there is one. It gets the row of the
+/// bytes if they are in an existing row.
 pub type Damage<'a> = dyn Fn(&Content, Option<&Bytes>) -> Option<String> + 'a;
 
-/// See the module's head. It reads what is on disk.
+/// A reader of rows on disk for a check, which also reports faults.
 pub struct Proof<'a> {
     look: &'a dyn Look,
     damage: &'a Damage<'a>,
@@ -19,8 +19,8 @@ pub struct Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    /// Reads rows from `look`, asks `damage` about the bytes of contents, and reports faults, a
-    /// sentence each, to `report`.
+    /// Creates a reader that takes rows from `look` and checks contents with `damage`. Each fault
+    /// is given to `report` as one sentence.
     pub fn new(look: &'a dyn Look, damage: &'a Damage<'a>, report: &'a mut dyn FnMut(String)) -> Proof<'a> {
         Proof { look, damage, report }
     }
@@ -30,34 +30,36 @@ impl<'a> Proof<'a> {
         (self.report)(fault);
     }
 
-    /// A value as it is stored.
+    /// Returns a value as it is stored.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn get(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
         self.look.get(View::Committed, key.table, &key.key)
     }
 
-    /// A row. An unreadable one is reported where its own table is checked, and counts as none.
+    /// Returns a row. An undecodable one is reported where its own table is checked, and counts as
+    /// none.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn row<R: Row>(&self, key: &Key) -> Result<Option<R>, StoreError> {
         Ok(self.get(key)?.and_then(|value| decode_value(R::FORMAT, &value).ok()))
     }
 
-    /// Whether there is a record of an object, in [`Table::Objects`] or [`Table::Recycled`].
+    /// Reports whether an object has a record in `table`: [`Table::Objects`] or
+    /// [`Table::Recycled`].
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn is_in(&self, table: Table, object: Loid) -> Result<bool, StoreError> {
         Ok(self.look.get(View::Committed, table, &object.to_key())?.is_some())
     }
 
-    /// The head of a container, its one part of a kind. A missing one is reported.
+    /// Returns the head of a container, the only part of its kind. A missing one is reported.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn head<R: Row>(&mut self, record: &Record, kind: PartKind) -> Result<Head<R>, StoreError> {
         let place = kind.place(record.loid, &[]);
         if self.get(&place)?.is_none() {
@@ -67,11 +69,11 @@ impl<'a> Proof<'a> {
         Ok(self.row(&place)?.map_or(Head::Unreadable, Head::There))
     }
 
-    /// All parts of a container of a kind, and where they stand. Those that can't be read, or stand
-    /// elsewhere than they should, have been reported, and are left out.
+    /// Calls `each` for all parts of a kind, with their keys as texts. Rows that can't be decoded
+    /// or have a wrong key are left out, as they are reported elsewhere.
     ///
     /// # Errors
-    /// What the store or `each` says.
+    /// Errors of the store or of `each`.
     pub fn each<R: Row>(
         &mut self,
         container: Loid,
@@ -87,10 +89,10 @@ impl<'a> Proof<'a> {
         })
     }
 
-    /// The keys that parts of a container have within a kind.
+    /// Returns the keys of a container's parts within a kind.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn keys(&self, container: Loid, kind: PartKind) -> Result<Vec<Bytes>, StoreError> {
         let mut keys = Vec::new();
         let within = kind.place(container, &[]).key.len();
@@ -101,10 +103,11 @@ impl<'a> Proof<'a> {
         Ok(keys)
     }
 
-    /// An object that a part holds is there, and `hidden` says whether it lies in the recycle bin.
+    /// Checks that an object held by a part exists, and is in the recycle bin if and only if
+    /// `hidden` is set.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn member(&mut self, place: &str, object: Loid, hidden: bool) -> Result<(), StoreError> {
         let discarded = self.is_in(Table::Recycled, object)?;
         if !discarded && !self.is_in(Table::Objects, object)? {
@@ -116,10 +119,10 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// The bytes of a content are there, and are the right ones: in the row `small`, or in a file.
+    /// Checks that the bytes of a content exist and are right, in the row `small` or in a file.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn bytes(&mut self, place: &str, content: &Content, small: &Key) -> Result<(), StoreError> {
         let small = match content.stored {
             Stored::Row => self.get(small)?,
@@ -131,12 +134,13 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// The version that a record names exists, is as the record says, and is the latest.
+    /// Checks that the version that a record names exists, has the record's content, and is the
+    /// latest.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn latest_version(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
-        // No record has that version: see `Draft::body_loid`.
+        // No record has the greatest version number: see `Draft::body_loid`.
         let above = record.loid.at_version(record.version.saturating_add(1));
         let all = Range::prefix(&record.loid.to_key()[..Loid::KEY_LEN - 4]);
         let range = Range { from: Bytes::copy_from_slice(&above.to_key()), ..all };
@@ -159,23 +163,23 @@ impl<'a> Proof<'a> {
     }
 }
 
-/// What [`Proof::head`] found.
+/// The result of [`Proof::head`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head<R> {
-    /// It can be read.
+    /// A head that was decoded.
     There(R),
-    /// It exists and can't be read, which is reported where its own table is checked.
+    /// A head that can't be decoded, which is reported where its own table is checked.
     Unreadable,
-    /// It does not exist, which was reported.
+    /// No head, which was reported.
     Missing,
 }
 
-/// A place as people can read it.
+/// Formats a row key for people.
 pub fn place_of(key: &Key) -> String {
     format!("{} {}", key.table.name(), readable(&key.key))
 }
 
-/// A key as people can read it.
+/// Formats the bytes of a key for people.
 pub fn readable(key: &[u8]) -> String {
     match Loid::from_key(key) {
         Some(loid) if key.len() == Loid::KEY_LEN => loid.to_string(),

@@ -1,19 +1,19 @@
-//! Which objects the caller of a command may read, asked inside the command: positions and items
-//! that a caller names are those that they see, and what they see is what it is when the change is
-//! made, not when the call came.
+//! The objects that the caller of a command may read, decided inside the command. Positions and
+//! items that a caller names are among those that they see. They see what is visible at the time of
+//! the change, not of the call.
 //!
-//! A command asks [`Context::reads`](crate::command::Context::reads). Who decides is a
-//! [`Readable`], which comes with the [`Request`](crate::runtime::Request); a request without one
-//! is by somebody who reads everything. That costs nothing: no row is looked at, and no item is
-//! walked.
+//! A command calls [`Context::reads`](crate::command::Context::reads). The decision is made by a
+//! [`Readable`], which is part of the [`Request`](crate::runtime::Request). A request without one
+//! is by a caller who may read everything. That costs nothing: no row is read, and no item is
+//! visited.
 //!
-//! What is asked are rows as the next change will find them. Where an object lies changes by
-//! discarding, restoring and destroying only, which step alone, so an answer is still right when
-//! the command's change is submitted.
+//! Decisions are based on rows as the next change will find them. An object changes its location
+//! only by commands that run alone, such as discarding, restoring and destroying. A decision is
+//! therefore still right when the command's change is submitted.
 //!
-//! A command that finds out itself which objects it changes, as a move that takes things from
-//! wherever they are, is given who decides which of them the caller may change: a [`Readable`],
-//! too, which asks for another right.
+//! Some commands find the objects that they change themselves, such as a move that takes things
+//! from their present locations. Such a command also gets a [`Readable`] that decides which objects
+//! the caller may change.
 
 use std::fmt::Debug;
 
@@ -21,43 +21,44 @@ use crate::error::Result;
 use crate::id::Loid;
 use crate::store::Look;
 
-/// Decides which objects one caller may read, or which they may change.
+/// A right of one caller to objects: to read them, or to change them.
 pub trait Readable: Debug + Send + Sync {
-    /// The decision over these rows; to be asked with [`View::Latest`](crate::store::View::Latest).
-    /// What it finds out on the way it may keep, for it lives no longer than the application of one
-    /// command. It takes no lock and knows no time.
+    /// Returns the decision based on these rows, which are to be read with
+    /// [`View::Latest`](crate::store::View::Latest). The decision may cache what it reads, since it
+    /// only lives for one application of a command. It takes no lock and does not depend on time.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>>;
 }
 
-/// Whether an object is there and may be read.
+/// A function that decides whether an object exists and may be read.
 pub type Decide<'a> = Box<dyn FnMut(Loid) -> Result<bool> + 'a>;
 
-/// What the caller of a command may read while it is applied.
+/// The check of what the caller may read, during one application of a command.
 pub struct Reads<'a>(Option<Decide<'a>>);
 
 impl<'a> Reads<'a> {
-    /// What `readable` decides over these rows; everything without it.
+    /// Creates the check of `readable` over these rows; without `readable` everything may be read.
     pub(crate) fn over(readable: Option<&'a dyn Readable>, look: &'a dyn Look) -> Result<Reads<'a>> {
         Ok(Reads(readable.map(|readable| readable.over(look)).transpose()?))
     }
 
-    /// Whether the object may be read. One that does not exist may be, by who reads everything.
+    /// Reports whether the object may be read. A missing object may be read by callers who may read
+    /// everything.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn may_read(&mut self, object: Loid) -> Result<bool> {
         self.0.as_mut().map_or(Ok(true), |decide| decide(object))
     }
 
-    /// The place in a row of `count` that stands for a position among those that the caller may
-    /// read; what is no object may be read by everybody. Behind the last of these it is an `Err`,
-    /// with how many there are.
+    /// Converts a position among the entries that the caller may read to one among all `count`
+    /// entries. Entries without an object may be read by everybody. For a position after the last
+    /// readable entry it is an `Err` with the number of those.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn place(
         &mut self,
         position: usize,

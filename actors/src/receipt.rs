@@ -1,24 +1,25 @@
-//! Receipts: how a call that is sent again is carried out once (docs/api/README.md, "Sending a call
+//! Receipts, by which a repeated call is carried out only once (docs/api/README.md, "Sending a call
 //! again").
 //!
-//! A caller names a call by a key of its own. The outcome of each command of the call, a *step*, is
-//! kept in a row that goes with the command's own change set: it is on disk exactly if the change
-//! is. The reply that the caller got is kept in one more row, afterwards. When the call is sent
-//! again, its reply is repeated if it was kept; else the call runs again, and each step that has an
-//! outcome gives that back and changes nothing.
+//! A caller identifies a call by a key of its own. Each command of the call is a *step*. The
+//! outcome of a step is kept in a row of the command's own change set, so it is on disk exactly if
+//! the change is. Afterwards one more row keeps the reply to the caller. If the call is sent again,
+//! a kept reply is repeated. Without one the call runs again; each step with an outcome returns
+//! that outcome and changes nothing.
 //!
-//! A step that changes nothing leaves no outcome, for it may be repeated: no caller has seen its
+//! A step that changes nothing leaves no outcome. It may be repeated, as no caller has seen its
 //! reply yet.
 //!
-//! # Which step a command is
+//! # The identity of a step
 //!
-//! A call that runs again may come by other commands than the first time: an object may have come
-//! or gone, a change may need another attempt. So a step is not known by how many came before. A
-//! call has one command ([`Once::only`]), however often it is tried until it changes something; or
-//! one for each object that its body lists ([`Once::at`]), known by its place there, which is the
-//! same each time. With the outcome of the latter is kept which object it was: the text at that
-//! place may be the name of another one by now. And with each is kept what the paths in the call's
-//! own path meant ([`Once::names`]): a call that renames an object must find it again.
+//! A call that runs again may issue other commands than the first time: objects may have been
+//! created or destroyed, or a change may need another attempt. A step is therefore not identified
+//! by counting commands. Most calls have one command ([`Once::only`]), which may be attempted until
+//! it changes something. Other calls have one command for each object in a list in the body
+//! ([`Once::at`]). Such a step is identified by the place in the list, which is the same each time.
+//! Its outcome also keeps the object, since the text at that place may by now name another one.
+//! Each outcome keeps which objects the call's own path named ([`Once::names`]): a call that
+//! renames an object must find it again.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,51 +40,51 @@ use crate::store::{Change, Key, Range, Row, Table, decode_value, encode_value, k
 /// The format of a kept outcome.
 const OUTCOME_FORMAT: u8 = 1;
 
-/// SHA-256 over all that makes two calls the same one.
+/// The SHA-256 over everything that makes two calls the same.
 pub type Fingerprint = [u8; 32];
 
-/// What a receipt keeps.
+/// The content of a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kept {
-    /// What a step's command said, as versions before kept it: its number is that of the commands
-    /// that the call had come by.
+    /// The outcome of a step, as earlier versions kept it. The receipt's number counts the commands
+    /// of the call up to this one.
     Outcome {
-        /// Name of the command.
+        /// The name of the command.
         command: String,
-        /// Its reply.
+        /// The reply of the command.
         reply: Bytes,
     },
-    /// What the caller got.
+    /// The reply to the caller.
     Reply(KeptReply),
-    /// What a step's command said.
+    /// The outcome of a step.
     Done(Done),
 }
 
-/// What a step's command said.
+/// The outcome of a step's command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// Name of the command.
+    /// The name of the command.
     pub command: String,
-    /// Its reply.
+    /// The reply of the command.
     pub reply: Bytes,
-    /// The object that it changed, if it was one of those that the body lists.
+    /// The object that was changed, if the body lists several.
     pub object: Option<Loid>,
-    /// See [`Once::names`].
+    /// The objects that the call's path named, as in [`Once::names`].
     #[serde(default)]
     pub names: Vec<Option<Loid>>,
 }
 
-/// An answer as it went out.
+/// A reply, as it was sent to the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptReply {
-    /// HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// Names and values of the headers that belong to the answer and not to the connection.
+    /// The names and values of the headers that belong to the reply, not to the connection.
     pub headers: Vec<(String, Bytes)>,
     /// The body.
     pub body: Bytes,
-    /// A fingerprint of the caller's rights at the time: a caller who may see other things gets
-    /// another answer.
+    /// The fingerprint of the caller's rights at that time. A caller who may see other things now
+    /// gets a new reply.
     #[serde(default)]
     pub rights: u64,
 }
@@ -91,29 +92,29 @@ pub struct KeptReply {
 /// A row of [`Table::Receipts`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// Name of the user: keys of others are others.
+    /// The name of the user. Keys of different users are independent.
     pub user: Text,
     /// The key, as the caller gave it.
     pub key: Text,
-    /// 0 for the reply; 1 for the call's only command; else one more than the place of what was
-    /// changed, counted from 0.
+    /// The number of the step: 0 for the reply, 1 for the only command of a call. In a call with a
+    /// list it is one more than the place in the list, counted from 0.
     pub step: u16,
     /// The fingerprint of the call.
     pub fingerprint: Bytes,
-    /// When it was written, epoch milliseconds.
+    /// The time of writing in epoch milliseconds.
     pub at_ms: u64,
-    /// See [`Kept`].
+    /// The content.
     pub kept: Kept,
 }
 
 impl Receipt {
-    /// All receipts of a key of a user. The lengths in front keep one pair from beginning with
-    /// another.
+    /// Returns the range of all receipts of a user's key. It begins with the lengths, so that no
+    /// pair of user and key is a prefix of another.
     pub fn range(user: &str, key: &str) -> Range {
         Range::prefix(&prefix(user, key))
     }
 
-    /// The changes that put the row, which must not be there: that of a reply is put by
+    /// Returns the changes that put the row, which must not exist. The row of a reply is put by
     /// [`Once::reply`].
     pub fn put(&self) -> Vec<Change> {
         let place = self.place();
@@ -127,7 +128,7 @@ impl Receipt {
         changes
     }
 
-    /// The changes that remove the row.
+    /// Returns the changes that remove the row.
     pub fn remove(&self) -> Vec<Change> {
         let places = std::iter::once(self.place()).chain(self.entries().map(|(place, _)| place));
         places.map(|place| Change { table: place.table, key: place.key, value: None }).collect()
@@ -139,37 +140,37 @@ impl Receipt {
         entries.into_iter()
     }
 
-    /// The user and the key that an entry of [`Table::ReceiptTimes`] belongs to; `None` for what is
-    /// none.
+    /// Returns the user and the key from an entry of [`Table::ReceiptTimes`]; `None` if it is
+    /// invalid.
     pub fn named(entry: &[u8]) -> Option<(Text, Text)> {
         let (user, rest) = part(Receipt::row_of(entry)?)?;
         let (key, step) = part(rest)?;
         (step.len() == size_of::<u16>()).then(|| (user.into(), key.into()))
     }
 
-    /// The place of the row that such an entry speaks of.
+    /// Returns the row key in such an entry.
     pub fn row_of(entry: &[u8]) -> Option<&[u8]> {
         entry.split_at_checked(size_of::<u64>()).map(|(_, row)| row)
     }
 
-    /// Whether such an entry speaks of this row as it is.
+    /// Reports whether such an entry refers to the present state of this row.
     pub fn has_entry(&self, entry: &[u8]) -> bool {
         Receipt::entry(&self.place().key, self.at_ms).key == entry
     }
 
-    /// Where the index has a row of that place and time.
+    /// Returns the index entry for a row key and time.
     fn entry(place: &[u8], at_ms: u64) -> Key {
         Key { table: Table::ReceiptTimes, key: key_of(&[&at_ms.to_be_bytes(), place]) }
     }
 }
 
 fn prefix(user: &str, key: &str) -> Bytes {
-    // Neither comes near 4 GiB: one is a stored name, the other a header's value.
+    // // Both are far shorter than 4 GiB: one is a stored name, the other a header's value.
     let (user_len, key_len) = (user.len() as u32, key.len() as u32);
     key_of(&[&user_len.to_be_bytes(), user.as_bytes(), &key_len.to_be_bytes(), key.as_bytes()])
 }
 
-/// A text behind its length, and what follows.
+/// Splits off a text that is preceded by its length. Returns the text and the rest.
 fn part(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (len, rest) = bytes.split_first_chunk()?;
     let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
@@ -187,22 +188,23 @@ impl Row for Receipt {
     }
 }
 
-/// Says, as long as there is a clone of it, that a call is being carried out.
+/// A guard for a call that is being carried out, which lasts while a clone exists.
 pub type UnderWay = Arc<dyn Any + Send + Sync>;
 
-/// What an earlier try of a call has left, taken in row by row: there may be thousands.
+/// The receipts that earlier tries of a call have left. They are added row by row, as there may be
+/// thousands.
 #[derive(Debug, Default)]
 pub struct Earlier {
-    /// By step.
+    /// The outcomes by step.
     done: BTreeMap<u16, Done>,
-    /// The last outcome that a version before has kept.
+    /// The last outcome that was kept by an earlier version of stet.
     in_order: Option<Done>,
-    /// When a reply was kept that is not to be repeated.
+    /// The time of a kept reply that is not to be repeated.
     replied_ms: Option<u64>,
 }
 
 impl Earlier {
-    /// Takes in one of its receipts, which come in their order.
+    /// Adds a receipt; they have to be added in the order of their keys.
     pub fn add(&mut self, receipt: Receipt) {
         match receipt.kept {
             Kept::Done(done) => drop(self.done.insert(receipt.step, done)),
@@ -213,34 +215,34 @@ impl Earlier {
         }
     }
 
-    /// Whether it has left nothing.
+    /// Reports whether there are no receipts.
     pub fn is_empty(&self) -> bool {
         self.done.is_empty() && self.in_order.is_none() && self.replied_ms.is_none()
     }
 }
 
-/// A call that is carried out once; goes with each [`Request`](crate::runtime::Request) of the
+/// A call that is carried out once. It accompanies each [`Request`](crate::runtime::Request) of the
 /// call.
 pub struct Once {
     user: Text,
     key: Text,
     fingerprint: Fingerprint,
     earlier: Earlier,
-    /// Bytes of the outcomes that this try keeps.
+    /// The bytes of the outcomes that this try keeps.
     kept_bytes: Arc<AtomicU64>,
-    /// See [`Once::names`].
+    /// The objects that the call's path named.
     names: OnceLock<Vec<Option<Loid>>>,
     /// The steps that have left an outcome in this try.
     left: Mutex<BTreeSet<u16>>,
-    /// Whether a step has failed for a reason that passes.
+    /// Whether a step has failed temporarily.
     is_unfinished: AtomicBool,
-    /// Held by whoever carries out the call, see [`UnderWay`].
+    /// The guard that the running call holds, see [`UnderWay`].
     under_way: Weak<dyn Any + Send + Sync>,
 }
 
 impl Once {
-    /// A call, and what an earlier try of it has left. Of `under_way` each command holds a clone
-    /// until it has been decided, also if the caller goes away before.
+    /// Creates a call with the receipts of earlier tries. Each command holds a clone of `under_way`
+    /// until it is decided, even if the caller has disconnected.
     pub fn new(user: Text, key: Text, fingerprint: Fingerprint, earlier: Earlier, under_way: &UnderWay) -> Once {
         let under_way = Arc::downgrade(under_way);
         Once {
@@ -256,35 +258,35 @@ impl Once {
         }
     }
 
-    /// Bytes of the outcomes that this try keeps: they grow until its last command is decided. One
-    /// that the disk refuses counts, too.
+    /// Returns the bytes of the outcomes that this try keeps, which grow until its last command is
+    /// decided. An outcome that the disk refuses counts too.
     pub fn kept_bytes(&self) -> Arc<AtomicU64> {
         self.kept_bytes.clone()
     }
 
-    /// Notes that a step has failed. After a failure that passes the reply is not one to be
-    /// repeated: sent again, the call tries that step again.
+    /// Notes that a step has failed. After a temporary failure the reply must not be repeated: if
+    /// the call is sent again, it tries that step again.
     pub fn note_failure(&self, code: Code) {
         if code.is_passing() {
             self.is_unfinished.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether a step has failed for a reason that passes.
+    /// Reports whether a step has failed temporarily.
     pub fn is_unfinished(&self) -> bool {
         self.is_unfinished.load(Ordering::Relaxed)
     }
 
-    /// A fingerprint of the call.
+    /// Returns the fingerprint of the call.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The changes that keep the reply that the caller gets, in place of an earlier one.
+    /// Returns the changes that keep the reply to the caller, in place of an earlier one.
     pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Vec<Change> {
         let receipt = self.receipt(0, Kept::Reply(reply), now_ms);
         let mut changes = receipt.put();
-        // The row is written over, but the index has it by its time.
+        // The row is overwritten, but the index entry of the old one has another time.
         if let Some(before_ms) = self.earlier.replied_ms.filter(|before_ms| *before_ms != now_ms) {
             let Key { table, key } = Receipt::entry(&receipt.place().key, before_ms);
             changes.push(Change { table, key, value: None });
@@ -292,55 +294,56 @@ impl Once {
         changes
     }
 
-    /// The step of a call that has one command. Attempts at it are the same step, as long as none
-    /// has changed anything.
+    /// Returns the step of a call that has one command. All attempts are the same step, as long as
+    /// none has changed anything.
     pub fn only(self: &Arc<Once>) -> Step {
         Step { once: self.clone(), number: 1, object: None }
     }
 
-    /// The step that changes an object which the body lists at that place, counted from 0.
+    /// Returns the step for an object that the body lists at a place, counted from 0.
     ///
     /// # Errors
-    /// As [`Once::check_places`], for a list up to that place.
+    /// Those of [`Once::check_places`], for a list up to that place.
     pub fn at(self: &Arc<Once>, place: usize, object: Loid) -> Result<Step> {
         let number = number_of(place)?;
         Ok(Step { once: self.clone(), number, object: Some(object) })
     }
 
-    /// Whether a call whose body lists so many objects can be carried out under its key.
+    /// Checks that a call whose body lists `many` objects can be carried out under its key.
     ///
     /// # Errors
-    /// `InvalidParameter` for more than there are numbers for; `IdempotencyMismatch` when a version
-    /// before has done a part of the call: which, nobody knows.
+    /// `InvalidParameter` for a list longer than the number range. `IdempotencyMismatch` if an
+    /// earlier version of stet has done a part of the call, as it is unknown which.
     pub fn check_places(&self, many: usize) -> Result<()> {
         many.checked_sub(1).map(number_of).transpose()?;
         if self.earlier.in_order.is_some() { Err(self.forgotten()) } else { Ok(()) }
     }
 
-    /// Says which objects the sources in the call's own path name, in their order; `None` for what
-    /// always names the same one. To be said before the first command, with which it is kept.
+    /// Sets which objects the sources in the call's own path name, in their order; `None` for a
+    /// source that always names the same one. It must be called before the first command, whose
+    /// outcome keeps it.
     pub fn means(&self, names: Vec<Option<Loid>>) {
-        // A call is identified once.
+        // A call's path is resolved once.
         let _ = self.names.set(names);
     }
 
-    /// What an earlier try that has changed something has said so. By now its paths may lead
-    /// elsewhere: by its own doing.
+    /// Returns the objects that an earlier try has kept with its first outcome. By now the call's
+    /// paths may name others, due to its own change.
     pub fn names(&self) -> Option<&[Option<Loid>]> {
         self.earlier.done.values().next().map(|done| &*done.names)
     }
 
-    /// Whether an earlier try has carried out the only command of the call.
+    /// Reports whether an earlier try has carried out the only command of the call.
     pub fn is_done(&self) -> bool {
         self.earlier.done.contains_key(&1) || self.earlier.in_order.is_some()
     }
 
-    /// The object that an earlier try has changed at that place.
+    /// Returns the object that an earlier try has changed at a place.
     pub fn done_at(&self, place: usize) -> Option<Loid> {
         self.earlier.done.get(&number_of(place).ok()?)?.object
     }
 
-    /// The error for an outcome that can't be told: the change was made and will not be made again.
+    /// Returns the error for an unknown outcome. The change was made and will not be made again.
     fn forgotten(&self) -> Error {
         let message = format!("What was done under the `Idempotency-Key` `{}` can't be told any more.", self.key);
         Error::new(Code::IdempotencyMismatch, message)
@@ -364,7 +367,7 @@ impl std::fmt::Debug for Once {
     }
 }
 
-/// The number of the step at a place.
+/// Returns the number of the step at a place.
 fn number_of(place: usize) -> Result<u16> {
     u16::try_from(place).ok().and_then(|place| place.checked_add(1)).ok_or_else(|| {
         let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";
@@ -372,34 +375,34 @@ fn number_of(place: usize) -> Result<u16> {
     })
 }
 
-/// One command of a call that is carried out once; goes with its
+/// One command of a call that is carried out once. It accompanies the command's
 /// [`Request`](crate::runtime::Request).
 #[derive(Debug, Clone)]
 pub struct Step {
     once: Arc<Once>,
     number: u16,
-    /// What it changes, if it is one of several.
+    /// The object to change, if the call lists several.
     object: Option<Loid>,
 }
 
 impl Step {
-    /// What a command holds until it has been decided.
+    /// Returns the guard that a command holds until it is decided.
     pub(crate) fn under_way(&self) -> Option<UnderWay> {
         self.once.under_way.upgrade()
     }
 
-    /// The outcome that an earlier try has left.
+    /// Returns the outcome that an earlier try has left.
     ///
     /// # Errors
-    /// `IdempotencyMismatch` when it is that of another command, of another object, or can't be
-    /// understood any more.
+    /// `IdempotencyMismatch` if it belongs to another command or object, or can't be decoded any
+    /// more.
     pub(crate) fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
         if self.once.left.lock().contains(&self.number) {
             tracing::error!(command, step = self.number, "a call under a key has two commands for one step");
             return Err(Error::internal());
         }
         let Earlier { done, in_order, .. } = &self.once.earlier;
-        // A call of one command has left no more than one outcome, whatever its number was.
+        // A call of one command has left at most one outcome, whatever its number was.
         let in_order = in_order.as_ref().filter(|_| self.object.is_none());
         let Some(Done { command: of, reply, object, .. }) = done.get(&self.number).or(in_order) else {
             return Ok(None);
@@ -408,7 +411,7 @@ impl Step {
         reply.flatten().map(Some).ok_or_else(|| self.once.forgotten())
     }
 
-    /// The outcome, to be kept.
+    /// Creates the outcome to keep for the reply of a command.
     pub(crate) fn outcome<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Outcome {
         let reply = encode_value(OUTCOME_FORMAT, reply);
         let names = self.once.names.get().cloned().unwrap_or_default();
@@ -417,7 +420,7 @@ impl Step {
     }
 }
 
-/// The outcome of a step, which goes with the change set of its command.
+/// The outcome of a step, which is stored in the change set of its command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     once: Arc<Once>,
@@ -425,11 +428,11 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The changes that keep it, for a change set that is submitted: from then on the step has had
-    /// its command. What is kept for a user is bounded, and this counts.
+    /// Returns the changes that keep the outcome, for a change set to submit. From then on the step
+    /// counts as used. The bytes count against the limit for the user.
     pub fn put(self) -> Vec<Change> {
         let changes = self.receipt.put();
-        // A change set that the store has not taken is made again.
+        // A change set that the store has refused is made again, but counts once.
         if self.once.left.lock().insert(self.receipt.step) {
             let bytes: usize =
                 changes.iter().map(|change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len)).sum();
@@ -438,7 +441,7 @@ impl Outcome {
         changes
     }
 
-    /// The same, into the change set that is being made.
+    /// Puts the changes that keep the outcome into the change set of a command.
     pub fn put_into(self, context: &mut Context<'_>) {
         for Change { table, key, value } in self.put() {
             context.set(Key { table, key }, value);
@@ -465,7 +468,7 @@ mod tests {
         Loid::new(DatabaseId::FIRST, number)
     }
 
-    /// One as a version before has put it.
+    /// Returns an outcome as an earlier version has kept it.
     fn in_order(step: u16, command: &str, reply: u64) -> Receipt {
         let reply = encode_value(OUTCOME_FORMAT, &reply);
         once(Vec::new()).receipt(step, Kept::Outcome { command: command.into(), reply }, 5)
@@ -492,7 +495,7 @@ mod tests {
         let kept = vec![row(&one, "a", 11, 5), row(&two, "a", 22, 6)];
         assert_eq!(kept.iter().map(|receipt| receipt.step).collect::<Vec<_>>(), [1, 2]);
         let again = once(kept);
-        // Whatever comes before it, and whether it comes at all.
+        // The result depends neither on steps before it nor on their number.
         assert_eq!(again.at(1, object(2)).unwrap().kept::<u64>("a"), Ok(Some(22)));
         assert_eq!(again.at(2, object(3)).unwrap().kept::<u64>("a"), Ok(None));
         assert_eq!([0, 1, 2].map(|place| again.done_at(place)), [Some(object(1)), Some(object(2)), None]);
@@ -521,7 +524,7 @@ mod tests {
 
     #[test]
     fn what_versions_before_have_kept_is_told_where_it_is_sure_and_never_made_again() {
-        // It changed something at its third attempt.
+        // The command changed something at its third attempt.
         let one = once(vec![in_order(3, "a", 7)]);
         assert_eq!(one.only().kept::<u64>("a"), Ok(Some(7)));
         assert_eq!(one.only().kept::<u64>("b").unwrap_err().code, Code::IdempotencyMismatch);
@@ -599,7 +602,7 @@ mod tests {
         let bytes = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let all: usize = changes.iter().flatten().map(bytes).sum();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
-        // As it is put into a change set that is made again.
+        // // The same outcome is put again when its change set is made again.
         steps[0].outcome("a", &1u64, 5).put();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
     }

@@ -1,9 +1,10 @@
-//! Carries on what changes of subtrees have left ([`crate::object::Remainder`]): step by step,
-//! those of several entries in turns, and after a start those that a crash has interrupted.
+//! The background worker for the remaining work of subtree changes ([`crate::object::Remainder`]).
+//! It works step by step, with the entries in turn. After a start it resumes the changes that a
+//! crash has interrupted.
 //!
-//! Each step is a joint command of bounded size, and the next one begins when it is on disk. So
-//! commands of others come between, and no more is pending than one step. The containers of the
-//! objects that were changed leave memory again.
+//! Each step is a joint command of bounded size, and the next one begins when it is on disk. Other
+//! callers' commands can therefore run in between, and at most one step is pending. The containers
+//! of changed objects are evicted from memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -21,19 +22,18 @@ use crate::object::Remainder;
 use crate::runtime::{Answer, Registry, Remains, Request, run_joint, store_failure, unknown};
 use crate::store::{Key, Row, StoreError, View};
 
-/// What carries them on, on a task of its own for as long as the repository is there.
+/// The worker, which runs in its own task as long as the repository exists.
 pub(crate) struct Carrier {
     registry: Weak<Registry>,
-    /// Those for which something is left to be done, as far as is known.
+    /// The entries with remaining work, as far as known.
     entries: BTreeSet<Loid>,
-    /// The entry that had its turn last.
+    /// The entry whose step was the last one.
     last: Option<Loid>,
-    /// Entry → where the search for its next step begins.
+    /// Entry → key from which the search for its next step begins.
     places: BTreeMap<Loid, Key>,
-    /// Entries that can't go on for now → until when, epoch milliseconds, and after how many
-    /// failures; without a time: until another one has gone on.
+    /// The entries that can't continue for now.
     stuck: BTreeMap<Loid, Stuck>,
-    /// Objects whose containers are leaving memory.
+    /// The objects whose containers are being evicted from memory.
     leaving: Vec<Loid>,
 }
 
@@ -43,10 +43,10 @@ struct Stuck {
     failures: u32,
 }
 
-/// What came of a turn of an entry.
+/// The result of a step for an entry.
 enum Turn {
     Done,
-    /// Others must go on first.
+    /// The step has to wait for other entries.
     Blocked,
     Failed(Error),
     /// The repository is shutting down.
@@ -65,7 +65,7 @@ impl Carrier {
         }
     }
 
-    /// Works until the repository shuts down, or is gone.
+    /// Works until the repository shuts down or is dropped.
     pub async fn run(mut self, remains: Arc<Remains>) {
         while self.go_on(&remains).await {}
         remains.close();
@@ -94,7 +94,7 @@ impl Carrier {
                 self.stuck.retain(|_, stuck| stuck.until.is_some());
                 self.stuck.remove(&entry);
                 remains.goes_on(entry);
-                // An error shows again at the next step.
+                // // An error is found again at the next step.
                 if self.is_left(&registry, entry).is_ok_and(|left| !left) {
                     self.entries.remove(&entry);
                     self.places.remove(&entry);
@@ -111,7 +111,7 @@ impl Carrier {
                 let until = Some(shared.clock.now_ms() + wait);
                 tracing::warn!(%entry, error = error.message, failures, "the change of a folder can't go on for now");
                 self.stuck.insert(entry, Stuck { until, failures });
-                // What is merely busy is tried again before anybody hears of it.
+                // // An overload is temporary, and is retried without a report.
                 if error.code != Code::Overloaded {
                     remains.sticks(entry, error);
                 }
@@ -120,7 +120,7 @@ impl Carrier {
         true
     }
 
-    /// The entry whose turn it is: all have theirs in the order of their loids.
+    /// Returns the next entry: the entries take turns in the order of their loids.
     fn next_entry(&mut self, registry: &Registry, remains: &Remains) -> Result<Option<Loid>, StoreError> {
         if remains.take_news()
             && let Err(error) = self.find_entries(registry)
@@ -135,8 +135,8 @@ impl Carrier {
         Ok(behind.or_else(|| self.entries.iter().find(may)).copied())
     }
 
-    /// Reads which entries there are. Not done at each step: what has been done leaves traces in
-    /// memory, which the search passes.
+    /// Reads the list of entries. This is not done at each step, since finished work leaves deleted
+    /// rows in memory, which the search has to pass.
     fn find_entries(&mut self, registry: &Registry) -> Result<(), StoreError> {
         let mut last = None;
         while let Some(entry) = Remainder::next_entry(&*registry.shared().store, View::Latest, last)? {
@@ -146,7 +146,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Whether anything is left to be done for an entry.
+    /// Reports whether an entry has remaining work.
     fn is_left(&self, registry: &Registry, entry: Loid) -> Result<bool, StoreError> {
         let store = &*registry.shared().store;
         if let Some(place) = self.places.get(&entry)
@@ -157,7 +157,7 @@ impl Carrier {
         Ok(!Remainder::of(store, View::Latest, entry, None, 1)?.is_empty())
     }
 
-    /// Nothing can be done for now: waits until something can.
+    /// Waits until an entry can continue.
     async fn rest(&mut self, registry: Arc<Registry>, remains: &Remains) -> bool {
         let shared = registry.shared().clone();
         {
@@ -171,7 +171,7 @@ impl Carrier {
         let now = shared.clock.now_ms();
         let until = self.stuck.values().filter_map(|stuck| stuck.until).min();
         let sleep = until.map(|until| shared.clock.sleep(Duration::from_millis(until.saturating_sub(now))));
-        // While it rests it keeps nothing in memory.
+        // While waiting, it must not keep the repository in memory.
         drop((shared, registry));
         match sleep {
             Some(sleep) => tokio::select! {
@@ -184,7 +184,7 @@ impl Carrier {
         self.registry.upgrade().is_some_and(|registry| !registry.shared().admission.is_closed())
     }
 
-    /// One step for an entry.
+    /// Makes one step for an entry.
     async fn step(&mut self, registry: &Arc<Registry>, entry: Loid) -> Turn {
         let rows = match self.rows(registry, entry) {
             Ok(rows) => rows,
@@ -212,11 +212,11 @@ impl Carrier {
         }
     }
 
-    /// What is to be done next for an entry. What lies in folders goes to the bin before anything
-    /// else is done.
+    /// Reads the remainders for the next step of an entry. Objects in folders are discarded before
+    /// any other work is done.
     fn rows(&self, registry: &Registry, entry: Loid) -> Result<Vec<Remainder>, StoreError> {
         let shared = registry.shared();
-        // Few folders have less in them than that, and a step should be done with most of its rows.
+        // Few folders have fewer objects than that, and a step should finish most of its rows.
         let limit = shared.options.objects_per_step.div_ceil(8);
         let rows = |after| Remainder::of(&*shared.store, View::Latest, entry, after, limit);
         if let Some(place) = self.places.get(&entry) {
@@ -228,7 +228,7 @@ impl Carrier {
         rows(None)
     }
 
-    /// Carries a command out; `None` when the repository is shutting down.
+    /// Carries out a command; `None` if the repository is shutting down.
     async fn carry_out<J: Joint<Reply = bool>>(
         &self,
         registry: &Arc<Registry>,
@@ -236,7 +236,7 @@ impl Carrier {
         step: &Step,
     ) -> Option<Result<bool>> {
         let shared = registry.shared().clone();
-        // Waits its turn among all others.
+        // The worker waits for a permit like any caller.
         let permit = shared.admission.clone().acquire_owned().await.ok()?;
         let who = step.last().map_or_else(Who::system, |row| Who {
             user: row.user.clone(),
@@ -244,10 +244,10 @@ impl Carrier {
             address: row.address.clone(),
         });
         let (sender, receiver) = oneshot::channel();
-        // The repository's own: it waits for no turn, and its steps are bounded.
+        // The command is the repository's own: it needs no work permit, and its steps are bounded.
         let answer = Answer::new(sender, permit, None, None);
         run_joint(registry.clone(), Arc::new(joint), Request::by(who), answer, true).await;
-        // Dropped unanswered by a store that has broken down.
+        // The store drops the sender if it breaks down.
         let answer = receiver.await.unwrap_or_else(|_| Ok(Err(unknown())));
         let done = answer.unwrap_or_else(|_given_back| Err(Error::internal())).and_then(|done| done.typed());
         Some(done.map(|done| done.reply))

@@ -1,4 +1,4 @@
-//! Every kind of row, by the table that it is in: what a check of the whole store needs to know.
+//! The kinds of rows by table, for a check of the whole store.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::part::Derived;
 use crate::receipt::Receipt;
 use crate::store::{DecodeError, EventId, Key, Logged, Segment, Table};
 
-/// The index entries that must follow from a stored row of the domain, place and value.
+/// Returns the index entries, key and value, that must follow from a stored row of the domain.
 ///
 /// # Errors
-/// That the row can't be understood, or does not stand where it should.
+/// An error if the row can't be decoded, or has a wrong key.
 pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> Result<Vec<(Key, Bytes)>, DecodeError> {
     let derived = match table {
         Table::Objects | Table::Recycled => Derived::read::<Record>(value)?,
@@ -44,7 +44,8 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
             }
             return Ok(segment.index());
         }
-        // No index follows from these, and some are not the domain's to understand.
+        // These have no index entries, and some of their values have a meaning only outside of the
+        // domain.
         _ => return Ok(Vec::new()),
     };
     let Derived { place, entries } = derived;
@@ -54,9 +55,9 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
     Ok(entries)
 }
 
-/// The attribute texts of at least `least` bytes in a stored row, as ranges of its bytes: what rows
-/// of several objects may have in common. None in a row of another table, or one that can't be
-/// read.
+/// Returns the attribute texts of at least `least` bytes in a stored row, as ranges of its bytes.
+/// Rows of several objects may share them. The list is empty for a row of another table, or one
+/// that can't be decoded.
 pub fn texts_of_row(table: Table, value: &[u8], least: usize) -> Vec<Range<usize>> {
     if table != Table::Attributes || value.len() < least {
         return Vec::new();
@@ -73,7 +74,8 @@ pub fn texts_of_row(table: Table, value: &[u8], least: usize) -> Vec<Range<usize
         .collect()
 }
 
-/// The object that a row belongs to: it must have a record. `None` where it belongs to none.
+/// Returns the object that a row belongs to, which must have a record; `None` if it belongs to
+/// none.
 pub fn owner_of(table: Table, key: &[u8]) -> Option<Loid> {
     match table {
         Table::Attributes | Table::Parts | Table::Versions | Table::Bodies | Table::Drafts | Table::Correlates => {

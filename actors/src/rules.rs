@@ -1,10 +1,10 @@
-//! What the attribute texts of objects and parts are held to (docs/api/metadata.md, "Validation").
+//! The rules for attribute texts of objects and parts (docs/api/metadata.md, "Validation").
 //!
-//! Texts are checked as they are to be stored, at the places where rows with them are written: when
-//! an object is created ([`Context::create`](crate::command::Context::create)), when one has
-//! changed, and when a part gets new ones. So no command stores a text that was not checked,
-//! whoever changes the object at the same time. A command does not know the rules: they come with
-//! its [`Request`](crate::runtime::Request), and a request without any is held to none.
+//! Texts are checked in their final form, wherever rows with them are written: when an object is
+//! created ([`Context::create`](crate::command::Context::create)), when it has changed, and when a
+//! part gets new texts. No command therefore stores an unchecked text, even if others change the
+//! object at the same time. Commands do not know the rules: they are part of the
+//! [`Request`](crate::runtime::Request). A request without rules is held to none.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -15,26 +15,26 @@ use crate::object::{Record, Text};
 
 /// The rules for attribute texts.
 pub trait AttributeRules: Debug + Send + Sync {
-    /// Checks a text that the object or part of this record is to have. An `imported` one is
-    /// reported and never refused.
+    /// Checks the new text of the object or part with this record. Faults of an `imported` one are
+    /// reported, but never refused.
     ///
     /// # Errors
     /// `InvalidAttributes`.
     fn check(&self, record: &Record, text: &Text, imported: bool) -> Result<Checked>;
 
-    /// Checks what was put off, outside of any command.
+    /// Makes the postponed checks, outside of any command.
     ///
     /// # Errors
     /// `Overloaded`.
     fn catch_up(&self) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>>;
 }
 
-/// Whether a text was checked.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
-    /// The text may be stored.
+    /// The text was checked and may be stored.
     Now,
-    /// Checking takes long and was put off: the command is to be applied again after
+    /// The check would be slow and was postponed. The command is to be applied again after
     /// [`AttributeRules::catch_up`].
     Later,
 }

@@ -1,5 +1,5 @@
-//! Changing the workflow status of an object, or of an item of a topic (docs/api/objects.md,
-//! "Changing the status").
+//! Changes of the workflow status of an object or a topic item (docs/api/objects.md, "Changing the
+//! status").
 
 use std::sync::Arc;
 
@@ -12,19 +12,18 @@ use crate::object::Text;
 use crate::topic::Topic;
 use crate::workflow::STATUS_EVENT;
 
-/// Sets a workflow status. The present status again changes nothing.
+/// Sets a workflow status. Setting the present status changes nothing.
 ///
-/// The runtime holds the change to the workflow and to the caller's rights, as that of any other
-/// command. A lock of another user or session on an object refuses the change, as with other
-/// metadata; items of a topic are changed whoever has locked the topic, as by all commands on
-/// items.
+/// The runtime applies the workflow and the caller's rights, as for any other command. A lock of
+/// another user or session on an object refuses the change, as with other metadata. A lock on a
+/// topic does not matter for its items, as with all commands on items.
 #[derive(Debug, Clone)]
 pub struct ChangeStatus {
     /// The object, or the topic that the item is in.
     pub object: Loid,
-    /// The item or subitem; `None`: the object itself.
+    /// The item or subitem; `None` for the object itself.
     pub item: Option<Loid>,
-    /// The status that it gets.
+    /// The new status.
     pub status: Text,
 }
 

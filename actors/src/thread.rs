@@ -1,14 +1,14 @@
-//! Names and priorities of threads. The names show whoever looks at a running server (`top -H`)
-//! where its time goes.
+//! Names and priorities of threads. Administrators see by the names (`top -H`) where a running
+//! server's time is spent.
 
 use std::ffi::CStr;
 
-/// Nice value of threads whose work is large: they have a third of the weight of others, so that
-/// their work goes on also where other programs take all processors.
+/// The nice value of threads for large work. They have a third of the weight of others, so their
+/// work continues even where other programs occupy all processors.
 const NICE: i32 = 5;
 
-/// Lowers the priority of the calling thread, for good. Where processors are few, its work takes
-/// the time that other threads leave, and they need not wait for it.
+/// Lowers the priority of the calling thread permanently. Where processors are few, its work uses
+/// the time that other threads leave, and those need not wait for it.
 pub fn lower_priority() {
     // Linux: the calling thread only. Elsewhere this would be the whole process.
     #[cfg(target_os = "linux")]
@@ -20,7 +20,7 @@ pub fn lower_priority() {
 }
 
 /// Names the calling thread, in 15 bytes. Threads of an arbiter have longer names of their own, of
-/// which the system keeps the beginning that all have in common.
+/// which the system keeps only the common beginning.
 pub fn name_this(name: &CStr) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::set_name(name) {

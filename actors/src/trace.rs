@@ -1,9 +1,9 @@
-//! Which request a line of the log is about, whoever writes it: the web layer, a container on its
-//! thread, the store's writer.
+//! The request that a line of the log is about, whether the web layer writes the line, a container
+//! on its thread, or the store's writer.
 //!
-//! A span for each request would cost about a tenth of a change, so there is one only when the log
-//! asks for it (`debug`). The id of the request and its client's address go along without one, in a
-//! variable of the thread while it works for that request.
+//! A span for each request would cost about a tenth of a change, so one exists only if the log
+//! level asks for it (`debug`). Without one, a variable of the thread has the request's id and its
+//! client's address while the thread works for that request.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,13 +18,13 @@ thread_local! {
     static REQUEST: Cell<Option<Asked>> = const { Cell::new(None) };
 }
 
-/// What a request is called in its reply and in the log: unique in this process, and unlikely to be
-/// that of another's.
+/// The identifier of a request in its reply and in the log. It is unique in this process, and
+/// unlikely to equal one of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
-    /// Of the process, random.
+    /// The random number of the process.
     pub process: u32,
-    /// Of the request in it.
+    /// The number of the request in its process.
     pub count: u64,
 }
 
@@ -34,12 +34,12 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// What was asked, and by whom.
+/// The request that work is done for, with its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// The request.
     pub request: RequestId,
-    /// The address of its client, as trusted proxies show it.
+    /// The client's address, as reported by trusted proxies.
     pub client: IpAddr,
 }
 
@@ -49,14 +49,14 @@ impl fmt::Display for Asked {
     }
 }
 
-/// Whom work is done for: a request, or nobody.
+/// The request that work is done for, or none.
 #[derive(Debug, Clone)]
 pub struct Trace {
     span: Span,
     asked: Option<Asked>,
 }
 
-/// While it is there, this thread works for a request, and what it logs says so.
+/// A guard: until it is dropped, this thread works for a request, and its log lines name it.
 #[must_use]
 pub struct Within<'t> {
     before: Option<Asked>,
@@ -64,34 +64,34 @@ pub struct Within<'t> {
 }
 
 impl Trace {
-    /// Work for a request, whose span may be disabled.
+    /// Creates the trace of a request, whose span may be disabled.
     pub fn of(asked: Asked, span: Span) -> Trace {
         Trace { span, asked: Some(asked) }
     }
 
-    /// Work for nobody.
+    /// Creates the trace of work without a request.
     pub fn none() -> Trace {
         Trace { span: Span::none(), asked: None }
     }
 
-    /// Whom this thread works for.
+    /// Returns the trace of this thread's present work.
     pub fn current() -> Trace {
         Trace { span: Span::current(), asked: asked() }
     }
 
-    /// Works for them until what it returns is dropped. What is entered later is to be dropped
-    /// first.
+    /// Makes this thread work for the request until the guard is dropped. Guards that are entered
+    /// later must be dropped earlier.
     pub fn enter(&self) -> Within<'_> {
         Within { before: REQUEST.replace(self.asked), _span: self.span.enter() }
     }
 
-    /// Does something for them that waits now and then.
+    /// Runs asynchronous work for the request.
     pub async fn follow<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         poll_fn(|cx| self.in_scope(|| work.as_mut().poll(cx))).await
     }
 
-    /// Does something for them.
+    /// Runs work for the request.
     pub fn in_scope<T>(&self, work: impl FnOnce() -> T) -> T {
         let _within = self.enter();
         work()
@@ -104,7 +104,7 @@ impl Drop for Within<'_> {
     }
 }
 
-/// The request that this thread works for.
+/// Returns the request that this thread works for.
 pub fn asked() -> Option<Asked> {
     REQUEST.get()
 }

@@ -1,10 +1,10 @@
 //! Workflow statuses as the runtime enforces them (docs/api/configuration.md, "Workflows").
 //!
-//! Which statuses exist, which may follow another and which are closed is configuration: the server
-//! provides it as [`Workflows`]. Whether one caller may make a change is decided by
-//! [`StatusRights`], which comes with the [`Request`](crate::runtime::Request). The runtime asks
-//! both for every command, after it was applied and before its changes are submitted
-//! ([`Context::check_statuses`](crate::command::Context)), so no command can go around them.
+//! The server provides the configuration as [`Workflows`]: which statuses exist, which may follow
+//! another, and which are closed. [`StatusRights`], which comes with the
+//! [`Request`](crate::runtime::Request), decides whether one caller may make a change. The runtime
+//! asks both for every command, after it was applied and before its changes are submitted
+//! ([`Context::check_statuses`](crate::command::Context)). So no command can bypass them.
 
 use std::fmt::Debug;
 
@@ -13,7 +13,7 @@ use crate::id::{DatabaseId, Loid};
 use crate::object::{Record, Text};
 use crate::store::Look;
 
-/// The name of the event for a change of status, and of the command that makes nothing else.
+/// The name of the event for a change of status, and of the command that changes nothing else.
 pub const STATUS_EVENT: &str = "object.status";
 
 /// A change of the workflow status of an object, or of a part of a container such as a topic item.
@@ -36,9 +36,8 @@ pub struct StatusChange {
 pub trait Workflows: Debug + Send + Sync + 'static {
     /// Refuses a change that the workflow of the object's type does not allow.
     ///
-    /// # Errors
     /// `StatusNotFound` for an unknown status; `InvalidStatus` for one of another workflow, or one
-    /// that can't be reached; `InvalidType` for a type without a workflow.
+    /// that cannot be reached; `InvalidType` for a type without a workflow.
     fn check(&self, change: &StatusChange) -> Result<()>;
 
     /// Refuses a change of an object's type that the workflows do not allow: within one workflow,
@@ -60,22 +59,22 @@ pub trait Workflows: Debug + Send + Sync + 'static {
 
 /// Decides which statuses one caller may set.
 pub trait StatusRights: Debug + Send + Sync {
-    /// Refuses a change that the caller has no privilege for. `look` has the rows as the command
-    /// finds them; read them with [`View::Latest`](crate::store::View::Latest).
+    /// Refuses a change that the caller has no privilege for. `look` reads the rows that the
+    /// command sees; use [`View::Latest`](crate::store::View::Latest).
     ///
     /// # Errors
-    /// `PermissionDenied`; what the store says.
+    /// `PermissionDenied`; store errors.
     fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
 
     /// Refuses a status for a new object, or a new part of a container, that the caller has no
-    /// privilege for. The change's `container` is the folder or container that it is made in.
+    /// privilege for. The change's `container` is the folder or container of the new object.
     ///
     /// # Errors
-    /// As [`StatusRights::check`].
+    /// Those of [`StatusRights::check`].
     fn check_new(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
 }
 
-/// Returns the refusal of a change of members of a container whose status is closed.
+/// Returns the error for a change of members of a container whose status is closed.
 pub(crate) fn closed(container: Loid, status: &str) -> Error {
     let message = format!(
         "`{container}` has the status `{status}`, which is closed: it takes no changes of what it contains. \

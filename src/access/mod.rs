@@ -1,29 +1,30 @@
-//! Who may do what with which object (docs/api/rights.md).
+//! The rights of callers on objects (docs/api/rights.md).
 //!
-//! A grant holds everywhere, or for a folder and all below it. Rights are always checked on the
-//! object itself: the folders that it lies in now, or lay in before it came to the recycle bin.
-//! Three rules come on top:
+//! A grant is in force everywhere, or for a folder and everything below it. Rights are always
+//! checked on the object itself, by the folders that contain it, or contained it before it was
+//! discarded. Three more rules apply:
 //!
-//! - **An object that the caller may not read does not exist for them**: the answer is that for a
-//!   missing object, whatever the call, and no other privilege counts for it. Folders on the way to
-//!   a readable one are seen, but nothing else in them.
+//! - **An object that the caller may not read does not exist for them**: every call is answered as
+//!   for a missing object, and no other privilege counts for it. Folders on the way to a readable
+//!   one are visible, but nothing else in them.
 //! - **The home**: a user who has a privilege below any folder has it in their own home, too, and
-//!   may have the home made.
-//! - **Ownership**: whoever may create where an object lies may change and discard it if they
-//!   created it. This does not apply to folders, in which others may have put things; and what acts
-//!   on a bundle with all that lies in it needs all of that to be theirs: see [`Access::reach_in`].
+//!   may have the home created.
+//! - **Ownership**: a user who may create objects at an object's place may change and discard it if
+//!   they created it. This does not apply to folders, which may contain objects of others. A call
+//!   that affects a bundle with everything in it needs all of that to be the user's own: see
+//!   [`Access::reach_in`].
 //!
-//! Posts are parts of their liveblog; rights on them also depend on who made them: see
+//! Posts are parts of their liveblog; rights on them also depend on their creator: see
 //! [`Access::sight`] and [`Access::reach`].
 //!
-//! A key for a machine has no home, and no rights by ownership: it may do exactly what it was
-//! granted.
+//! A key for a machine has no home, and no rights by ownership: it has exactly the rights of its
+//! grants.
 //!
-//! Commands ask the same of the rows as they find them ([`Access::readable`],
-//! [`Access::changeable`]): which items are there for the caller, and at which position, is decided
-//! where nobody can come between.
+//! Commands make the same decisions on the rows that they find ([`Access::readable`],
+//! [`Access::changeable`]). So the items that exist for the caller, and their positions, are
+//! determined where no other change can intervene.
 //!
-//! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`]
+//! A caller without a session sees only the configuration below [`CONFIGURATION`]
 //! (docs/api/README.md, "Tokens").
 
 mod rows;
@@ -50,12 +51,12 @@ use crate::newsroom::Newsroom;
 /// The folder of the files that are served without a token.
 pub const CONFIGURATION: &str = "/SysConfig";
 
-/// What one caller may do.
+/// The rights of one caller.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     rows: Rows<'a>,
     caller: Option<Caller<'a>>,
-    /// The caller's home, if it was looked for already: see [`Access::knowing_home`].
+    /// The caller's home, if it was looked up already: see [`Access::knowing_home`].
     home: Option<Option<Loid>>,
 }
 
@@ -70,55 +71,56 @@ struct Caller<'a> {
 /// How much a caller sees of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// For them it is not there.
+    /// Nothing: the object does not exist for the caller.
     Nothing,
-    /// That it is there: a folder on the way to something that they may read.
+    /// Only that the object exists: it is a folder on the way to something that the caller may
+    /// read.
     OnTheWay,
-    /// All of it.
+    /// All of the object.
     Whole,
 }
 
 impl<'a> Access<'a> {
-    /// What the caller behind a session may do.
+    /// Returns the rights of the caller behind a session.
     pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
         let caller = Caller { user: session.user(), rights, person: session.grants().is_none() };
         Access { rows: Rows::Committed(newsroom), caller: Some(caller), home: None }
     }
 
-    /// What a caller without a session may do.
+    /// Returns the rights of a caller without a session.
     pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
         Access { rows: Rows::Committed(newsroom), caller: None, home: None }
     }
 
-    /// The same for a loop over many objects: the home is where it is now, and not looked for with
-    /// each of them.
+    /// Looks up the caller's home once, for a loop over many objects.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn knowing_home(self) -> Result<Access<'a>> {
         let home = self.caller.map_or(Ok(None), |caller| self.home(caller))?;
         Ok(Access { home: Some(home), ..self })
     }
 
-    /// Whether every object may be read.
+    /// Reports whether every object may be read.
     pub fn sees_all(&self) -> bool {
         self.has_everywhere(Privilege::Read)
     }
 
-    /// The decision on what the caller may read, for commands; `None` for everything. The grants
-    /// are those of now, and where things lie is looked at when the command is carried out.
+    /// Returns the decision on the objects that the caller may read, for commands; `None` for every
+    /// object. The grants are those of now; the places of objects are read when the command is
+    /// applied.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn readable(&self) -> Result<Option<Arc<dyn Readable>>> {
         self.decides(Privilege::Read)
     }
 
-    /// The decision on what the caller may change, for commands that find out themselves which
-    /// objects they change; as [`Access::readable`].
+    /// Returns the decision on the objects that the caller may change, for commands that find these
+    /// objects themselves. Like [`Access::readable`].
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn changeable(&self) -> Result<Option<Arc<dyn Readable>>> {
         self.decides(Privilege::Write)
     }
@@ -127,18 +129,18 @@ impl<'a> Access<'a> {
         if self.has_everywhere(privilege) { Ok(None) } else { Ok(Some(Arc::new(Deciding::of(*self, privilege)?))) }
     }
 
-    /// Whether the object may be read, or is a folder on the way to one that may.
+    /// Reports whether the object may be read, or is a folder on the way to one that may.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn sees(&self, record: &Record) -> Result<bool> {
         Ok(self.seen(record)? != Seen::Nothing)
     }
 
-    /// How much is seen of the object.
+    /// Returns how much of the object the caller sees.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn seen(&self, record: &Record) -> Result<Seen> {
         Ok(match self.may(Privilege::Read, record)? {
             true => Seen::Whole,
@@ -147,20 +149,21 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Whether the privilege holds for the object.
+    /// Reports whether the privilege holds for the object.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn may(&self, privilege: Privilege, record: &Record) -> Result<bool> {
         Ok(self.reach_in(privilege, record)? != Reach::Nothing)
     }
 
-    /// How far the privilege reaches in the object, for what acts on all that lies in it as well:
-    /// everything by a grant, what the caller created by ownership, nothing where it does not hold
-    /// for the object itself. The command decides by it on what it finds there.
+    /// Returns how far the privilege reaches in the object, for calls that affect its contents as
+    /// well. A grant reaches everything, ownership the caller's own objects. The reach is nothing
+    /// if the privilege does not hold for the object itself. The command applies the result to the
+    /// contents that it finds.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn reach_in(&self, privilege: Privilege, record: &Record) -> Result<Reach> {
         let all_if = |holds| if holds { Reach::All } else { Reach::Nothing };
         let Some(caller) = self.caller else { return self.is_configuration(record).map(all_if) };
@@ -186,8 +189,8 @@ impl<'a> Access<'a> {
         Ok(if owns { Reach::Own } else { Reach::Nothing })
     }
 
-    /// Refuses an object for which the privilege does not hold: a folder that is only on the way to
-    /// something may not be read.
+    /// Refuses an object for which the privilege does not hold. A folder that is only on the way to
+    /// something readable is refused, too.
     ///
     /// # Errors
     /// `ObjectNotFound` for an object that the caller does not see, as for a missing one;
@@ -200,12 +203,12 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses calls about an object, before it is known what they do there. Other than
-    /// [`Access::check`] it lets those that read come to a folder that is only on the way: some
-    /// tell its outline.
+    /// Refuses a call about an object before its action is known. Unlike [`Access::check`], it
+    /// admits reads of a folder on the way to something readable, because some calls show its
+    /// outline.
     ///
     /// # Errors
-    /// As [`Access::check`].
+    /// Those of [`Access::check`].
     pub fn admit(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         match self.check(privilege, record, source) {
             Err(error) if error.code == Code::PermissionDenied && privilege == Privilege::Read => Ok(()),
@@ -213,14 +216,15 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects
-    /// they may change.
+    /// Refuses a caller who may not create in a folder; otherwise returns the reach of their right
+    /// to change existing objects there.
     ///
-    /// `source` is the place that the caller named. The refusal has that alone, whichever folder on
-    /// the way it is about, so that the answer for a path does not reveal how much of it exists.
+    /// `source` is the place that the caller named. The refusal names only that, even if it is
+    /// about another folder on the way. So the reply for a path does not reveal how much of it
+    /// exists.
     ///
     /// # Errors
-    /// `PermissionDenied`, what the store says.
+    /// `PermissionDenied`; errors of the store.
     pub fn check_place(&self, folder: Loid, source: &impl Display) -> Result<Reach> {
         if self.has_everywhere(Privilege::Create) && self.has_everywhere(Privilege::Write) {
             return Ok(Reach::All);
@@ -230,18 +234,19 @@ impl<'a> Access<'a> {
         if !self.may(Privilege::Create, &record)? {
             return Err(denied());
         }
-        // Whose the place is, where that is a bundle, says nothing of what others have made in it.
+        // If the place is a bundle, its owner says nothing about the objects of others in it.
         Ok(match self.reach_in(Privilege::Write, &record)? {
             Reach::All => Reach::All,
             Reach::Own | Reach::Nothing => self.reach_of_own(),
         })
     }
 
-    /// Refuses a move that would let the caller do more with the object than where it lies, unless
-    /// they may take it away from there: that needs `delete`.
+    /// Refuses a move that would give the caller more rights on the object than they have at its
+    /// present place. The move is allowed if they may discard the object there, which needs
+    /// `delete`.
     ///
     /// # Errors
-    /// `PermissionDenied`; what the store says.
+    /// `PermissionDenied`; errors of the store.
     pub fn check_move(&self, record: &Record, folder: &Record, source: &impl Display) -> Result<()> {
         for privilege in [Privilege::Delete, Privilege::Destroy, Privilege::Moderate, Privilege::ForceUnlock] {
             if self.may(privilege, folder)? && !self.may(privilege, record)? {
@@ -251,11 +256,11 @@ impl<'a> Access<'a> {
         Ok(())
     }
 
-    /// Which posts of a liveblog the caller sees: all, if they may write it or moderate it; else
-    /// the approved ones and their own.
+    /// Returns which posts of a liveblog the caller sees: all, if they may write or moderate it;
+    /// else the approved ones and their own.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn sight(&self, liveblog: &Record) -> Result<Sight> {
         if self.may(Privilege::Write, liveblog)? || self.may(Privilege::Moderate, liveblog)? {
             return Ok(Sight::All);
@@ -266,22 +271,22 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Which posts of a liveblog the caller may change: all, if they may moderate it; else their
-    /// own.
+    /// Returns which posts of a liveblog the caller may change: all, if they may moderate it; else
+    /// their own.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn reach(&self, liveblog: &Record) -> Result<Reach> {
         Ok(if self.may(Privilege::Moderate, liveblog)? { Reach::All } else { self.reach_of_own() })
     }
 
-    /// The reach of a caller who has no right to objects that others made.
+    /// Returns the reach of a caller without a right to the objects of others.
     fn reach_of_own(&self) -> Reach {
         if self.caller.is_some_and(|caller| caller.person) { Reach::Own } else { Reach::Nothing }
     }
 
-    /// Refuses a caller who holds the privilege nowhere: then no object is looked up, and nothing
-    /// can be learnt of any.
+    /// Refuses a caller who holds the privilege nowhere. Then no object is looked up, and the
+    /// caller learns nothing about any.
     ///
     /// `source` is the object that the call is about, as the caller named it.
     ///
@@ -308,8 +313,8 @@ impl<'a> Access<'a> {
         if self.has_everywhere(privilege) { Ok(()) } else { Err(self.denied(privilege, "the server")) }
     }
 
-    /// Refuses a key that does not hold the privilege for all objects names, addresses and messages
-    /// of people: it may stand in an address that gets around.
+    /// Refuses a key access to names, addresses and messages of people, unless it holds the
+    /// privilege for all objects. A key may be part of an address that is passed around.
     ///
     /// # Errors
     /// `PermissionDenied`.
@@ -320,7 +325,7 @@ impl<'a> Access<'a> {
         Ok(())
     }
 
-    /// Whether the privilege holds for all objects.
+    /// Reports whether the privilege holds for all objects.
     pub fn has_everywhere(&self, privilege: Privilege) -> bool {
         self.caller.is_some_and(|caller| {
             let everywhere = caller.rights.everywhere();
@@ -330,12 +335,12 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Whether what is missing below that folder, by these names, is the caller's home or leads
-    /// into it, and they may create there. It goes by where the names are missing and not by a
-    /// path, which leads elsewhere in another database.
+    /// Reports whether the names in `missing`, missing below that folder, are the caller's home or
+    /// lead to it, and the caller may create there. The decision is by the folder where the names
+    /// are missing, and not by a path, which leads elsewhere in another database.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn may_make_home(&self, folder: Loid, missing: &[String]) -> Result<bool> {
         let Some(caller) = self.creator() else { return Ok(false) };
         let Some(home) = self.rows.home_path(caller.user)? else { return Ok(false) };
@@ -343,24 +348,24 @@ impl<'a> Access<'a> {
         Ok(last == folder && !of_home.is_empty() && missing.starts_with(&of_home))
     }
 
-    /// Whether the object is the caller's home, and they may create there: to make it again changes
-    /// nothing.
+    /// Reports whether the object is the caller's home, and they may create there. Creating the
+    /// home again changes nothing.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn is_home(&self, object: Loid) -> Result<bool> {
         let Some(caller) = self.creator() else { return Ok(false) };
         Ok(self.home(caller)? == Some(object))
     }
 
-    /// The caller, if they have a home and may create there.
+    /// Returns the caller, if they have a home and may create there.
     fn creator(&self) -> Option<Caller<'a>> {
         let needed = [Privilege::Create, Privilege::Read];
         self.caller
             .filter(|caller| caller.person && needed.iter().all(|needed| caller.rights.anywhere().contains(*needed)))
     }
 
-    /// Returns the refusal of a call about an object, which the caller has named so.
+    /// Returns the refusal of a call about an object that the caller named `source`.
     fn denied_for(&self, needed: Privilege, source: &impl Display) -> Error {
         self.denied(needed, &format!("`{source}`")).with_source(source)
     }
@@ -377,7 +382,7 @@ impl<'a> Access<'a> {
         Error::new(Code::PermissionDenied, message).with_detail("privilege", name)
     }
 
-    /// Whether a grant below one of these folders gives the privilege, or the home does.
+    /// Reports whether a grant below one of these folders gives the privilege, or the home does.
     fn holds(&self, caller: Caller<'_>, privilege: Privilege, around: &[Loid]) -> Result<bool> {
         if !caller.rights.anywhere().contains(privilege) {
             return Ok(false);
@@ -388,7 +393,7 @@ impl<'a> Access<'a> {
         Ok(self.home(caller)?.is_some_and(|home| around.contains(&home)))
     }
 
-    /// The caller's home, if they have one and it is there by now.
+    /// Returns the caller's home, if they have one and it exists.
     fn home(&self, caller: Caller<'_>) -> Result<Option<Loid>> {
         match self.home {
             Some(home) => Ok(home),
@@ -397,7 +402,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Whether it is a folder above an object that may be read.
+    /// Reports whether the object is a folder above one that may be read.
     fn passes_through(&self, record: &Record) -> Result<bool> {
         let Some(caller) = self.caller.filter(|_| record.family == FamilyKind::Folder) else { return Ok(false) };
         if self.is_on_way_to_grant(caller.rights, record.loid)? {
@@ -407,7 +412,7 @@ impl<'a> Access<'a> {
         home.map_or(Ok(false), |home| self.lies_in(home, record.loid))
     }
 
-    /// Returns whether a folder leads to a folder below which a grant allows to read, or is one.
+    /// Reports whether a folder leads to a folder below which a grant allows to read, or is one.
     fn is_on_way_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
         let Rows::Committed(newsroom) = self.rows else { return self.walks_to_grant(rights, folder) };
         match newsroom.records.ways.kept(rights.identity()) {
@@ -416,7 +421,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Answers [`Access::is_on_way_to_grant`] by a walk up from each grant.
+    /// Computes [`Access::is_on_way_to_grant`] by a walk up from each grant.
     fn walks_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
         for granted in readable(rights) {
             if self.lies_in(granted, folder)? {
@@ -426,7 +431,7 @@ impl<'a> Access<'a> {
         Ok(false)
     }
 
-    /// Returns whether a live folder lies in another, or is that one.
+    /// Reports whether a live folder is in another, or is that one.
     fn lies_in(&self, folder: Loid, other: Loid) -> Result<bool> {
         Ok(match self.rows.record(folder)? {
             Some(record) => self.around(&record)?.contains(&other),
@@ -434,12 +439,12 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// The folders on the way to those that a grant allows to read, and these themselves; kept
-    /// until one of them changes.
+    /// Returns the folders on the way to those that a grant allows to read, and these themselves.
+    /// The set is cached until one of them changes.
     fn ways(&self, newsroom: &Newsroom, rights: &Rights, generation: u64) -> Result<Arc<HashSet<Loid>>> {
         let kept = &newsroom.records.ways;
-        // With the number of levels that a walk went up from there: another walk need not go
-        // further.
+        // The value is the number of levels that a walk climbed from there; another walk need not
+        // climb further.
         let mut on_way: HashMap<Loid, usize> = HashMap::default();
         for folder in readable(rights) {
             kept.watch(generation, folder);
@@ -452,7 +457,7 @@ impl<'a> Access<'a> {
             if is_live {
                 on_way.entry(folder).or_default();
             }
-            // What is in the recycle bin comes back when a folder around it does.
+            // A discarded folder is restored when a folder around it is.
             self.climb(&record, |above, levels| {
                 kept.watch(generation, above);
                 if !is_live {
@@ -476,8 +481,9 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// The object and the folders around it, innermost first. No more than any configuration
-    /// allows: what was made deeper once is beyond the reach of grants on the folders further up.
+    /// Returns the object and the folders around it, innermost first, up to the widest configurable
+    /// depth. Objects that were once created deeper are out of reach of grants on the folders
+    /// further up.
     fn around(&self, record: &Record) -> Result<Vec<Loid>> {
         let mut around = vec![record.loid];
         self.climb(record, |folder, _| {
@@ -488,8 +494,8 @@ impl<'a> Access<'a> {
     }
 
     /// Visits the folders around an object, innermost first, each before it is read, until `visit`
-    /// says that it is enough. `visit` is given a folder and the number of levels that may be
-    /// climbed from there.
+    /// returns false. `visit` gets a folder and the number of levels that may be climbed from
+    /// there.
     fn climb(&self, record: &Record, mut visit: impl FnMut(Loid, usize) -> bool) -> Result<()> {
         let (mut next, mut levels) = (record.folder(), PathLimits::WIDEST.depth);
         while let Some(folder) = next.filter(|_| levels > 0) {
@@ -503,7 +509,7 @@ impl<'a> Access<'a> {
     }
 }
 
-/// The folders below which a grant allows to read.
+/// Returns the folders below which a grant allows to read.
 fn readable(rights: &Rights) -> impl Iterator<Item = Loid> {
     let below = rights.below().iter().filter(|(_, privileges)| privileges.contains(Privilege::Read));
     below.map(|(folder, _)| *folder)

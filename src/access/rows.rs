@@ -1,5 +1,5 @@
-//! What a decision is made over: where things lie, as readers have it on disk or as the next change
-//! will find it.
+//! The rows on which decisions are made: committed ones, as readers see them, or those that the
+//! next change will find.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -16,23 +16,22 @@ use super::{Access, Caller};
 use crate::auth::{Privilege, Rights};
 use crate::newsroom::Newsroom;
 
-/// See the module's head.
+/// The rows for a decision.
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
-    /// On disk, by way of what readers keep in memory.
+    /// Rows on disk, through the caches of readers.
     Committed(&'a Newsroom),
-    /// As the next change will find it.
+    /// Rows that the next change will find.
     Latest(&'a Latest<'a>),
 }
 
-/// Rows as a command finds them. It lives no longer than the application of that, and keeps what it
-/// has found.
+/// Rows as a command finds them, cached while it is applied.
 pub(super) struct Latest<'a> {
     look: &'a dyn Look,
-    /// Path of the caller's home, where they have one.
+    /// The path of the caller's home, if they have one.
     home: Option<&'a str>,
     home_found: OnceCell<Option<Loid>>,
-    /// The folders that were come by, with those that they lie in.
+    /// The folders visited so far, with their parents.
     above: RefCell<HashMap<Loid, Option<Loid>>>,
 }
 
@@ -57,10 +56,10 @@ impl<'a> Latest<'a> {
 }
 
 impl Rows<'_> {
-    /// The record of a live object.
+    /// Returns the record of a live object.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn record(self, loid: Loid) -> Result<Option<Record>> {
         match self {
             Rows::Committed(newsroom) => newsroom.repository.record(loid),
@@ -68,15 +67,15 @@ impl Rows<'_> {
         }
     }
 
-    /// The folder that a folder lies in, or lay in before it came to the recycle bin.
+    /// Returns the parent of a folder, or its parent before it was discarded.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn above(self, folder: Loid) -> Result<Option<Loid>> {
         let record = match self {
             Rows::Committed(newsroom) => match newsroom.records.get(&newsroom.repository, folder)? {
                 Some(cached) => return Ok(cached.record.folder()),
-                // In the recycle bin, as one entry with what lies in it.
+                // A discarded folder and its contents are one entry of the recycle bin.
                 None => newsroom.repository.any_record(folder)?,
             },
             Rows::Latest(latest) => {
@@ -94,10 +93,10 @@ impl Rows<'_> {
         Ok(record.as_ref().and_then(Record::folder))
     }
 
-    /// The object that a path of the main database leads to.
+    /// Returns the object at a path of the main database.
     ///
     /// # Errors
-    /// `InvalidPath`, what the store says.
+    /// `InvalidPath`; errors of the store.
     pub fn loid_of(self, path: &str) -> Result<Option<Loid>> {
         match self {
             Rows::Committed(newsroom) => {
@@ -107,11 +106,11 @@ impl Rows<'_> {
         }
     }
 
-    /// How far a path of the main database leads: the last object on it that there is, and the
-    /// names that are missing below that.
+    /// Follows a path of the main database. Returns the last existing object on it, and the missing
+    /// names below that.
     ///
     /// # Errors
-    /// `InvalidPath`, what the store says.
+    /// `InvalidPath`; errors of the store.
     pub fn follow(self, path: &str) -> Result<(Loid, Vec<String>)> {
         let (look, view): (&dyn Look, View) = match self {
             Rows::Committed(newsroom) => (newsroom.repository.look(), View::Committed),
@@ -128,10 +127,10 @@ impl Rows<'_> {
         Ok((at, missing))
     }
 
-    /// Path of a person's home.
+    /// Returns the path of a person's home.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn home_path(self, user: &str) -> Result<Option<String>> {
         match self {
             Rows::Committed(newsroom) => newsroom.home_of(user).map(Some),
@@ -139,10 +138,10 @@ impl Rows<'_> {
         }
     }
 
-    /// A person's home, if it is there by now.
+    /// Returns a person's home, if it exists.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn home(self, user: &str) -> Result<Option<Loid>> {
         match self {
             Rows::Committed(newsroom) => self.loid_of(&newsroom.home_of(user)?),
@@ -157,26 +156,28 @@ impl Rows<'_> {
     }
 }
 
-/// For which objects one caller has a privilege, for commands: who they are and what they were
-/// granted when the call came, and where things lie when they are asked about.
+/// The decision on the objects for which one caller has a privilege, for commands. The caller and
+/// their grants are those at the begin of the call; the places of objects are read at the decision.
 #[derive(Debug)]
 pub(super) struct Deciding {
     privilege: Privilege,
     caller: Option<Known>,
 }
 
-/// [`Caller`], for as long as a command is on its way.
+/// The data of [`Caller`] that a command owns.
 #[derive(Debug)]
 struct Known {
     user: Text,
     rights: Rights,
-    /// Path of the home of a person; a key for a machine has none.
+    /// The path of a person's home; `None` for a key for a machine.
     home: Option<String>,
 }
 
 impl Deciding {
+    /// Captures the caller's data.
+    ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn of(access: Access<'_>, privilege: Privilege) -> Result<Deciding> {
         let known = |caller: Caller<'_>| {
             let home = if caller.person { access.rows.home_path(caller.user)? } else { None };

@@ -1,4 +1,4 @@
-//! Who may set which workflow status (docs/api/configuration.md, "Workflows").
+//! Rights to set workflow statuses (docs/api/configuration.md, "Workflows").
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -14,10 +14,10 @@ use super::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::newsroom::Newsroom;
 
-/// The rights of one caller to set statuses, for commands: their grants when the call came, and the
-/// commands of the configuration and the places of objects when the command asks.
+/// The rights of one caller to set statuses, for commands. The grants are those at the begin of the
+/// call; the client commands and the places of objects are read when the command asks.
 pub struct CallerStatuses {
-    /// Where commands and objects are.
+    /// The newsroom, for client commands and objects.
     pub newsroom: Arc<Newsroom>,
     /// The caller's session.
     pub session: Arc<LiveSession>,
@@ -33,14 +33,15 @@ impl fmt::Debug for CallerStatuses {
 
 impl StatusRights for CallerStatuses {
     fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()> {
-        // A status goes only with the type, whose change has a privilege of its own.
+        // A status is removed only together with the type, whose change has a privilege of its own.
         let Some(to) = &change.to else { return Ok(()) };
         let needed = self.newsroom.sysconfig.privileges_for(change.object.database, &change.type_name, to);
         let may = self.holds_one(&needed, change.container, look)?;
         if may { Ok(()) } else { Err(self.access().denied_for(first_of(&needed), &change.object)) }
     }
 
-    /// Without a command that sets the status, the right to create is enough.
+    /// Checks the status of a new object. If no client command sets it, the right to create is
+    /// enough.
     fn check_new(&self, made: &StatusChange, look: &dyn Look) -> Result<()> {
         let Some(status) = &made.to else { return Ok(()) };
         let needed = self.newsroom.sysconfig.privileges_for(made.container.database, &made.type_name, status);
@@ -57,7 +58,7 @@ impl CallerStatuses {
         Access::of(&self.newsroom, &self.session, &self.rights)
     }
 
-    /// Returns whether one of these privileges holds for an object, as the command finds it.
+    /// Reports whether one of these privileges holds for an object, as the command finds it.
     fn holds_one(&self, needed: &BTreeSet<Privilege>, object: Loid, look: &dyn Look) -> Result<bool> {
         for privilege in needed {
             let Some(decides) = self.access().decides(*privilege)? else { return Ok(true) };
@@ -71,12 +72,12 @@ impl CallerStatuses {
 }
 
 impl Access<'_> {
-    /// Refuses an object for which none of these privileges holds; `source` is what the caller
-    /// named it by.
+    /// Refuses an object for which none of these privileges holds; `source` is the caller's name
+    /// for it.
     ///
     /// # Errors
-    /// `PermissionDenied`; `ObjectNotFound` for an object that the caller does not see; what the
-    /// store says.
+    /// `PermissionDenied`; `ObjectNotFound` for an object that the caller does not see; errors of
+    /// the store.
     pub fn check_any(&self, privileges: &BTreeSet<Privilege>, record: &Record, source: &impl Display) -> Result<()> {
         for privilege in privileges {
             if self.may(*privilege, record)? {
@@ -87,8 +88,8 @@ impl Access<'_> {
         Err(if self.sees(record)? { denied() } else { Error::not_found(source) })
     }
 
-    /// Refuses a caller who holds none of these privileges for any object. `source` is the object
-    /// that the call is about, as the caller named it.
+    /// Refuses a caller who holds none of these privileges for any object. `source` is the caller's
+    /// name for the object of the call.
     ///
     /// # Errors
     /// `PermissionDenied`.
@@ -100,8 +101,8 @@ impl Access<'_> {
     }
 }
 
-/// Returns the privilege that a refusal names where any of several would do: `write` if it is among
-/// them, which most callers have.
+/// Returns the privilege that a refusal names when any of several would do: `write` if it is among
+/// them, since most callers have that.
 fn first_of(privileges: &BTreeSet<Privilege>) -> Privilege {
     let first = privileges.first().copied().unwrap_or(Privilege::Write);
     if privileges.contains(&Privilege::Write) { Privilege::Write } else { first }

@@ -17,16 +17,16 @@ use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
 use crate::server::existing;
 
-/// What the commands have in common. The options may stand before or after what is to be done.
+/// The options that all commands have. They may precede or follow the subcommand.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Common {
-    /// Configuration file, which must be there [default: ./config.toml, if it is there]
+    /// Configuration file, which must exist [default: ./config.toml, if it exists]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Data directory, be it served or not [default: ./data]
+    /// Data directory, whether served or not [default: ./data]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
-    /// Print JSON in place of a table
+    /// Print JSON instead of a table
     #[arg(long, global = true)]
     json: bool,
 }
@@ -52,23 +52,23 @@ pub struct UserArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 enum UserCommand {
-    /// Make a user; the password is asked for, or read from standard input
+    /// Create a user; the password is asked for, or read from standard input
     Add {
         /// The name to log in with
         name: String,
-        /// As people write it
+        /// Full name, as people write it
         #[arg(long, value_name = "TEXT")]
         full_name: Option<String>,
-        /// What they do
+        /// Description of the user's work
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
-        /// A group; may be given several times
+        /// Name of a group; may be given several times
         #[arg(long = "group", value_name = "NAME")]
         groups: Vec<String>,
         /// Path of the home folder
         #[arg(long, value_name = "PATH")]
         home: Option<String>,
-        /// Without a password nobody can log in under the name until it gets one
+        /// Create the user without a password; nobody can log in under the name until it has one
         #[arg(long)]
         no_password: bool,
     },
@@ -78,20 +78,20 @@ enum UserCommand {
         /// The user
         name: String,
     },
-    /// Keep a user out; ends their sessions and keys for good
+    /// Disable a user; ends their sessions and keys for good
     Disable {
         /// The user
         name: String,
         #[command(flatten)]
         force: Force,
     },
-    /// Let a user in again
+    /// Enable a user again
     Enable {
         /// The user
         name: String,
     },
-    /// Forget a user's failed logins, where too many keep them out; the counts are a running
-    /// server's
+    /// Forget a user's failed logins, if too many block them; the counts are kept by a running
+    /// server
     Unlock {
         /// The user
         name: String,
@@ -125,29 +125,29 @@ pub struct GroupArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 enum GroupCommand {
-    /// Make a group
+    /// Create a group
     Add {
-        /// Its name
+        /// Name of the group
         name: String,
         #[command(flatten)]
         fields: GroupFields,
-        /// A user who is in it; may be given several times
+        /// Name of a member; may be given several times
         #[arg(long = "member", value_name = "NAME")]
         members: Vec<String>,
     },
-    /// Change what is named of a group
+    /// Change the given fields of a group
     Change {
-        /// Its name
+        /// Name of the group
         name: String,
         #[command(flatten)]
         fields: GroupFields,
-        /// Its members may do nothing any more
+        /// Remove all privileges of the group
         #[arg(long, conflicts_with = "privileges")]
         no_privileges: bool,
         #[command(flatten)]
         force: Force,
     },
-    /// Put users into a group
+    /// Add users to a group
     Join {
         /// The group
         name: String,
@@ -155,7 +155,7 @@ enum GroupCommand {
         #[arg(required = true, value_name = "USER")]
         users: Vec<String>,
     },
-    /// Take users out of a group
+    /// Remove users from a group
     Leave {
         /// The group
         name: String,
@@ -165,9 +165,9 @@ enum GroupCommand {
         #[command(flatten)]
         force: Force,
     },
-    /// Remove a group; its members stay users
+    /// Remove a group; its members remain users
     Remove {
-        /// Its name
+        /// Name of the group
         name: String,
         #[command(flatten)]
         force: Force,
@@ -176,22 +176,22 @@ enum GroupCommand {
     List,
 }
 
-/// What may take the last administrator away.
+/// The option of commands that may remove the last administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
 struct Force {
-    /// Do it even if nobody is left who may manage users and groups
+    /// Do it even if nobody remains who may manage users and groups
     #[arg(long)]
     force: bool,
 }
 
-/// What can be set of a group.
+/// The settable fields of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 struct GroupFields {
-    /// What it is for
+    /// Purpose of the group
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// What its members may do, everywhere or below a folder; may be given several times, and
-    /// replaces all that they might
+    /// Privilege of the members, everywhere or below a folder; may be given several times, and
+    /// replaces all present ones
     #[arg(long = "privilege", value_name = "NAME[:PATH]", value_parser = grant)]
     privileges: Vec<Grant>,
 }
@@ -217,21 +217,21 @@ pub struct KeyArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 enum KeyCommand {
-    /// Make a key for a machine client and print its token, once
+    /// Create a key for a machine client and print its token, once
     Add {
         /// Name of the key
         name: String,
-        /// The user under whom it acts
+        /// User under whose name the key acts
         #[arg(long, value_name = "NAME")]
         user: String,
-        /// What it may do, everywhere or below a folder; may be given several times
+        /// Privilege of the key, everywhere or below a folder; may be given several times
         #[arg(long = "privilege", value_name = "NAME[:PATH]", required = true, value_parser = grant)]
         privileges: Vec<Grant>,
-        /// Days after which it ends; without it only when it is revoked
+        /// Number of days after which the key ends; without it only when it is revoked
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
         days: Option<u32>,
     },
-    /// End a key
+    /// Revoke a key
     Revoke {
         /// Name of the key
         name: String,
@@ -260,18 +260,18 @@ pub struct SessionArgs {
 enum SessionCommand {
     /// List the sessions of people
     List {
-        /// Of this user only
+        /// User whose sessions are listed; all users without it
         #[arg(long, value_name = "NAME")]
         user: Option<String>,
     },
     /// End a session
     End {
-        /// Its reference, as `session list` and the log have it
+        /// Reference of the session, as in `session list` and the log
         id: String,
     },
 }
 
-/// `write`, or `write:/News`.
+/// Parses `write`, or `write:/News`.
 fn grant(text: &str) -> Result<Grant, String> {
     let (name, folder) = text.split_once(':').map_or((text, None), |(name, folder)| (name, Some(folder.to_owned())));
     let privilege: Privilege = serde_json::from_value(name.into()).map_err(|_| {
@@ -282,14 +282,14 @@ fn grant(text: &str) -> Result<Grant, String> {
     Ok(Grant { privilege, folder })
 }
 
-/// Something to be done, and how what came of it is printed.
+/// A request, and the format of its output.
 pub struct Job {
     request: AdminRequest,
     json: bool,
 }
 
 impl UserArgs {
-    /// What is to be done; asks for the password where one is needed.
+    /// Returns the request; asks for the password if one is needed.
     ///
     /// # Errors
     /// [`Exit::Usage`] when no password is given.
@@ -318,7 +318,7 @@ impl UserArgs {
 }
 
 impl GroupArgs {
-    /// What is to be done.
+    /// Returns the request.
     pub fn job(self) -> Job {
         let blank = GroupUpdate::default();
         let named = |privileges: Vec<Grant>| Some(privileges).filter(|privileges| !privileges.is_empty());
@@ -343,7 +343,7 @@ impl GroupArgs {
 }
 
 impl KeyArgs {
-    /// What is to be done.
+    /// Returns the request.
     pub fn job(self) -> Job {
         let request = match self.command {
             KeyCommand::Add { name, user, privileges, days } => {
@@ -360,7 +360,7 @@ impl KeyArgs {
 }
 
 impl SessionArgs {
-    /// What is to be done.
+    /// Returns the request.
     pub fn job(self) -> Job {
         let request = match self.command {
             SessionCommand::List { user } => AdminRequest::SessionList { user },
@@ -370,8 +370,8 @@ impl SessionArgs {
     }
 }
 
-/// A new password: typed twice, unseen, where there is a terminal; else the first line of standard
-/// input. Never an argument, which every process of the machine could see.
+/// Reads a new password: typed twice without echo at a terminal, else the first line of standard
+/// input. It is never an argument, which every process of the machine could see.
 fn password(user: &str) -> Result<Secret, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let mut line = String::new();
@@ -394,14 +394,11 @@ fn password(user: &str) -> Result<Secret, Failure> {
     Ok(Secret::new(password.to_owned()))
 }
 
-/// Does it, through the server or without one, and prints what came of it.
+/// Sends a request to the server that has the data directory open; `None` if no server has.
 ///
 /// # Errors
-/// Asks the server that has the data directory open; `None` if none has.
-///
-/// # Errors
-/// [`Exit::Data`] for what is no data directory or may not be looked at; [`Exit::Failed`] for a
-/// server that does not answer.
+/// [`Exit::Data`] if there is no data directory or it may not be examined; [`Exit::Failed`] if the
+/// server does not answer.
 pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Option<Outcome>, Failure> {
     let data = existing(config)?;
     socket::ask(data, request).map_err(|error| {
@@ -410,8 +407,11 @@ pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Opti
     })
 }
 
-/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it
-/// was refused.
+/// Carries out a request, through the server or without one, and prints the outcome.
+///
+/// # Errors
+/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when the
+/// request was refused.
 pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
     let (key, deed) = (job.request.made_key(), Deed::of(&job.request));
     let asked = ask_server(config, &job.request)?;
@@ -430,7 +430,7 @@ pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
         print::told(deed, &done, served)
     };
     let Some(key) = key else { return exit::print(&text) };
-    // Nobody else has its token, and nobody can have it printed again.
+    // The token is not stored, so it can't be printed again.
     exit::write(&text).map_err(|error| {
         let message = format!(
             "the key `{key}` was made, but its token can't be printed: {error}. Revoke it: stet key revoke {key}"

@@ -1,4 +1,4 @@
-//! The operations without a server: opens the data directory for one of them.
+//! Operations without a server, which open the data directory for one request.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::server::{existing, open_store, people};
 
-/// Carries out a request on a data directory that no server has open. To be called in an actix
+/// Carries out a request on a data directory that no server has open. Must be called in an actix
 /// system.
 ///
 /// # Errors
-/// [`Exit::Data`] when the directory is not there or can't be opened.
+/// [`Exit::Data`] when the directory does not exist or can't be opened.
 pub(crate) async fn carry_out(config: &Config, request: AdminRequest) -> Result<Outcome, Failure> {
     existing(config)?;
     let store = Arc::new(open_store(config)?);

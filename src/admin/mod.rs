@@ -1,12 +1,12 @@
-//! Users, groups, keys and sessions as an operator or administrator looks after them: over HTTP,
-//! and with `stet user`, `stet group`, `stet key` and `stet session`. `stet audit` reads the trail
-//! of a running server the same way.
+//! The administration of users, groups, keys and sessions: over HTTP, and with `stet user`, `stet
+//! group`, `stet key` and `stet session`. `stet audit` reads the trail of a running server in the
+//! same way.
 //!
-//! A command speaks to the server that has the data directory open, through the Unix socket
-//! `admin.sock` in it; if nobody listens there, it opens the directory itself, and does the same by
-//! the same code, [`Admin::carry_out`]. Who may open the socket may read and write the data
-//! directory anyway, so it asks for no password: it is the way back in for an operator who has been
-//! locked out.
+//! A command sends its request to the server that has the data directory open, through the Unix
+//! socket `admin.sock` in that directory. If no server listens, the command opens the directory
+//! itself and runs the same code, [`Admin::carry_out`]. The socket asks for no password, because
+//! any user who may open it may read and write the data directory anyway. So it is the way back in
+//! for an operator who has been locked out.
 
 pub mod command;
 mod local;

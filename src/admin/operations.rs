@@ -1,4 +1,4 @@
-//! The operations, as data, and the one place where they are carried out.
+//! The operations as data, and the one place where they are carried out.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::auth::{Attempts, Changing, Directory, GroupChange, GroupView, Name, N
 use crate::limits::offload;
 use crate::newsroom::Newsroom;
 
-/// One thing to be done; a line of JSON on the socket.
+/// One request; a line of JSON on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AdminRequest {
-    /// Make a user.
+    /// Create a user.
     UserAdd(UserChange),
     /// Set a password, which ends the user's sessions.
     UserPassword {
@@ -29,13 +29,13 @@ pub enum AdminRequest {
         /// The new password.
         password: Secret,
     },
-    /// Keep a user out, or let them in again.
+    /// Disable a user, or enable them again.
     UserDisabled {
         /// The user.
         name: String,
-        /// Whether they are kept out.
+        /// Whether the user is disabled.
         disabled: bool,
-        /// Whether nobody may be left who manages users and groups.
+        /// Whether the last user who manages users and groups may be disabled.
         #[serde(default)]
         force: bool,
     },
@@ -46,37 +46,37 @@ pub enum AdminRequest {
     },
     /// All users.
     UserList,
-    /// Make a group.
+    /// Create a group.
     GroupAdd(GroupUpdate),
     /// Change a group.
     GroupChange(GroupUpdate),
     /// Remove a group.
     GroupRemove {
-        /// Its name.
+        /// The name of the group.
         name: String,
-        /// Whether nobody may be left who manages users and groups.
+        /// Whether the last users who manage users and groups may lose that right.
         #[serde(default)]
         force: bool,
     },
     /// All groups.
     GroupList,
-    /// Make a key.
+    /// Create a key.
     KeyAdd(KeyRequest),
-    /// End a key.
+    /// Revoke a key.
     KeyRevoke {
-        /// Its name.
+        /// The name of the key.
         name: String,
     },
     /// The keys in force.
     KeyList,
-    /// The sessions there are.
+    /// The present sessions.
     SessionList {
-        /// Of this user only.
+        /// The user whose sessions are listed; all users if missing.
         user: Option<String>,
     },
     /// End a session.
     SessionEnd {
-        /// Its public reference.
+        /// The public reference of the session.
         id: String,
     },
     /// A page of the audit trail, oldest entry first.
@@ -84,7 +84,7 @@ pub enum AdminRequest {
 }
 
 impl AdminRequest {
-    /// Whether it is done even if nobody is left who manages users and groups.
+    /// Reports whether the request may remove the last user who manages users and groups.
     fn is_forced(&self) -> bool {
         match self {
             AdminRequest::UserDisabled { force, .. } | AdminRequest::GroupRemove { force, .. } => *force,
@@ -93,8 +93,8 @@ impl AdminRequest {
         }
     }
 
-    /// The name of the key that it makes, if it makes one: its token is told once, and to whoever
-    /// asked alone.
+    /// Returns the name of the key that the request creates, if it creates one. Its token is
+    /// reported once, and only to the caller.
     pub fn made_key(&self) -> Option<String> {
         match self {
             AdminRequest::KeyAdd(key) => Some(key.name.clone()),
@@ -103,83 +103,82 @@ impl AdminRequest {
     }
 }
 
-/// What came of a request: the reply, and what else is told with it.
+/// The outcome of a request: the reply, and its side effects.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Done {
-    /// What was asked for, or what was changed.
+    /// The requested or changed entries.
     #[serde(flatten)]
     pub reply: AdminReply,
-    /// How many sessions of the user it has ended, where it ends them.
+    /// The number of the user's sessions that were ended, if the request ends sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_ended: Option<usize>,
-    /// How many keys of the user it has ended, where it ends them.
+    /// The number of the user's keys that were ended, if the request ends keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys_ended: Option<usize>,
-    /// Whether it was forced, and nobody manages users and groups any more.
+    /// Whether a forced request left nobody who manages users and groups.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_administrator: bool,
 }
 
-/// What was asked for, or what was changed.
+/// The requested or changed entries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AdminReply {
-    /// Users: all, or the one that was made or changed.
+    /// Users: all, or the one that was created or changed.
     Users(Vec<UserView>),
-    /// Groups: all, or the one that was made, changed or removed, as it was then.
+    /// Groups: all, or the one that was created, changed or removed, in its state then.
     Groups(Vec<GroupView>),
-    /// Keys: all, or the one that was ended.
+    /// Keys: all, or the one that was revoked.
     Keys(Vec<KeyView>),
-    /// The key that was made.
+    /// The key that was created.
     NewKey {
         /// The key.
         key: KeyView,
-        /// Its token, which can't be had again.
+        /// The token of the key, which can't be retrieved again.
         token: Secret,
     },
-    /// Sessions: those there are, or the one that was ended.
+    /// Sessions: the present ones, or the one that was ended.
     Sessions(Vec<SessionView>),
     /// A page of the audit trail.
     Audit(AuditPage),
 }
 
-/// Who does it.
+/// The executor of administrative requests on behalf of one actor.
 #[derive(Clone)]
 pub struct Admin {
     /// Users and groups.
     pub directory: Arc<Directory>,
     /// Sessions and keys.
     pub sessions: Arc<Sessions>,
-    /// How often logins have failed; nobody knows while nothing is served.
+    /// The counts of failed logins; `None` while no server runs.
     pub attempts: Option<Arc<Attempts>>,
-    /// Where the audit trail is read, while a server runs.
+    /// The source of the audit trail while a server runs.
     repository: Option<Reader>,
-    /// At whose wish, for the audit trail.
+    /// The actor, for the audit trail.
     pub who: Who,
-    /// Under which the outcome of a change of a group is kept, for a call that may be sent again.
+    /// The receipt step for a change of a group, if the call has an `Idempotency-Key`.
     step: Option<Step>,
-    /// Whether the last administrator may go: [`Admin::carry_out`] alone sets it, and what comes
-    /// over HTTP does not get there.
+    /// Whether the last administrator may be removed. Only [`Admin::carry_out`] sets it; calls over
+    /// HTTP can't.
     forced: bool,
 }
 
 impl Admin {
-    /// While a server runs.
+    /// Creates the executor for a running server.
     pub fn of(newsroom: &Newsroom, who: Who) -> Admin {
         let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
         let (attempts, repository) = (Some(newsroom.attempts.clone()), Some(newsroom.repository.clone()));
         Admin { directory, sessions, attempts, repository, who, step: None, forced: false }
     }
 
-    /// While no server runs.
+    /// Creates the executor for a command without a server.
     pub fn alone(directory: Arc<Directory>, sessions: Arc<Sessions>) -> Admin {
         let who = Who::operator();
         Admin { directory, sessions, attempts: None, repository: None, who, step: None, forced: false }
     }
 
-    /// The same for a call that may be sent again: the group that it makes or changes is made or
-    /// changed once.
+    /// Sets the receipt step, so that a repeated call creates or changes its group only once.
     #[must_use]
     pub fn under(self, step: Option<Step>) -> Admin {
         Admin { step, ..self }
@@ -188,7 +187,7 @@ impl Admin {
     /// Carries out one request of an operator.
     ///
     /// # Errors
-    /// What the operation says; nothing is changed then.
+    /// Those of the operation; nothing is changed then.
     pub async fn carry_out(&self, request: AdminRequest) -> Result<Done> {
         let forced = request.is_forced();
         let (sessions_ended, keys_ended) = self.will_end(&request).await?;
@@ -197,7 +196,7 @@ impl Admin {
         Ok(Done { reply, sessions_ended, keys_ended, no_administrator })
     }
 
-    /// How many sessions and keys a request ends along with what it changes of a user; `None` where
+    /// Returns how many sessions and keys a request ends along with its change of a user; `None` if
     /// it ends none.
     async fn will_end(&self, request: &AdminRequest) -> Result<(Option<usize>, Option<usize>)> {
         let (user, keys_too) = match request {
@@ -270,7 +269,7 @@ impl Admin {
         })
     }
 
-    /// A page of the audit trail. A command without a server reads the directory itself.
+    /// Reads a page of the audit trail, which only a running server can.
     async fn audit(&self, request: TrailRequest) -> Result<AuditPage> {
         let Some(repository) = self.repository.clone() else {
             return Err(Error::new(Code::RepositoryError, "The trail is read by a running server alone."));
@@ -278,10 +277,10 @@ impl Admin {
         offload::offload_at_once(move || request.answer(repository.events())).await?
     }
 
-    /// All users, in the order of their names.
+    /// Returns all users, ordered by name.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn users(&self) -> Result<Vec<UserView>> {
         Ok(self.directory.users()?.iter().map(UserView::of).collect())
     }
@@ -289,7 +288,7 @@ impl Admin {
     /// One user.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what the store says.
+    /// `ObjectNotFound`; errors of the store.
     pub fn user(&self, name: &str) -> Result<UserView> {
         let user = self
             .directory
@@ -298,11 +297,11 @@ impl Admin {
         Ok(UserView::of(&user))
     }
 
-    /// Makes a user.
+    /// Creates a user.
     ///
     /// # Errors
     /// `InvalidBody` without a name; `InvalidName`; `DuplicatedName`; `ObjectNotFound` for a group;
-    /// `InvalidPath` for a folder; `InvalidParameter` for the password; what the store says.
+    /// `InvalidPath` for a folder; `InvalidParameter` for the password; errors of the store.
     pub async fn add_user(&self, change: UserChange) -> Result<UserView> {
         let name = change.name.clone().ok_or_else(|| {
             Error::new(Code::InvalidBody, "The body is not as it must be at `$.name`: a user needs a name.")
@@ -316,11 +315,11 @@ impl Admin {
         self.user(&name)
     }
 
-    /// Changes what is named of a user.
+    /// Changes the given fields of a user.
     ///
     /// # Errors
     /// `ObjectNotFound` for the user or a group; `InvalidParameter` for another name or the
-    /// password; `InvalidPath` for a folder; what the store says.
+    /// password; `InvalidPath` for a folder; errors of the store.
     pub async fn change_user(&self, name: &str, change: UserChange) -> Result<UserView> {
         let name = &self.user(name)?.name;
         let is_another = |other: &&str| *other != name && Name::of(other) != Name::of(name);
@@ -342,36 +341,36 @@ impl Admin {
         if self.forced { changing.forced() } else { changing }
     }
 
-    /// Makes a group.
+    /// Creates a group.
     ///
     /// # Errors
-    /// See [`Changing::create_group`].
+    /// Those of [`Changing::create_group`].
     pub async fn add_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().create_group(name, change).await?;
         self.directory.group_view(name).await
     }
 
-    /// Changes what is named of a group.
+    /// Changes the given fields of a group.
     ///
     /// # Errors
-    /// See [`Changing::change_group`].
+    /// Those of [`Changing::change_group`].
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().change_group(name, change).await?;
         self.directory.group_view(name).await
     }
 
-    /// The keys in force, the oldest first.
+    /// Returns the keys in force, the oldest first.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn keys(&self) -> Result<Vec<KeyView>> {
         self.sessions.keys().await?.iter().map(|live| KeyView::of(live, &self.directory)).collect()
     }
 
-    /// Makes a key; gives it with its token.
+    /// Creates a key; returns it with its token.
     ///
     /// # Errors
-    /// See [`Sessions::make_key`].
+    /// Those of [`Sessions::make_key`].
     pub async fn add_key(&self, request: KeyRequest) -> Result<(KeyView, Secret)> {
         let KeyRequest { name, user, privileges, expires } = request;
         let made = self
@@ -381,7 +380,7 @@ impl Admin {
         Ok((KeyView::of(&made.session, &self.directory)?, Secret::new(made.token.text().to_owned())))
     }
 
-    /// Groups must be there, and folders paths. Gives the groups, if some are named.
+    /// Checks that groups exist and folders are paths. Returns the groups, if some are given.
     fn check(&self, change: &UserChange) -> Result<Option<Vec<Name>>> {
         let known = |group: &String| {
             let unknown =
@@ -389,7 +388,7 @@ impl Admin {
             Ok(self.directory.group(group)?.ok_or_else(unknown)?.name)
         };
         let named = |groups: &Vec<String>| {
-            // Each once, in their order.
+            // Each group once, in their order.
             let (mut names, mut seen) = (Vec::new(), HashSet::new());
             for group in groups {
                 let name = known(group)?;
@@ -407,7 +406,7 @@ impl Admin {
     }
 }
 
-/// Sets what is named; `groups` are those of the change, as the directory has them.
+/// Sets the given fields; `groups` are those of the change, under the directory's names.
 fn apply(change: UserChange, groups: Option<Vec<Name>>, user: &mut User) {
     let set = |place: &mut String, value: Option<String>| {
         if let Some(value) = value {

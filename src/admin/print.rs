@@ -1,4 +1,4 @@
-//! Replies for people: what was done, and plain tables.
+//! Replies for people: sentences about changes, and plain tables.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,32 +8,32 @@ use super::operations::{AdminReply, AdminRequest, Done};
 use super::views::{KeyView, SessionView, UserView};
 use crate::auth::{Grant, GroupView};
 
-/// What was asked for.
+/// The kind of a request, which decides the text about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// To see what there is.
+    /// Lists entries.
     List,
-    /// To make a user.
+    /// Creates a user.
     AddUser,
-    /// To set a password.
+    /// Sets a password.
     SetPassword,
-    /// To keep a user out.
+    /// Disables a user.
     Disable,
-    /// To let a user in.
+    /// Enables a user again.
     Enable,
-    /// To forget failed logins.
+    /// Forgets failed logins.
     Unlock,
-    /// To make a group.
+    /// Creates a group.
     AddGroup,
-    /// To change a group, or who is in it.
+    /// Changes a group or its members.
     ChangeGroup,
-    /// To remove a group.
+    /// Removes a group.
     RemoveGroup,
-    /// To make a key.
+    /// Creates a key.
     AddKey,
-    /// To end a key.
+    /// Revokes a key.
     RevokeKey,
-    /// To end a session.
+    /// Ends a session.
     EndSession,
 }
 
@@ -60,8 +60,8 @@ impl Deed {
     }
 }
 
-/// What was done, in sentences, and the table of what it was done to where there is more to see.
-/// `served`: a running server did it.
+/// Formats the outcome: sentences, and a table of the affected entries if it shows more. `served`
+/// is true if a running server carried out the request.
 pub(super) fn told(deed: Deed, done: &Done, served: bool) -> String {
     let mut told = match &done.reply {
         AdminReply::Users(users) => users.first().and_then(|user| told_of_user(deed, user, done, served)),
@@ -87,7 +87,7 @@ fn told_of_user(deed: Deed, user: &UserView, done: &Done, served: bool) -> Optio
     let has_password = user.password_changed.is_some();
     Some(match deed {
         Deed::AddUser if has_password => format!("The user `{name}` is made."),
-        // By single sign-on they may log in all the same.
+        // The user may still log in by single sign-on.
         Deed::AddUser => format!("The user `{name}` is made, and has no password: see `stet user passwd`."),
         Deed::SetPassword => {
             let but = if user.disabled { " The user is disabled all the same: see `stet user enable`." } else { "" };
@@ -142,7 +142,7 @@ fn count(number: usize, what: &str) -> String {
     }
 }
 
-/// A reply as lines of columns.
+/// Formats a reply as a table.
 fn table(reply: &AdminReply) -> String {
     match reply {
         AdminReply::Users(users) => rows(&["NAME", "FULL NAME", "GROUPS", "STATE"], users.iter().map(user)),
@@ -173,7 +173,7 @@ fn group(group: &GroupView) -> Vec<String> {
     vec![group.group_name.clone(), group.members.join(","), grants(&group.privileges), group.description.clone()]
 }
 
-/// As they are given to `--privilege`.
+/// Formats privileges in the notation of `--privilege`.
 fn grants(grants: &[Grant]) -> String {
     let grant = |grant: &Grant| {
         let name = grant.privilege.name();
@@ -200,7 +200,7 @@ fn session(session: &SessionView) -> Vec<String> {
     row
 }
 
-/// Epoch seconds as people read them: RFC 3339, in UTC. A time outside its range stays a number.
+/// Formats epoch seconds as RFC 3339 in UTC. A time outside its range remains a number.
 fn time(epoch_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if epoch_s > END_OF_YEAR_9999 {
@@ -209,8 +209,8 @@ fn time(epoch_s: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(epoch_s)).to_string()
 }
 
-/// Columns as wide as their widest entry. What could move the cursor is not printed: names of
-/// programs come from whoever logs in.
+/// Formats columns as wide as their widest entry. Control characters, which could move the cursor,
+/// are replaced: names of programs come from the clients that log in.
 fn rows(heads: &[&str], entries: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
     lines.extend(entries);

@@ -1,11 +1,11 @@
-//! The socket in the data directory: one line of JSON in, one out, for each connection.
+//! The socket in the data directory: each connection carries one line of JSON in, and one out.
 //!
-//! # Who may speak
+//! # Access
 //!
-//! Whoever may open it: it has mode 0600, and is made in a directory of mode 0700 before it is
-//! moved to its place, so that there is no moment at which somebody else could have connected. The
-//! move also replaces what a killed server has left behind: the data directory is locked by then,
-//! so nobody can be listening there.
+//! Any process that may open the socket may send requests. The socket has mode 0600, and is created
+//! in a directory of mode 0700 before it is moved to its place. So there is no moment at which
+//! another user could connect. The move also replaces the socket of a killed server. The data
+//! directory is locked by then, so no server can be listening there.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -26,26 +26,27 @@ use tokio::task::JoinHandle;
 use super::operations::{Admin, AdminRequest, Done};
 use crate::auth::leaves_no_administrator;
 
-/// Its name in the data directory.
+/// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";
 
-/// Bytes of the longest request: far more than a user or key with all its fields has.
+/// Bytes of the longest request, far more than a user or key with all its fields has.
 const MAX_REQUEST: u64 = 1 << 16;
 
-/// How long a client may take for its line, and a command waits for the answer.
+/// The time limit for a client's line, and for a command that waits for the reply.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bytes of a path that fit into a socket's address on every system, the end of the text included.
+/// Bytes of a path that fit into a socket's address on every system, including the terminator.
 const MAX_PATH: usize = 100;
 
-/// An error on its way to the command.
+/// An error as it is sent to the command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Refusal {
     /// The code, without a prefix.
     pub code: String,
     /// A sentence.
     pub message: String,
-    /// Whether it would be done with `force`: it was refused for leaving no administrator.
+    /// Whether the request would succeed with `force`: it was refused because it would leave no
+    /// administrator.
     #[serde(default)]
     pub can_be_forced: bool,
 }
@@ -57,7 +58,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The reply.
+/// The reply on the socket.
 pub type Outcome = Result<Done, Refusal>;
 
 /// The open socket; it is closed and removed when dropped.
@@ -67,11 +68,11 @@ pub struct AdminSocket {
 }
 
 impl AdminSocket {
-    /// Opens the socket in a data directory that is locked, and answers there from now on. To be
-    /// called inside the runtime.
+    /// Opens the socket in a locked data directory, and starts to answer requests. Must be called
+    /// inside the runtime.
     ///
     /// # Errors
-    /// What the file system says.
+    /// Errors of the file system.
     pub fn open(data: &Path, admin: Admin) -> io::Result<AdminSocket> {
         let reach = Reach::of(data)?;
         let private = tempfile::Builder::new().prefix(".admin-").tempdir_in(&reach.path)?;
@@ -89,27 +90,27 @@ impl AdminSocket {
 impl Drop for AdminSocket {
     fn drop(&mut self) {
         self.task.abort();
-        // If it is gone already, so much the better; a stale one does no harm.
+        // It may have been removed already; a stale socket does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// A directory under a path that is short enough for what lies in it to be a socket's address.
+/// A directory under a path that is short enough for a socket in it.
 struct Reach {
     path: PathBuf,
-    /// What the path speaks of, where it is not the directory's own.
+    /// The open directory to which the path refers, if it is not the directory's own path.
     _open: Option<File>,
 }
 
 impl Reach {
     fn of(data: &Path) -> io::Result<Reach> {
-        // Room for the private directory's name and the socket's.
+        // Leaves room for the names of the private directory and the socket.
         if data.as_os_str().as_bytes().len() + 32 <= MAX_PATH {
             return Ok(Reach { path: data.to_owned(), _open: None });
         }
         let open = File::open(data)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
-        // Where there is no such file system the path is simply too long.
+        // On systems without `/proc`, the path is simply too long.
         if !path.is_dir() {
             let message = format!("the path {} is too long for a socket in it", data.display());
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
@@ -124,7 +125,8 @@ async fn accept(listener: UnixListener, admin: Admin) {
             Ok((stream, _)) => drop(actix::spawn(answer(stream, admin.clone()))),
             Err(error) => {
                 tracing::warn!(%error, "a connection to the administration socket failed");
-                // It may be that no file can be opened: trying at once would take a whole core.
+                // The process may have no file descriptor left; an immediate retry would occupy a
+                // whole core.
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }
@@ -136,11 +138,11 @@ async fn answer(stream: UnixStream, admin: Admin) {
     let mut line = Vec::new();
     let mut read = tokio::io::BufReader::new(read.take(MAX_REQUEST));
     match tokio::time::timeout(PATIENCE, read.read_until(b'\n', &mut line)).await {
-        // Without the line's end it was broken off, or is too long.
+        // Without the end of the line, it was interrupted or is too long.
         Ok(Ok(_)) if line.last() == Some(&b'\n') => {}
         _ => return,
     }
-    // The error is not reported in full, for it may quote a password.
+    // The error is not reported in full, because it may quote a password.
     let mut key = None;
     let outcome: Outcome = match serde_json::from_slice::<AdminRequest>(&line) {
         Ok(request) => {
@@ -149,28 +151,29 @@ async fn answer(stream: UnixStream, admin: Admin) {
         }
         Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),
     };
-    // Who is told of a change finds it where they look next.
+    // Waits until the cached users and groups match the rows, so that the command's user finds the
+    // change in the next call.
     admin.directory.agrees().await;
     let mut reply = serde_json::to_vec(&outcome).unwrap_or_default();
     reply.push(b'\n');
     let sent = matches!(tokio::time::timeout(PATIENCE, write.write_all(&reply)).await, Ok(Ok(())));
-    // Whoever asked may have gone. A key whose token nobody has is of no use, and in force.
+    // The client may have gone. A key whose token nobody has would be useless, but in force.
     if let (false, Some(name), Ok(_)) = (sent, key, &outcome) {
         let revoked = admin.carry_out(AdminRequest::KeyRevoke { name: name.clone() }).await;
         tracing::warn!(key = name, revoked = revoked.is_ok(), "a key was made for nobody: its token could not be told");
     }
 }
 
-/// A connection to the server that has a data directory open; one that ends without a line asks for
-/// nothing.
+/// Connects to the server that has a data directory open. A connection that ends without a line is
+/// no request.
 ///
 /// # Errors
-/// Nobody listens, or the socket may not be opened.
+/// No server listens, or the socket may not be opened.
 pub fn connect(data: &Path) -> io::Result<StdStream> {
     Reach::of(data).and_then(|reach| StdStream::connect(reach.path.join(NAME)))
 }
 
-/// Asks the server that has a data directory open; `None` if nobody listens.
+/// Sends a request to the server that has a data directory open; `None` if no server listens.
 ///
 /// # Errors
 /// The socket may not be opened, or the server went away before it answered, or does not answer.
@@ -184,7 +187,7 @@ fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Re
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
             return Ok(None);
         }
-        // A path that no socket fits: the server has none either.
+        // No socket can have such a path, so the server has none either.
         Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -195,7 +198,7 @@ fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Re
     let mut reply = String::new();
     let asked = stream.write_all(&line).and_then(|()| BufReader::new(stream.take(1 << 30)).read_line(&mut reply));
     asked.map_err(|error| match error.kind() {
-        // Which of them it is depends on the system.
+        // The kind of error on a timeout depends on the system.
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
             let patience = counted(patience.as_secs(), "second");
             let message = format!(
@@ -216,7 +219,7 @@ fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Re
 mod tests {
     use super::*;
 
-    /// It was told as failed in words of the system, and done all the same.
+    /// The command reported a failure in the system's words, although the request was carried out.
     #[test]
     fn who_is_not_answered_hears_that_it_may_be_done_yet() {
         let data = tempfile::tempdir().expect("a temporary directory can be made");

@@ -8,18 +8,18 @@ use stet_actors::error::Result;
 
 use crate::auth::{Directory, Grant, GroupChange, LiveSession, User};
 
-/// A password on its way in, or a token on its way out. It is shown nowhere else.
+/// A received password, or a token to send. It is printed nowhere else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A password or token.
+    /// Wraps a password or token.
     pub fn new(text: String) -> Secret {
         Secret(text)
     }
 
-    /// The text, for hashing and checking, and for the one reply that contains a token.
+    /// Returns the text, for hashing and checking, and for the one reply that contains a token.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -37,11 +37,11 @@ impl fmt::Debug for Secret {
 pub struct UserView {
     /// The name to log in with.
     pub name: String,
-    /// As people write it.
+    /// The full name, as people write it.
     pub full_name: String,
-    /// What they do.
+    /// The user's work.
     pub description: String,
-    /// Whether they are kept out.
+    /// Whether the user is disabled.
     pub disabled: bool,
     /// Names of the groups.
     pub groups: Vec<String>,
@@ -55,12 +55,12 @@ pub struct UserView {
     pub home_email: Option<String>,
     /// E-mail address at work.
     pub business_email: Option<String>,
-    /// When the password was last set, epoch seconds; null without one.
+    /// Time of the last change of the password, in epoch seconds; null without a password.
     pub password_changed: Option<u64>,
 }
 
 impl UserView {
-    /// What an operator may see of a user.
+    /// Builds the view of a user.
     pub fn of(user: &User) -> UserView {
         UserView {
             name: user.name.to_string(),
@@ -78,20 +78,20 @@ impl UserView {
     }
 }
 
-/// What a user is to be: what is named is set, the rest stays. An empty text takes away what may be
-/// missing.
+/// The fields of a new or changed user. Fields that are present are set, the others stay. An empty
+/// text removes an optional value.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UserChange {
-    /// The name to log in with; must be there for a new user, and can't be changed.
+    /// The name to log in with; required for a new user, and can't be changed.
     pub name: Option<String>,
-    /// As people write it.
+    /// The full name, as people write it.
     pub full_name: Option<String>,
-    /// What they do.
+    /// The user's work.
     pub description: Option<String>,
-    /// Whether they are kept out. Ends their sessions and keys for good.
+    /// Whether the user is disabled. Disabling ends their sessions and keys for good.
     pub disabled: Option<bool>,
-    /// Names of groups that there are.
+    /// Names of existing groups.
     pub groups: Option<Vec<String>>,
     /// Path of the home folder.
     pub home: Option<String>,
@@ -107,26 +107,27 @@ pub struct UserChange {
     pub password: Option<Secret>,
 }
 
-/// What a group is to be, on the command line: what is named is set, the rest stays.
+/// The fields of a new or changed group on the command line. Fields that are present are set, the
+/// others stay.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GroupUpdate {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the group.
     pub description: Option<String>,
     /// Names of users who become members.
     pub join: Vec<String>,
-    /// Names of users who are members no more.
+    /// Names of users who stop being members.
     pub leave: Vec<String>,
-    /// All that its members may do.
+    /// All privileges of the members.
     pub privileges: Option<Vec<Grant>>,
-    /// Whether nobody may be left who manages users and groups.
+    /// Whether the last users who manage users and groups may lose that right.
     pub force: bool,
 }
 
 impl GroupUpdate {
-    /// The name, and what the directory makes of the rest.
+    /// Splits the name from the change for the directory.
     pub fn parts(self) -> (String, GroupChange) {
         let GroupUpdate { name, description, join, leave, privileges, force: _ } = self;
         (name, GroupChange { description, members: None, join, leave, privileges })
@@ -137,30 +138,30 @@ impl GroupUpdate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
-    /// Its name.
+    /// The name of the key.
     pub name: String,
-    /// Name of the user under whom it acts.
+    /// Name of the user under whose name the key acts.
     pub user: String,
-    /// What it may do.
+    /// The privileges of the key.
     pub privileges: Vec<Grant>,
-    /// Reference of its session, as in the log and in locks; not the token.
+    /// Reference of the key's session, as in the log and in locks; not the token.
     pub session: String,
-    /// When it was made, epoch seconds.
+    /// Creation time, in epoch seconds.
     pub created: u64,
-    /// When it was last used, or made, epoch seconds.
+    /// Time of the last use, or else of the creation, in epoch seconds.
     pub last_used: u64,
-    /// Whether it was ever used. A use of the last `auth.flush_seconds` before a crash is not
-    /// known.
+    /// Whether the key was ever used. Uses in the last `auth.flush_seconds` before a crash may be
+    /// missing.
     pub used: bool,
-    /// When it ends, epoch seconds; null for only when it is revoked.
+    /// Time at which the key ends, in epoch seconds; null if it ends only when it is revoked.
     pub expires: Option<u64>,
 }
 
 impl KeyView {
-    /// What an operator may see of a key.
+    /// Builds the view of a key.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn of(live: &LiveSession, directory: &Directory) -> Result<KeyView> {
         let session = live.session();
         Ok(KeyView {
@@ -176,16 +177,16 @@ impl KeyView {
     }
 }
 
-/// What a key is to be.
+/// The fields of a new key.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct KeyRequest {
-    /// A name that no key in force has.
+    /// The name, which no key in force may have.
     pub name: String,
-    /// Name of the user under whom it acts.
+    /// Name of the user under whose name the key acts.
     pub user: String,
-    /// What it may do, one entry at least, in place of what the user's groups may.
+    /// The privileges of the key, at least one. They replace those of the user's groups.
     pub privileges: Vec<Grant>,
-    /// When it ends, epoch seconds; without it only when it is revoked.
+    /// Time at which the key ends, in epoch seconds; without it only when it is revoked.
     pub expires: Option<u64>,
 }
 
@@ -193,7 +194,7 @@ pub struct KeyRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
-    /// Its public reference, as in the log and in locks; not the token.
+    /// Public reference of the session, as in the log and in locks; not the token.
     pub id: String,
     /// Name of the user.
     pub user: String,
@@ -201,20 +202,20 @@ pub struct SessionView {
     pub connection_id: String,
     /// Name of the client program.
     pub application_id: String,
-    /// Address of the client at the login; empty where none is known.
+    /// Address of the client at the login; empty if unknown.
     pub address: String,
-    /// When it began, epoch seconds.
+    /// Time of the login, in epoch seconds.
     pub created: u64,
-    /// When it was last used, epoch seconds.
+    /// Time of the last use, in epoch seconds.
     pub last_used: u64,
-    /// When it ends, used or not, epoch seconds.
+    /// Time at which the session ends, used or not, in epoch seconds.
     pub expires: u64,
-    /// Whether it is the one that asks.
+    /// Whether it is the session of this call.
     pub current: bool,
 }
 
 impl SessionView {
-    /// What may be shown of a session; `current` is the reference of the caller's own.
+    /// Builds the view of a session; `current` is the reference of the caller's own.
     pub fn of(live: &LiveSession, current: Option<&str>) -> SessionView {
         let session = live.session();
         SessionView {

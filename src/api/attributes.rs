@@ -14,22 +14,22 @@ use crate::http::app::App;
 use crate::http::wording;
 use crate::limits::offload;
 
-/// An attribute text in a request, XML or JSON, as it came. Read, it may be many times as large, so
-/// that is done when its turn has come, and all that comes of it is the text that is stored.
+/// An attribute text in a request, as unparsed XML or JSON. Its parsed form may be many times as
+/// large. So it is parsed under a work permit, and only the text to be stored is kept.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Given(Box<RawValue>);
 
 impl Given {
-    /// Bytes of its text.
+    /// Bytes of the text.
     pub fn bytes(&self) -> usize {
         self.0.get().len()
     }
 
-    /// The value, its numbers as texts: where it becomes a part of a text that is stored.
+    /// Parses the value, with numbers as texts, for use in a stored text.
     ///
     /// # Errors
-    /// What is wrong with it, as a sentence.
+    /// A sentence about the fault.
     pub fn value(&self) -> Result<Value, String> {
         serde_json::from_str(&with_numbers_as_texts(self.0.get())).map_err(|error| {
             let why = wording::of_json(&error);
@@ -38,7 +38,7 @@ impl Given {
     }
 }
 
-/// On the wire it is any value.
+/// In the schema it may be any value.
 impl JsonSchema for Given {
     fn inline_schema() -> bool {
         Value::inline_schema()
@@ -58,8 +58,8 @@ impl JsonSchema for Given {
 }
 
 impl App {
-    /// An attribute text given as XML or as JSON; stored is XML (docs/api/objects.md,
-    /// "Attributes"). Nothing for null or absence.
+    /// Converts an attribute text from XML or JSON to the stored form, which is XML
+    /// (docs/api/objects.md, "Attributes"). `None` for null or absence.
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.
@@ -67,14 +67,16 @@ impl App {
         self.text_with_root(field, given).await.map(|found| found.map(|(text, _)| text))
     }
 
-    /// The text and its root element. Megabytes of it take long, and can't be left halfway.
+    /// Returns the text and its root element. Megabytes of text take long, and the work can't be
+    /// interrupted.
     async fn text_with_root(&self, field: &'static str, given: Option<Given>) -> Result<Option<(Text, String)>> {
         let Some(given) = given else { return Ok(None) };
         let limits = self.attribute_limits();
         offload::offload_if_large(given.bytes(), move || text_of(field, &given, &limits)).await?
     }
 
-    /// As [`App::attribute_text`], with a root element that is given.
+    /// Converts an attribute text like [`App::attribute_text`], and checks that its root element is
+    /// `root`.
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.
@@ -88,16 +90,16 @@ impl App {
     }
 }
 
-/// A text that was given and can't be taken.
+/// Returns the refusal of a given text.
 fn untakable(field: &str, why: impl std::fmt::Display) -> Error {
     Error::new(Code::InvalidAttributes, format!("`{field}` can't be taken: {why}")).with_detail("field", field)
 }
 
-/// [`App::attribute_text`], and the root element.
+/// Computes [`App::attribute_text`] with the root element.
 fn text_of(field: &str, given: &Given, limits: &Limits) -> Result<Option<(Text, String)>> {
     match given.value().map_err(|why| untakable(field, why))? {
         Value::Null => Ok(None),
-        // As an object without any shows it.
+        // Objects without attributes are shown so.
         Value::Object(json) if json.is_empty() => Ok(None),
         Value::String(text) if text.trim().is_empty() => Ok(None),
         Value::String(text) => {
@@ -108,17 +110,16 @@ fn text_of(field: &str, given: &Given, limits: &Limits) -> Result<Option<(Text, 
     }
 }
 
-/// The JSON with the text of each number in an object or a list in quotes. Stored is text, so
-/// `1.10` and an id of thirty digits come out as they went in; read as numbers they would become
-/// what a float can hold.
+/// Puts each number of the JSON in an object or a list in quotes. Text is stored, so `1.10` and an
+/// id of thirty digits remain unchanged. Parsed as numbers they would be rounded to floats.
 fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
     if !json.starts_with(['{', '[']) {
         return json.into();
     }
     let (mut out, mut rest) = (String::new(), json);
     let mut in_text = false;
-    // It is JSON: a backslash stands in texts alone, and outside of them a digit or a minus begins
-    // a number.
+    // It is JSON: a backslash occurs in texts only, and outside of them a digit or a minus begins a
+    // number.
     while let Some(place) = rest.find(|c: char| match in_text {
         true => matches!(c, '"' | '\\'),
         false => c == '"' || c == '-' || c.is_ascii_digit(),
@@ -130,7 +131,7 @@ fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
                 in_text = !in_text;
                 1
             }
-            // With what it escapes, which is one byte or begins with one.
+            // The backslash and the escaped character, which is one byte or begins with one.
             b'\\' => 2,
             _ => {
                 here.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(here.len())
@@ -149,13 +150,13 @@ fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// The text of a JSON view, and its root element.
+/// Converts a JSON view to text; returns it with its root element.
 ///
 /// # Errors
 /// `InvalidAttributes` naming the field.
 pub(super) fn written(field: &str, json: &Value, limits: &Limits) -> Result<(Text, String)> {
     let text = stet_xml::from_json(json, limits).map_err(|error| untakable(field, error))?;
-    // A stored text must be readable within the same bounds.
+    // A stored text must be readable within the same limits.
     let root = stet_xml::check(&text, limits).map_err(|error| untakable(field, error))?;
     Ok((text.into(), root))
 }

@@ -1,4 +1,4 @@
-//! What a login's `loadConfig` shows: the configuration of one user (docs/api/configuration.md,
+//! The configuration of one user, which a login shows with `loadConfig` (docs/api/configuration.md,
 //! "What a login shows").
 
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::http::app::App;
 use crate::records::Display;
 use crate::records::{ObjectRecord, render};
 
-/// What is set up for a user.
+/// The configuration of a user.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserConfiguration {
@@ -26,12 +26,12 @@ pub struct UserConfiguration {
     work_folder: String,
     /// The team.
     team: Option<String>,
-    /// Path of the automatic drawer, which is made when it is first asked for.
+    /// Path of the automatic drawer, which is created at its first use.
     automatic_drawer: String,
-    /// The databases that there are.
+    /// The databases of the repository.
     databases: Vec<DatabaseInfo>,
-    /// The home folder; null while there is none in the database asked for, or when the user may
-    /// not read it.
+    /// The home folder; null if it does not exist in the requested database, or the user may not
+    /// read it.
     home_record: Option<ObjectRecord>,
     /// The work folder, likewise.
     work_folder_record: Option<ObjectRecord>,
@@ -42,14 +42,14 @@ pub struct UserConfiguration {
 pub struct DatabaseInfo {
     /// The number in front of loids.
     id: u16,
-    /// What calls may give in its place.
+    /// The name, which calls may give instead of the number.
     name: String,
 }
 
-/// The configuration of a user, with records as the display options ask.
+/// Builds the configuration of a user, with records according to the display options.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn of_user(
     app: &App,
     access: Access<'_>,
@@ -60,7 +60,7 @@ pub async fn of_user(
     let (home, work_folder) = (app.home_of(&user.name)?, app.work_folder_of(&user.name)?);
     let drawer = &app.config.drawer;
     let (folder, name) = (for_user(&drawer.automatic_folder, &user.name), for_user(&drawer.automatic_name, &user.name));
-    // As it is made: some characters become others.
+    // The name as it is stored: some characters are replaced.
     let name = file_name(&name).unwrap_or(name);
     Ok(UserConfiguration {
         home_record: record_at(app, access, &home, database, display).await?,
@@ -78,7 +78,7 @@ pub async fn of_user(
     })
 }
 
-/// The record of what is at a path, if there is anything that the user may read.
+/// Returns the record of the object at a path, if it exists and the user may read it.
 async fn record_at(
     app: &App,
     access: Access<'_>,

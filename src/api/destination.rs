@@ -1,4 +1,4 @@
-//! Where something new goes.
+//! The place for a new object.
 
 use std::fmt::Display;
 
@@ -20,30 +20,30 @@ use crate::http::call::Call;
 use crate::http::warnings::Warning;
 use crate::sysconfig::Wanted;
 
-/// Where something new goes.
+/// The place for a new object.
 pub struct Destination {
     /// A folder that exists.
     pub folder: Loid,
     below: Vec<String>,
-    /// Which existing object the command may change.
+    /// The existing objects that the command may change.
     reach: Reach,
-    /// Whether what is made there is the caller's home, which may have no other name.
+    /// Whether the new object is the caller's home, which may have no other name.
     is_home: bool,
 }
 
 impl Destination {
-    /// `source` is the place that the caller named.
+    /// Checks the place; `source` is the caller's name for it.
     fn at(call: &Call, folder: Loid, below: Vec<String>, source: &impl Display) -> Result<Destination> {
         let reach = call.access().check_place(folder, source)?;
         Ok(Destination { folder, below, reach, is_home: false })
     }
 
-    /// Makes an object there.
+    /// Creates an object at the place.
     ///
     /// # Errors
-    /// As [`Call::change_all`].
+    /// Those of [`Call::change_all`].
     pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<Jointly<Created>>> {
-        // Large as it is, it is not held in each handler.
+        // Boxed, so that no handler contains this large future.
         Box::pin(async move {
             let wanted = object.status.clone();
             let made = self.made(call, object).await?;
@@ -52,10 +52,10 @@ impl Destination {
         })
     }
 
-    /// Makes an object there, and another one beside it, as one change.
+    /// Creates an object at the place, and another one beside it, in one change.
     ///
     /// # Errors
-    /// As [`Call::change_all`].
+    /// Those of [`Call::change_all`].
     pub fn make_both(
         self,
         call: &Call,
@@ -87,8 +87,8 @@ impl Destination {
     }
 }
 
-/// Reports a status that was named for an object that was there already and is left as it is: a
-/// folder, or a user's own drawer.
+/// Warns that the named status was not applied, because the object existed already and stays
+/// unchanged: a folder, or a user's own drawer.
 fn warn_of_status(call: &Call, wanted: Option<&Text>, made: &Jointly<Created>) {
     let Some((wanted, left)) = wanted.zip(made.left.as_ref()) else { return };
     let record = &left.object().record;
@@ -99,9 +99,9 @@ fn warn_of_status(call: &Call, wanted: Option<&Text>, made: &Jointly<Created>) {
 }
 
 impl App {
-    /// Where something new goes: a folder that exists and that the caller may create in, and the
-    /// names below it that may not be there yet. Without a source the user's home. Paths are looked
-    /// up in the given database.
+    /// Returns the place for a new object: an existing folder in which the caller may create, and
+    /// the names below it that may be missing. Without a source it is the user's home. Paths are
+    /// resolved in the given database.
     ///
     /// # Errors
     /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.
@@ -118,11 +118,11 @@ impl App {
         self.destination_of_path(call, path, database)
     }
 
-    /// Where a new folder of that name goes, with those above it: as [`App::destination`], but that
-    /// it may be the caller's home itself.
+    /// Returns the place for a new folder of that name, with its missing parents. Like
+    /// [`App::destination`], but the folder may be the caller's home itself.
     ///
     /// # Errors
-    /// As [`App::destination`].
+    /// Those of [`App::destination`].
     pub(in crate::api) fn destination_of_folder(
         &self,
         call: &Call,
@@ -144,22 +144,21 @@ impl App {
         if is_home { Ok(Destination { folder: at, below, reach: Reach::Own, is_home }) } else { place }
     }
 
-    /// The database in which something new will be: that of the folder that it goes to, or the
-    /// given one.
+    /// Returns the database of a new object: that of its target folder, or the given one.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub(in crate::api) fn database_of(&self, folder: Option<&Source>, database: DatabaseId) -> Result<DatabaseId> {
         let Some(named @ (Source::Loid(_) | Source::Uuid(_))) = folder else { return Ok(database) };
-        // One that there is not is refused when it is looked for.
+        // A missing folder is refused when it is resolved.
         Ok(self.repository.loid_of(named, database)?.map_or(database, |folder| folder.database))
     }
 
-    /// Where a new object goes: [`App::destination`], but that without a source its type and work
-    /// folder lead to a folder through the site configuration, if that has one for them.
+    /// Returns the place for a new object. Like [`App::destination`], but without a source the site
+    /// configuration is asked for a folder for the object's type and work folder.
     ///
     /// # Errors
-    /// As [`App::destination`].
+    /// Those of [`App::destination`].
     pub(in crate::api) fn destination_of(
         &self,
         call: &Call,
@@ -191,7 +190,7 @@ impl App {
         Destination::at(call, at, below, &path)
     }
 
-    /// The last folder on a path that there is, and the names below it that are missing.
+    /// Follows a path; returns the last existing folder on it, and the missing names below it.
     fn follow(&self, call: &Call, path: &str, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
         let mut names = check_path(path, self.repository.path_limits())?;
         let mut at = root(database);

@@ -1,7 +1,7 @@
-//! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the
-//! caller may read it there: nothing is ever fetched from elsewhere. A DTD that does not exist,
-//! that can't stand in a document, or that is longer than an attribute text may be leaves the
-//! document as it is stored.
+//! The DTD that is inserted into a document (`showDtd`). It comes from the repository, and only if
+//! the caller may read it there; nothing is ever fetched from elsewhere. If the DTD does not exist,
+//! can't stand in a document, or is longer than an attribute text may be, the document is returned
+//! as stored.
 
 use std::ops::Range;
 
@@ -16,12 +16,12 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::limits::offload::Offload;
 
-/// Bytes of a document that its DOCTYPE is looked for in.
+/// The number of first bytes of a document that are searched for its DOCTYPE.
 const LOOKED_AT: u64 = 64 << 10;
 
 /// A DOCTYPE with the DTD in it.
 pub(super) struct Shown {
-    /// Where that of the document stands, in bytes.
+    /// The byte range of the document's DOCTYPE.
     pub place: Range<u64>,
     /// The present text at that place.
     pub doctype: String,
@@ -29,18 +29,18 @@ pub(super) struct Shown {
     pub sha256: [u8; 32],
 }
 
-/// A DTD as it is by now, if it has no more than that many bytes.
+/// Opens the current content of a DTD; `None` if it has none, or more than `most` bytes.
 async fn within(app: &App, record: &Record, most: u64) -> Result<Option<ContentReader>> {
     match latest_of(app, record).await {
         Ok(reader) if reader.remaining() > most => Ok(None),
         Ok(reader) => Ok(Some(reader)),
-        // It has none, or has gone meanwhile.
+        // The object has no content, or was deleted since it was found.
         Err(error) if error.code == Code::ObjectNotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The text that bytes begin with: a character may be cut in two at their end.
+/// Returns the text at the beginning of `head`. A character may be cut in two at its end.
 fn text_of(head: &[u8]) -> &str {
     match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -48,11 +48,11 @@ fn text_of(head: &[u8]) -> &str {
     }
 }
 
-/// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is
-/// named by a path is looked for in the given database.
+/// Returns the document's DOCTYPE with its DTD inserted, if the call asks for it and the DTD can be
+/// used. A DTD that is named by a path is looked up in `database`.
 ///
 /// # Errors
-/// What disk and store say.
+/// Errors of disk and store.
 pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentReader) -> Result<Option<Shown>> {
     if !call.query.boolean("showDtd") {
         return Ok(None);
@@ -67,7 +67,7 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
     };
     let most = call.app.config.limits.xml_bytes as u64;
     let Some(dtd) = within(&call.app, &record, most).await? else { return Ok(None) };
-    // Read only when its turn has come: that bounds how many are in memory at a time.
+    // Read only with a work permit, which bounds the number of DTDs in memory.
     let place = Offload::for_bytes(dtd.remaining()).await?;
     let dtd = dtd.read_all().await?;
     let shown = move || {

@@ -1,4 +1,4 @@
-//! What an object's content and links name: other objects of the repository.
+//! The other objects that an object's content and links refer to.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use crate::limits::offload::Offload;
 use crate::limits::yielding::YieldTimer;
 use crate::records::Cached;
 
-/// Attributes by which contents name objects.
+/// Attributes by which contents refer to objects.
 const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];
 
-/// Objects that an object may name: each is looked up.
+/// The largest number of objects that an object may refer to; each is looked up.
 pub const MOST_LINKED: usize = 1000;
 
-/// Attributes of a content that may name objects: each is tried.
+/// The largest number of attributes in a content that may refer to objects; each is tried.
 const MOST_NAMES: usize = 10_000;
 
-/// The objects that an object is correlated with, and behind them those that its content names,
-/// each once: those that the caller may read. They are given by loid: a thousand records may have
-/// gigabytes of attributes. A content that is no XML, or larger than `limits.xml_bytes`, names
-/// none.
+/// Returns the objects that an object is correlated with, followed by those that its content refers
+/// to, each once. Objects that the caller may not read are left out. The result is loids, because a
+/// thousand records may have gigabytes of attributes. A content that is no XML, or larger than
+/// `limits.xml_bytes`, refers to none.
 ///
 /// # Errors
-/// `TooLarge` if there are more than [`MOST_LINKED`]; what disk and store say.
+/// `TooLarge` if there are more than [`MOST_LINKED`]; errors of disk and store.
 pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Loid>> {
     let (app, mut way) = (&call.app, YieldTimer::new());
     let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
@@ -64,12 +64,12 @@ fn add(call: &Call, source: &Source, from: &Cached, found: &mut Vec<Loid>, known
             Ok(())
         }
         Err(error) if matches!(error.code, Code::RepositoryError | Code::Overloaded) => Err(error),
-        // It is not there, or may not be read.
+        // The object does not exist, or the caller may not read it.
         Err(_) => Ok(()),
     }
 }
 
-/// What the content of an object names.
+/// Returns the texts by which an object's content may refer to other objects.
 async fn named(call: &Call, object: &Cached) -> Result<Vec<String>> {
     let limits = call.app.xml_limits();
     let size = object.content.as_ref().map_or(0, |content| content.size);

@@ -1,4 +1,5 @@
-//! Thin handlers, one file a resource, named as in the interface: extract, ask, reply.
+//! Thin handlers, one module for each resource, named as in the interface. Each reads the request,
+//! calls the repository, and replies.
 
 mod attributes;
 pub mod audit;

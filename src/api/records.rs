@@ -1,4 +1,4 @@
-//! What replies show of records.
+//! Records as replies show them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -25,31 +25,31 @@ use crate::limits::set_changed;
 use crate::records::Display;
 use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
 
-/// An object's record, if it is not in the recycle bin and the caller may read it.
+/// Returns an object's record, if it is not in the recycle bin and the caller may read it.
 pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<Cached>>> {
     let Some(cached) = call.app.records.get(&call.app.repository, object)? else { return Ok(None) };
     Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
 }
 
-/// A bulk reply: what was done or found, and what was not.
+/// The reply to a bulk call: the results and the failures.
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {
-    /// What was done or found, in the order of the request.
+    /// Results in the order of the request.
     pub items: Listed<T>,
-    /// One for each source that failed, in the order of the request.
+    /// One error for each source that failed, in the order of the request.
     pub errors: Listed<BulkError>,
 }
 
 /// A source of a bulk call that failed.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct BulkError {
-    /// As the client gave it.
+    /// Source, as the client gave it.
     pub source: String,
-    /// The code with its prefix.
+    /// Error code with its prefix.
     pub code: String,
-    /// A whole sentence.
+    /// Description of the error in full sentences.
     pub message: String,
-    /// Further facts, as in the reply to a call of its own.
+    /// Further facts, as in an error reply of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Map<String, Value>>>,
 }
@@ -62,13 +62,13 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Those of a call whose body has been read.
+    /// Returns the failures of a call whose body has been read.
     pub fn of(call: &Call) -> Failures {
         Failures { app: call.app.clone(), once: call.once() }
     }
 
-    /// Describes the failure of a source, after which the reply may not be one to be repeated
-    /// ([`Once::note_failure`]).
+    /// Describes the failure of a source. Depending on the error, the reply is then not kept for
+    /// retries ([`Once::note_failure`]).
     pub fn describe(&self, source: &str, error: Error) -> BulkError {
         if let Some(once) = &self.once {
             once.note_failure(error.code);
@@ -80,7 +80,7 @@ impl Failures {
 }
 
 impl BulkError {
-    /// About how many bytes its JSON has, and it takes in memory.
+    /// Returns the approximate size of its JSON, and of itself in memory, in bytes.
     pub fn bytes(&self) -> usize {
         let detail = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(16, str::len);
         let details: usize = self.details.iter().flat_map(|details| details.iter()).map(detail).sum();
@@ -88,32 +88,32 @@ impl BulkError {
     }
 }
 
-/// What came of the sources of a bulk call, each list in the order of the request.
+/// The results of a bulk call, each list in the order of the request.
 pub struct BulkParts<T> {
-    /// What was done or found.
+    /// The results.
     pub items: Vec<T>,
-    /// One for each source that failed.
+    /// One error for each source that failed.
     pub errors: Vec<BulkError>,
 }
 
-/// A bulk reply in the making. However its sources are dealt with, both lists have the order of the
-/// request.
+/// A bulk reply that is being built. Both lists have the order of the request, in whichever order
+/// the sources are processed.
 pub struct Bulk<'c, T> {
     failures: Failures,
     sources: &'c [String],
     items: Vec<(usize, T)>,
     errors: Vec<(usize, BulkError)>,
-    /// About how long the reply is, where an item tells little more than its source.
+    /// The approximate size of the reply in bytes, if an item has little more than its source.
     bytes: usize,
 }
 
 impl<'c, T> Bulk<'c, T> {
-    /// Of a call that names these sources.
+    /// Begins the reply to a call with these sources.
     pub fn of(call: &Call, sources: &'c [String]) -> Bulk<'c, T> {
         Bulk { failures: Failures::of(call), sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
     }
 
-    /// Notes what came of the source at that place of the request.
+    /// Records the outcome for the source at that place in the request.
     pub fn note(&mut self, place: usize, outcome: Result<T>) {
         let error = match outcome {
             Ok(item) => {
@@ -126,15 +126,15 @@ impl<'c, T> Bulk<'c, T> {
         self.errors.push((place, error));
     }
 
-    /// The reply, made where there is time for one of its length.
+    /// Builds the reply, on another thread if it is long.
     ///
     /// # Errors
-    /// As [`Json::of`]; `RepositoryError` while the server ends.
+    /// Those of [`Json::of`]; `RepositoryError` while the server shuts down.
     pub async fn answer(self) -> Result<Json<BulkReply<T>>>
     where
         T: Serialize + Send + 'static,
     {
-        // Whatever became of the last one, some may have been changed.
+        // Whatever happened to the last one, some may have been changed.
         set_changed(true);
         let (bytes, place) = (self.bytes, Offload::for_bytes(self.bytes as u64).await?);
         let BulkParts { items, errors } = self.parts();
@@ -142,7 +142,7 @@ impl<'c, T> Bulk<'c, T> {
         place.work(move || Enveloped::of(&reply, bytes)).await?.map(Json::from)
     }
 
-    /// What the reply is made of.
+    /// Returns both lists in the order of the request.
     pub fn parts(self) -> BulkParts<T> {
         fn in_order<T>(mut noted: Vec<(usize, T)>) -> Vec<T> {
             noted.sort_by_key(|(place, _)| *place);
@@ -152,21 +152,21 @@ impl<'c, T> Bulk<'c, T> {
     }
 }
 
-/// The record of an object, live or in the recycle bin, path included if asked for; `None` for one
-/// that is gone for good, or that the caller may not read.
+/// Returns the record of an object, live or in the recycle bin, with its path if asked for. `None`
+/// for one that was destroyed, or that the caller may not read.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
     Ok(record_after(call, loid, None, display).await?.map(|(_, record)| record))
 }
 
-/// The record of an object as a change has left it, path included if asked for, and its state; as
-/// it is where that is not known. `None` for an object that is gone for good, or that the caller
-/// may not read any more.
+/// Returns the record of an object as a change has left it, with its path if asked for, and its
+/// state; the present one if that is not known. `None` for an object that was destroyed, or that
+/// the caller may no longer read.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn record_after(
     call: &Call,
     loid: Loid,
@@ -179,19 +179,19 @@ pub async fn record_after(
     }
 }
 
-/// An object as a change has left it, which the caller may read.
+/// An object as a change has left it, if the caller may read it.
 pub enum LeftRecord {
-    /// The same as it is: that may have been shown before.
+    /// The present record, whose rendering may be cached.
     AsItIs(Arc<Cached>),
-    /// Others have changed it since, or it lies in the recycle bin.
+    /// The record after the change. The object was changed since, or lies in the recycle bin.
     AsItWas(Object),
 }
 
-/// The object as a change has left it; as it is where that is not known. `None` for one that is
-/// gone for good, or that the caller may not read any more.
+/// Returns the object as a change has left it, or the present one if that is not known. `None` for
+/// one that was destroyed, or that the caller may no longer read.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn left_of(call: &Call, loid: Loid, left: Option<&Left>) -> Result<Option<LeftRecord>> {
     let (app, access) = (&call.app, call.access());
     if let Some(cached) = app.records.get(&app.repository, loid)? {
@@ -218,7 +218,7 @@ pub fn left_of(call: &Call, loid: Loid, left: Option<&Left>) -> Result<Option<Le
 }
 
 impl LeftRecord {
-    /// Its state.
+    /// Returns the state of the object.
     pub fn state(&self) -> Tag {
         match self {
             LeftRecord::AsItIs(cached) => Tag::of(cached),
@@ -226,10 +226,10 @@ impl LeftRecord {
         }
     }
 
-    /// Its record, path included if asked for, and its state.
+    /// Returns the record, with its path if asked for, and its state.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn shown(&self, call: &Call, display: &Display) -> Result<(Tag, Ready<ObjectRecord>)> {
         let shown = match self {
             LeftRecord::AsItIs(cached) => record_of(&call.app, cached, display).await?,
@@ -244,19 +244,20 @@ impl LeftRecord {
     }
 }
 
-/// A record, path included if asked for; of an outline no more than there is in it.
+/// Returns a record as it is shown, with its path if asked for. An outline shows only what it
+/// contains.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn record_of(app: &App, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
     let path = path_if_shown(app, cached, display)?;
     shown(app, cached, display, path.as_deref()).await
 }
 
-/// A record with that path, made once per change.
+/// Returns a record with that path, rendered once per change.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
     let basis = Basis::now(app);
     if let Some(shown) = app.records.shown(cached, display, path, basis) {
@@ -273,7 +274,7 @@ async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&s
         let groups = app.records.groups(cached, display).await?;
         return Ok(ObjectRecord { path, ..render(app, &cached.record, groups, display)? });
     }
-    // Also what is computed says what goes on in it.
+    // Computed attributes would also reveal something about the object.
     let (attributes, virtual_attributes) = (false, false);
     let display = Display {
         attributes,
@@ -289,15 +290,15 @@ async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&s
     Ok(ObjectRecord { path, uniqueness_string, ..record })
 }
 
-/// A container's own record, at the state that a reply speaks of.
+/// Returns a container's own record, in the state that a reply shows.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
     let object = state.object();
     let (record, attributes) = (&object.record, &object.attributes);
-    // What is large is not made anew for each reply. Of a container that changes all the time
-    // little else is looked up.
+    // Large attributes are not rendered anew for each reply. The cache is asked only for them,
+    // because for a container that changes all the time it rarely helps.
     let cached = if is_large(attributes) { app.records.get(&app.repository, record.loid)? } else { None };
     let groups = match cached.filter(|cached| cached.attributes == **attributes) {
         Some(cached) => app.records.groups(&cached, display).await?,
@@ -306,15 +307,15 @@ pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result
     Ok(ObjectRecord { path: path_if_shown(app, record, display)?, ..render(app, record, groups, display)? })
 }
 
-/// The path of a record, where the display asks for it.
+/// Returns the path of a record, if the display asks for it.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
     if display.path { app.path_of(record) } else { Ok(None) }
 }
 
-/// The full name of who has an object locked: what a record shows beside what is its own.
+/// Returns the full name of the lock's owner, which a record shows in addition to its own data.
 pub fn locker_of(app: &App, record: &Record) -> Option<String> {
     record.lock.as_ref().map(|lock| app.directory.full_name(&lock.user))
 }

@@ -17,14 +17,13 @@ use crate::http::app::App;
 use crate::http::body::{Object, entries_allowed};
 use crate::http::call::Call;
 
-/// SourceList as a client lists them, each once, in the order of the first.
+/// Sources as a client lists them, each once, in the order of their first occurrence.
 ///
-/// No more of them are held than configuration allows ([`entries_allowed`]), however many a body
-/// has.
+/// It holds at most as many as configuration allows ([`entries_allowed`]), however many a body has.
 #[derive(Debug, Default)]
 pub struct SourceList {
     texts: Vec<String>,
-    /// How many were listed.
+    /// The number of sources in the list.
     listed: usize,
 }
 
@@ -48,14 +47,14 @@ impl<'de> Deserialize<'de> for SourceList {
                     texts.push(text);
                     listed += 1;
                 }
-                // They are too many, and how many is said in the refusal.
+                // These are too many. They are only counted, for the error message.
                 while list.next_element::<IgnoredAny>()?.is_some() {
                     listed += 1;
                 }
                 let mut known = HashSet::with_capacity(texts.len());
                 let first: Vec<bool> = texts.iter().map(|text| known.insert(text.as_str())).collect();
                 let mut first = first.into_iter();
-                // There is one for each.
+                // `first` has one entry for each text.
                 texts.retain(|_| first.next().unwrap_or(true));
                 Ok(SourceList { texts, listed })
             }
@@ -65,7 +64,7 @@ impl<'de> Deserialize<'de> for SourceList {
     }
 }
 
-/// A source; shortcut ids may come as numbers.
+/// A source. Shortcut ids may be numbers.
 struct Text(String);
 
 impl<'de> Deserialize<'de> for Text {
@@ -84,7 +83,7 @@ impl<'de> Deserialize<'de> for Text {
 }
 
 impl SourceList {
-    /// The sources, each once.
+    /// Returns the sources, each once.
     ///
     /// # Errors
     /// `TooLarge` for a list of more than configuration allows.
@@ -92,10 +91,10 @@ impl SourceList {
         self.read_field(app, "sources")
     }
 
-    /// The same of a list that has another name.
+    /// Returns the sources of a list with another field name.
     ///
     /// # Errors
-    /// As [`SourceList::read`].
+    /// Those of [`SourceList::read`].
     pub fn read_field(self, app: &App, field: &str) -> Result<Vec<String>> {
         let (listed, limit) = (self.listed, app.config.limits.list_sources);
         if listed <= limit {
@@ -106,12 +105,12 @@ impl SourceList {
     }
 }
 
-/// Bytes that sources take in memory.
+/// Returns the memory that sources take, in bytes.
 pub fn bytes_of(sources: &[String]) -> usize {
     sources.iter().map(|source| size_of::<String>() + source.capacity()).sum()
 }
 
-/// On the wire it is a list.
+/// The schema of a list of texts.
 impl JsonSchema for SourceList {
     fn inline_schema() -> bool {
         Vec::<String>::inline_schema()
@@ -138,49 +137,49 @@ pub struct ObjectListRequest {
 /// The sources of a bulk call, read and checked.
 #[derive(Debug)]
 pub struct Sources {
-    /// As the client gave them, each once, in the order of the first.
+    /// The sources as the client gave them, each once, in the order of their first occurrence.
     pub given: Vec<String>,
-    /// Where paths are looked up, and loids that name no database.
+    /// The database in which paths are looked up, and loids that name no database.
     pub database: DatabaseId,
 }
 
-/// How the interface document names it.
+/// The schema of an object list in the interface document.
 #[derive(JsonSchema)]
 #[schemars(rename = "ObjectListRequest", untagged)]
 #[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
 enum ObjectListSchema {
-    /// With options beside.
+    /// An object with sources and options.
     Full {
         /// Loids, uuids or paths.
         sources: Vec<String>,
-        /// Where paths are looked up; the main one without it.
+        /// Database of paths; the main one by default.
         #[schemars(rename = "databaseId")]
         database_id: Option<DatabaseRef>,
         /// Display options.
         options: Option<Value>,
     },
-    /// The sources alone.
+    /// Only the sources.
     Bare(Vec<String>),
 }
 
-// It is read as an `ObjectListRequest`, which takes numbers for texts.
-/// An object list that may name items of a drawer as well, by the ids of their shortcuts: texts, or
+// Parsed as an `ObjectListRequest`, which accepts numbers in place of texts.
+/// An object list that may also name items of a drawer, by the ids of their shortcuts: texts or
 /// numbers.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
 pub enum ItemListRequest {
-    /// With options beside.
+    /// An object with sources and options.
     Full {
         /// Objects as loids, uuids or paths, or ids of shortcuts.
         sources: Vec<ItemRef>,
-        /// Where paths are looked up; the main one without it.
+        /// Database of paths; the main one by default.
         #[schemars(rename = "databaseId")]
         database_id: Option<DatabaseRef>,
         /// Display options.
         options: Option<Value>,
     },
-    /// The sources alone.
+    /// Only the sources.
     Bare(Vec<ItemRef>),
 }
 
@@ -189,7 +188,7 @@ pub enum ItemListRequest {
 #[schemars(untagged)]
 #[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
 pub enum ItemRef {
-    /// Any of them.
+    /// A loid, uuid, path or shortcut id.
     Text(String),
     /// The id of a shortcut.
     Number(u64),
@@ -224,8 +223,8 @@ impl<'de> Deserialize<'de> for ObjectListRequest {
 }
 
 impl ObjectListRequest {
-    /// The sources that the body lists, each once, in the order of the first; how many is bounded
-    /// by configuration.
+    /// Reads the sources of the body, each once, in the order of their first occurrence.
+    /// Configuration limits their number.
     ///
     /// # Errors
     /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
@@ -236,17 +235,17 @@ impl ObjectListRequest {
     }
 }
 
-/// `createMode` as it is on the wire.
+/// The reaction to a name that is taken: `createMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WireCreateMode {
-    /// `DuplicatedName` when the name is taken.
+    /// The call fails with `DuplicatedName`.
     Exception,
-    /// Another name.
+    /// The new object gets another name.
     AutoRename,
-    /// The content of the object there is replaced.
+    /// The content of the existing object is replaced.
     Replace,
-    /// The object there gets a new version.
+    /// The existing object gets a new version.
     NewVersion,
 }
 
@@ -261,24 +260,24 @@ impl From<WireCreateMode> for CreateMode {
     }
 }
 
-/// Where creations take a `createMode`: at the top or under `options` (docs/api/README.md, "When a
-/// name is taken").
+/// The options of a creation. `createMode` may be here or at the top level (docs/api/README.md,
+/// "When a name is taken").
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateOptions {
-    /// When the name is taken.
+    /// Reaction to a name that is taken.
     pub create_mode: Option<WireCreateMode>,
 }
 
 impl CreateOptions {
-    /// The mode, the inner one first.
+    /// Returns the mode; that of the options takes precedence.
     pub fn mode(inner: Option<&Object<CreateOptions>>, outer: Option<WireCreateMode>) -> CreateMode {
         inner.and_then(|Object(options)| options.create_mode).or(outer).map_or(CreateMode::Exception, CreateMode::from)
     }
 }
 
-/// Whether the caller has what they make checked out at the end. It is checked in, unless they say
-/// otherwise; what is not checked in is released if they say so.
+/// Returns whether a new object stays checked out for the caller. By default it is checked in. If
+/// it is not checked in, `unlock` releases it.
 pub fn stays_checked_out(check_in: Option<bool>, keep_checked_out: Option<bool>, unlock: Option<bool>) -> bool {
     if check_in.unwrap_or(true) { keep_checked_out.unwrap_or(false) } else { !unlock.unwrap_or(false) }
 }
@@ -287,14 +286,14 @@ pub fn stays_checked_out(check_in: Option<bool>, keep_checked_out: Option<bool>,
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a database must be a number or a name")]
 pub enum DatabaseRef {
-    /// By number.
+    /// Number of the database.
     Number(u64),
-    /// By number or name.
+    /// Number or name of the database.
     Text(String),
 }
 
 impl DatabaseRef {
-    /// As text.
+    /// Returns the number or name as text.
     pub fn text(&self) -> String {
         match self {
             DatabaseRef::Number(number) => number.to_string(),
@@ -303,7 +302,7 @@ impl DatabaseRef {
     }
 }
 
-/// The database that a call names: in its body, or in the query.
+/// Returns the database that a call names in its body or in the query.
 ///
 /// # Errors
 /// `DatabaseNotFound`.
@@ -314,7 +313,7 @@ pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<Data
     }
 }
 
-/// A folder where something is to be made: `folder` (any source) or `folderPath`.
+/// Returns the folder for a new object: `folder` (any source) or `folderPath`.
 ///
 /// # Errors
 /// `InvalidPath` naming the field.

@@ -1,10 +1,10 @@
-//! What is shown of a part of a container is one state of it.
+//! Consistent reads of a container's parts: each part is shown in one state.
 //!
-//! A part comes from a published view. Its attributes and its bytes are rows of their own, which a
-//! change may write in place, and which readers see a moment before the view that goes with them.
-//! So who has read such rows looks whether the part's own row is still that of the view; if it is
-//! not, the reply is made again from a newer view. Otherwise a text that nobody has approved yet
-//! could be shown as the part that was.
+//! A part comes from a published view. Its attributes and its bytes are rows of their own. A change
+//! may write them in place, and readers see them a moment before the new view. So a reader of such
+//! rows checks afterwards that the part's own row is still that of the view. If it is not, the
+//! reply is built again from a newer view. Otherwise a text that has not been approved could be
+//! shown as the approved part.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use stet_actors::store::Row;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
 
-/// How often a reply is made at most.
+/// The largest number of attempts to build a reply.
 const TRIES: usize = 500;
 
-/// How often in a row a part that is found is missing when it is to be changed, until it counts as
-/// gone.
+/// The number of consecutive failures after which a part counts as removed, although it is still
+/// found at its place.
 const MISSING: usize = 5;
 
-/// How long a view is waited for whose rows are there already.
+/// The wait for a view whose rows are visible already.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Why a reply could not be made.
+/// The reason why a reply could not be built.
 #[derive(Debug)]
 pub(crate) enum Unsettled {
     /// A part has changed since the view was published.
     Changed,
-    /// For good.
+    /// A permanent failure.
     Failed(Error),
 }
 
@@ -41,29 +41,29 @@ impl From<Error> for Unsettled {
     }
 }
 
-/// A container as it is in a view, and what the caller may do there.
+/// A container in the state of a view, with the caller's rights in it.
 pub(crate) trait Opened: Sized {
-    /// Its family.
+    /// The family of the container.
     type Family: Family;
 
-    /// What its parts are called in messages: `posts`.
+    /// The name of its parts in messages, such as `posts`.
     const PARTS: &'static str;
 
-    /// The caller's container, as it is in `view`.
+    /// Opens the container in the state `view` for the caller.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn of(call: &Call, view: SeenView<Self::Family>) -> Result<Self>;
 
-    /// The view.
+    /// Returns the view.
     fn view(&self) -> &SeenView<Self::Family>;
 }
 
-/// What `read` finds in the rows beside a part, as they were when the part's row was `part`. Every
+/// Returns what `read` finds in rows beside a part, if they belong to the state `part`. Every
 /// change of the part must raise its `revision`.
 ///
 /// # Errors
-/// [`Unsettled::Changed`] when the row is that no longer; what `read` and the store say.
+/// [`Unsettled::Changed`] if the part's row has changed; errors of `read` and the store.
 pub(crate) fn beside<R: Row, T>(
     repository: &Reader,
     part: &R,
@@ -73,19 +73,19 @@ pub(crate) fn beside<R: Row, T>(
     let read = read();
     let place = part.place();
     let there: Option<R> = repository.row(place.table, &place.key)?;
-    // Its row was that of the view, or newer, when `read` began.
+    // The row was that of the view, or a newer one, when `read` began.
     if there.is_none_or(|there| revision(&there) != revision(part)) {
         return Err(Unsettled::Changed);
     }
     Ok(read?)
 }
 
-/// A reply that `make` makes of a container, and of a newer view of it as often as a part has
-/// changed meanwhile.
+/// Builds a reply about a container with `make`, and again from a newer view whenever a part has
+/// changed in between.
 ///
 /// # Errors
-/// What `make` says; `Overloaded` if the container never stands still; that it is not there any
-/// more.
+/// Errors of `make`; `Overloaded` if the container changes all the time; `ObjectNotFound` if it no
+/// longer exists.
 pub(crate) async fn settled<O: Opened, T>(
     call: &Call,
     mut open: O,
@@ -110,18 +110,18 @@ pub(crate) async fn settled<O: Opened, T>(
     Err(Error::new(Code::Overloaded, message).with_source(loid))
 }
 
-/// A change of parts that stand in the places that `find` says. Others may move them elsewhere
-/// before the change gets its turns; then it finds them where they are now.
+/// Changes parts at the places that `find` returns. If others move them elsewhere before the change
+/// has its turns, it is repeated at their new places.
 ///
 /// # Errors
-/// What `find` and `change` say.
+/// Errors of `find` and `change`.
 pub(crate) async fn placed<P: PartialEq + Clone, T>(
     find: impl AsyncFn() -> Result<P>,
     change: impl AsyncFn(P) -> Result<T>,
 ) -> Result<T> {
     let mut place = find().await?;
-    // A part may have been moved away and back meanwhile: what is found at its place twice is tried
-    // again, and given up when it was missing there several times in a row.
+    // A part may have been moved away and back. So a part that is found at the same place again
+    // gets another attempt, and counts as removed only after several consecutive failures.
     let mut missing = 0;
     for _ in 0..TRIES {
         let error = match change(place.clone()).await {
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// A part that is known by its revision alone.
+    /// A part that consists of its revision.
     #[derive(Debug, Clone, Serialize, Deserialize)]
     struct Part(u64);
 
@@ -179,7 +179,7 @@ mod tests {
         put(Some(Part(5)));
         let shown = shown_of(5, &|| Ok("as it was"));
         assert!(matches!(shown, Ok("as it was")), "{shown:?}");
-        // Nobody has approved the other one; the reader would take it for the approved part.
+        // The other part has not been approved, but a reader would take it for the approved one.
         for then in [Some(Part(6)), None] {
             put(Some(Part(5)));
             let read = || {
@@ -189,11 +189,11 @@ mod tests {
             let shown = shown_of(5, &read);
             assert!(matches!(shown, Err(Unsettled::Changed)), "{shown:?}");
         }
-        // Rows are there before the view is.
+        // Rows are visible before the view.
         put(Some(Part(6)));
         let shown = shown_of(5, &|| Ok("another"));
         assert!(matches!(shown, Err(Unsettled::Changed)), "{shown:?}");
-        // What can't be read because the part has gone is no failure.
+        // A read that fails because the part was removed is no failure.
         put(None);
         let shown = shown_of(5, &|| Err(Error::internal()));
         assert!(matches!(shown, Err(Unsettled::Changed)), "{shown:?}");

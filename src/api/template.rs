@@ -1,4 +1,4 @@
-//! Templates: objects of the repository whose content others begin with.
+//! Templates: objects of the repository whose content new objects start with.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::records::Cached;
 
 /// A template that the caller may read.
 pub struct Template {
-    /// Its record and attributes.
+    /// The record and attributes of the template.
     pub record: Arc<Cached>,
-    /// Its content, or that of the version that is named.
+    /// The template's content, or that of the version that is named.
     pub content: NewContent,
 }
 
 impl Template {
-    /// The template that a source names.
+    /// Finds the template that a source names.
     ///
     /// # Errors
-    /// `TemplateNotFound`, also for one that may not be read; `InvalidType` for one without
-    /// content; what disk and store say.
+    /// `TemplateNotFound`, also if the caller may not read it; `InvalidType` for one without
+    /// content; errors of disk and store.
     pub async fn find(call: &Call, source: &Source, database: DatabaseId) -> Result<Template> {
         let not_found = || {
             let message = format!("There is no template `{source}`.");
@@ -45,9 +45,9 @@ impl Template {
     }
 }
 
-/// The content of a version, with its bytes where they are small; `None` if it is not there any
-/// more. Both as they are in the tables: the template's record, which was read before, may be that
-/// of a content that has been replaced since.
+/// Returns the content of a version, with its bytes if they are small; `None` if it no longer
+/// exists. Both are read from the tables, because the template's record was read before and may
+/// belong to a replaced content.
 async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Option<NewContent>> {
     let (app, repository) = (&call.app, &call.app.repository);
     let found = || -> Result<Found> {
@@ -60,7 +60,7 @@ async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Opti
         Err(error) => return Err(error),
     };
     Ok(match found.content.stored {
-        // The template may end before the liveblog refers to the file, too.
+        // Pinned, because the template may be destroyed before the new object refers to the file.
         Stored::File => app.content.pin(&found.content).map(|pin| NewContent {
             content: found.content,
             small: None,

@@ -1,5 +1,5 @@
-//! The titles of liveblogs, topics and plans (docs/api/metadata.md, "Titles"): what feeds,
-//! calendars and exports call them.
+//! The titles of liveblogs, topics and plans in feeds, calendars and exports (docs/api/metadata.md,
+//! "Titles").
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::LazyLock;
@@ -13,12 +13,12 @@ use stet_xml::first_text_of;
 use crate::http::app::App;
 use crate::limits::offload;
 
-/// Where the title of a liveblog stands in its system attributes.
+/// The path of a liveblog's title in its system attributes.
 pub(in crate::api) static TITLE: LazyLock<Path> =
     LazyLock::new(|| Path::parse("/props/title").expect("a constant path, which a test parses"));
 
 impl App {
-    /// The title of a liveblog's own: the one in its system attributes, or an empty text.
+    /// Returns a liveblog's own title, from its system attributes, or an empty text.
     ///
     /// # Errors
     /// `Overloaded`.
@@ -31,8 +31,9 @@ impl App {
         Ok(title.map_or_else(none, |title| cut(&title).into()))
     }
 
-    /// The title that readers are shown: the object's own one, else the text of the element of its
-    /// attributes that its metadata definition marks as the headline, else its name.
+    /// Returns the title for readers: the object's own one, else the headline, else its name. The
+    /// headline is the text of the element in its attributes that its metadata definition marks as
+    /// such.
     ///
     /// # Errors
     /// `Overloaded`.
@@ -55,7 +56,8 @@ impl App {
         Ok(offload::offload_if_large(bytes, read).await?.map(|headline| cut(&headline).into()))
     }
 
-    /// A number that changes with the metadata definitions that titles depend on, for ETags.
+    /// Returns a number that changes with the metadata definitions that titles depend on, for
+    /// ETags.
     pub fn facts_of_titles(&self, database: DatabaseId) -> u64 {
         let mut hasher = DefaultHasher::new();
         for definition in &self.sysconfig.site_content(database).definitions {
@@ -65,7 +67,7 @@ impl App {
     }
 }
 
-/// The beginning of a text that is no longer than titles may be.
+/// Shortens a text to the largest length of a title.
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(MAX_TITLE_BYTES);
     while !text.is_char_boundary(end) {

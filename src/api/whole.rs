@@ -1,5 +1,5 @@
-//! Bytes on their way to a client, whatever they are made of: all of them or a part, and the
-//! headers that say which.
+//! Bytes for a client, whatever their source: all of them or a range, with the headers that state
+//! which.
 
 use std::mem;
 use std::ops::Range;
@@ -20,34 +20,35 @@ use crate::http::query::parameters;
 use crate::http::range::{self, Wanted, date_of};
 use crate::http::reply::{BodyStream, Reply};
 
-/// A part of what is sent.
+/// A piece of the bytes that are sent.
 pub struct Part {
     size: u64,
-    /// Bytes in memory until it has gone.
+    /// Bytes that stay in memory until the piece is sent.
     held: u64,
     stream: Box<dyn FnOnce(u64, u64) -> BodyStream>,
 }
 
 impl Part {
-    /// So many bytes; `stream` gives a number of them from a place on, which it has.
+    /// Creates a piece of `size` bytes. `stream` returns a number of bytes from an offset; it is
+    /// only called for bytes within the piece.
     pub fn new(size: u64, stream: impl FnOnce(u64, u64) -> BodyStream + 'static) -> Part {
         Part { size, held: 0, stream: Box::new(stream) }
     }
 
-    /// What a reader has left.
+    /// Creates a piece of the remaining bytes of a reader.
     pub fn read(reader: ContentReader) -> Part {
         Part::new(reader.remaining(), |first, len| streamed(reader.range(first, len)))
     }
 
-    /// A text.
+    /// Creates a piece of a text.
     pub fn text(text: impl Into<Bytes>) -> Part {
         let text = text.into();
         Part { held: text.len() as u64, ..Part::read(ContentReader::of(text)) }
     }
 }
 
-/// A stored content with other parts in the place of some of its bytes: places in their order, none
-/// within another.
+/// Returns a stored content with ranges of its bytes replaced by other pieces. The ranges are in
+/// order and don't overlap.
 pub fn with_replaced(reader: &ContentReader, replaced: Vec<(Range<u64>, Vec<Part>)>) -> Vec<Part> {
     let (mut parts, mut at) = (Vec::new(), 0);
     for (place, new) in replaced {
@@ -59,7 +60,7 @@ pub fn with_replaced(reader: &ContentReader, replaced: Vec<(Range<u64>, Vec<Part
     parts
 }
 
-/// So many bytes of all parts together, from a place on.
+/// Streams `len` bytes of all pieces together, from offset `first` on.
 fn stream_of(parts: Vec<Part>, first: u64, len: u64) -> BodyStream {
     let (mut begin, end) = (0, first + len);
     let mut streams = Vec::new();
@@ -74,23 +75,23 @@ fn stream_of(parts: Vec<Part>, first: u64, len: u64) -> BodyStream {
     Box::pin(stream::iter(streams).flatten())
 }
 
-/// Bytes to be served, whatever they are made of.
+/// Bytes to be served, whatever their source.
 pub struct Whole {
-    /// The object that they are shown of; the container, where they are of a part.
+    /// The object that the bytes belong to; the container, if they belong to a part.
     pub of: Loid,
-    /// Their media type.
+    /// Media type of the bytes.
     pub media_type: String,
-    /// What they are made of, before `maxSize`.
+    /// The pieces of the bytes, before `maxSize` is applied.
     pub parts: Vec<Part>,
-    /// Identifies the bytes; `maxSize` included.
+    /// The tag of the bytes, `maxSize` included.
     pub tag: ETag,
-    /// What `Last-Modified` says, epoch seconds, if anything.
+    /// The value of `Last-Modified` in epoch seconds, if known.
     pub modified: Option<u64>,
 }
 
 impl Whole {
-    /// The answer to a call for all or a part of them (RFC 9110, 14); `source` is what the caller
-    /// calls them, `name` what a browser is to call the file.
+    /// Returns the reply to a call for all bytes or a range (RFC 9110, 14). `source` is the object
+    /// as the caller named it, `name` the file name for browsers.
     ///
     /// # Errors
     /// `PreconditionFailed` by `If-Unmodified-Since`; `RangeNotSatisfiable`; `InvalidParameter` for
@@ -109,7 +110,7 @@ impl Whole {
             Wanted::Whole => Reply::stream(media_type, size, while_readable(call, of, stream_of(parts, 0, size), size)),
             Wanted::Part { first, last } => {
                 let len = last - first + 1;
-                // Digits and such, which is all that a header's value must be.
+                // Digits and punctuation, which any header value may contain.
                 let range =
                     HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
                 Reply::part(media_type, len, while_readable(call, of, stream_of(parts, first, len), len), range)
@@ -135,9 +136,9 @@ impl Whole {
     }
 }
 
-/// Bytes for as long as the caller may read the object: a client may take hours for them, and its
-/// session may end or lose its rights meanwhile. Then the connection is broken off. The first of
-/// them go out at once, and those that are few.
+/// Streams bytes as long as the caller may read the object. A client may take hours, and its
+/// session may end or lose its rights during that time; then the connection is aborted. The first
+/// chunk is not checked, and neither are short contents.
 fn while_readable(call: &Call, of: Loid, bytes: BodyStream, size: u64) -> BodyStream {
     if size <= CHUNK {
         return bytes;
@@ -151,15 +152,15 @@ fn while_readable(call: &Call, of: Loid, bytes: BodyStream, size: u64) -> BodySt
     }))
 }
 
-/// When bytes were written, as far as it is known, in epoch seconds: they may change again within
-/// the second; the time says which they were only once that is over.
+/// Returns the time at which bytes were written, in epoch seconds, once that second is over.
+/// Before, the bytes may change again within it, so the time does not identify them.
 pub fn known_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes
-/// (docs/api/content.md, "Reading content"). All, where a call has no such parameter, as for the
-/// files of a post.
+/// Returns the number of bytes that `maxSize` permits; it counts megabytes of 1,000,000 bytes
+/// (docs/api/content.md, "Reading content"). Calls without such a parameter, as for the files of a
+/// post, have no limit.
 fn most(call: &Call) -> Result<u64> {
     if !parameters(call.route).any(|parameter| parameter.name == "maxSize") {
         return Ok(u64::MAX);
@@ -172,8 +173,8 @@ fn most(call: &Call) -> Result<u64> {
     }
 }
 
-/// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that
-/// none can act as the user.
+/// Returns the `Content-Disposition` with the file name for saving. Stored pages are never shown
+/// inline, so that none can act as the user.
 pub(super) fn disposition(name: &str) -> Option<HeaderValue> {
     let ascii: String = name
         .chars()
@@ -183,8 +184,8 @@ pub(super) fn disposition(name: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
 }
 
-/// A reader as the body of a response. A failure midway breaks the connection off, which shows the
-/// client that it has not got all.
+/// Returns a reader as the body of a response. A failure midway aborts the connection, so that the
+/// client notices that the body is incomplete.
 pub fn streamed(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
         let chunk = reader.next_chunk().await.map_err(ErrorInternalServerError)?;

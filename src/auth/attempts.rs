@@ -1,23 +1,23 @@
-//! How often a login may fail (docs/api/auth.md, "Failed logins").
+//! Limits for failed logins (docs/api/auth.md, "Failed logins").
 //!
-//! Each attempt takes one from three budgets before the password is checked, so that many at once
-//! get no further than many in a row: that of its address, that of its user name at this address,
-//! and that of its user name anywhere. A failure leaves them taken. A success makes the second
-//! whole and returns the one attempt to the others, no more: a caller with a password of their own
-//! can't use it to go on guessing.
+//! Each attempt takes one unit from three budgets before the password is checked, so that parallel
+//! attempts get no further than sequential ones. The budgets are that of the address, that of the
+//! user name at this address, and that of the user name anywhere. A failure leaves the units taken.
+//! A success refills the second budget, but returns only its own unit to the others: a caller with
+//! a valid password can't use it to go on guessing.
 //!
-//! The third bounds guessing from many addresses, and lets anybody use it up. So it does not count
-//! where the user is *known*: at an address from which they have logged in since the server began,
-//! or have a session that is older. Whoever is locked out all the same, at an address of their own
-//! that is new, is let in by an operator ([`Attempts::forgive`]).
+//! The first and third budgets bound guessing of many names and from many addresses, but let
+//! anybody exhaust them. So they do not apply where the user is *known*: at an address from which
+//! they have logged in since the server started, or have an older session. There the second budget
+//! alone applies; if it is switched off, the first does. A user who is locked out at a new address
+//! can be admitted by an operator ([`Attempts::forgive`]).
 //!
-//! So a budget may be empty although nothing has failed, for attempts that are still under way have
-//! taken all of it. The next caller waits until one of them ends, and looks again. A caller is
-//! refused only if a budget is empty and no attempt under way may refill it.
+//! A budget may be empty although nothing has failed, because attempts in progress have taken it.
+//! The next caller waits until one of them ends, and checks again. A caller is refused only if a
+//! budget is empty and no attempt in progress may refill it.
 //!
-//! Names are counted as they come, known or not, so that a refusal does not reveal whether there is
-//! such a user. Only a hash of a name is kept, under a random key: eight bytes, however long the
-//! name is.
+//! Names are counted as given, whether or not such a user exists, so that a refusal does not reveal
+//! that. Only a hash of a name under a random key is kept: eight bytes, whatever the name's length.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::mem;
@@ -33,26 +33,26 @@ use tokio::sync::Notify;
 
 use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
 
-/// How often a login may fail.
+/// The limits for failed logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptOptions {
-    /// Failures of one user name from one address in the window; 0 is no limit.
+    /// Permitted failures of one user name from one address in the window; 0 is no limit.
     pub per_user: u32,
-    /// Failures of one user name, from all addresses where the user is not known, in the window; 0
-    /// is no limit.
+    /// Permitted failures of one user name, from all addresses where the user is not known, in the
+    /// window; 0 is no limit.
     pub per_user_anywhere: u32,
-    /// Failures from one address in the window; 0 is no limit.
+    /// Permitted failures from one address in the window; 0 is no limit.
     pub per_address: u32,
-    /// Seconds over which a budget comes back.
+    /// Seconds in which a budget is restored.
     pub window_seconds: u64,
 }
 
-/// See the module's head.
+/// The rate limiter for failed logins.
 pub struct Attempts {
     users: Option<Limited<At>>,
     anywhere: Option<Limited<u64>>,
     addresses: Option<Limited<IpAddr>>,
-    /// Where users are known.
+    /// The addresses at which users are known.
     known: Mutex<Known>,
     names: RandomState,
 }
@@ -60,8 +60,8 @@ pub struct Attempts {
 /// A user name, as its hash, at an address.
 type At = (u64, IpAddr);
 
-/// Where users have logged in, in two generations: beyond [`MOST_QUOTAS`], those who did so longest
-/// ago are forgotten.
+/// The addresses from which users have logged in, in two generations. Beyond [`MOST_QUOTAS`] the
+/// oldest are dropped.
 #[derive(Default)]
 struct Known {
     young: HashSet<At>,
@@ -81,32 +81,32 @@ impl Known {
     }
 }
 
-/// A login that was let through to the password check. Dropped, it counts as one that failed.
+/// A login that was admitted to the password check. It counts as failed when it is dropped.
 #[must_use]
 pub struct Attempt<'a> {
     of: &'a Attempts,
-    /// Who tries where; `None` for one whose name is not known before it is checked.
+    /// The user name and address; `None` for a login whose user is not known before the check.
     at: Option<At>,
     user: Option<Hold<'a, At>>,
-    /// None where the user is known.
+    /// `None` if the user is known at the address, as the next.
     anywhere: Option<Hold<'a, u64>>,
     address: Option<Hold<'a, IpAddr>>,
-    /// What it counts as when it is dropped.
+    /// The outcome that is counted on drop.
     outcome: Outcome,
 }
 
-/// What became of a login; the label `outcome` of `stet_logins_total`.
+/// The outcome of a login; the label `outcome` of `stet_logins_total`.
 #[derive(Debug, Clone, Copy)]
 enum Outcome {
     Succeeded,
     Failed,
-    /// Too many have failed.
+    /// Too many logins have failed.
     Refused,
-    /// Nobody found out.
+    /// The check could not be completed.
     Withdrawn,
 }
 
-/// What was to prove who the caller is; the label `by`.
+/// The kind of credential; the label `by`.
 #[derive(Debug, Clone, Copy)]
 enum By {
     Password,
@@ -129,23 +129,23 @@ impl Outcome {
     }
 }
 
-/// Quotas, and who has taken from them and has not ended yet.
+/// Quotas with the attempts in progress that have taken from them.
 struct Limited<K: Hash + Eq + Copy> {
     budgets: Quotas<K>,
-    /// Only those with attempts under way: it is no larger than there are calls at a time.
+    /// Only keys with attempts in progress, so there are at most as many as concurrent calls.
     under_way: Mutex<HashMap<K, UnderWay>>,
 }
 
-/// The attempts of one name, or from one address.
+/// The attempts in progress of one name, or from one address.
 #[derive(Default)]
 struct UnderWay {
     count: usize,
-    /// Notified each time that one of them ends.
+    /// Notified whenever one of them ends.
     ended: Arc<Notify>,
 }
 
-/// What an attempt has taken from a budget. Dropped, the attempt is under way no longer, and what
-/// it took stays taken.
+/// One unit that an attempt has taken from a budget. When it is dropped, the attempt is no longer
+/// in progress, and the unit stays taken.
 struct Hold<'a, K: Hash + Eq + Copy> {
     of: &'a Limited<K>,
     key: K,
@@ -156,8 +156,8 @@ impl<K: Hash + Eq + Copy> Limited<K> {
         Limited { budgets: Quotas::new(quota, MOST_QUOTAS), under_way: Mutex::default() }
     }
 
-    /// Takes one, as soon as it is known whether there is one; or returns the state of the budget
-    /// that has none.
+    /// Takes one unit, waiting as long as attempts in progress may return one. Returns the state of
+    /// the budget if it is empty.
     async fn take(&self, key: K, clock: &dyn Clock) -> std::result::Result<Hold<'_, K>, Standing> {
         loop {
             let ended = {
@@ -168,8 +168,7 @@ impl<K: Hash + Eq + Copy> Limited<K> {
                     return Ok(Hold { of: self, key });
                 }
                 let Some(others) = under_way.get(&key) else { return Err(standing) };
-                // Made before the lock is released: it is notified of every end that this look has
-                // not seen.
+                // Created before the lock is released, so that no later end is missed.
                 others.ended.clone().notified_owned()
             };
             ended.await;
@@ -190,7 +189,7 @@ impl<K: Hash + Eq + Copy> Drop for Hold<'_, K> {
 }
 
 impl Attempts {
-    /// Nobody has failed yet.
+    /// Creates a limiter without failures.
     pub fn new(options: AttemptOptions) -> Attempts {
         let quota = |limit: u32| (limit > 0).then(|| Quota::new(limit, options.window_seconds));
         Attempts {
@@ -202,20 +201,22 @@ impl Attempts {
         }
     }
 
-    /// Lets a login through, or not; waits while that hangs on others.
+    /// Admits a login or refuses it; waits as long as that depends on attempts in progress.
     ///
     /// # Errors
-    /// `TooManyRequests`, also with the right password: an answer that distinguishes it from a
-    /// wrong one would go on with the guessing.
+    /// `TooManyRequests`, even with the right password: a different answer would allow further
+    /// guessing.
     pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         self.of_user(user, address, clock).await.inspect_err(|_| Outcome::Refused.count(By::Password))
     }
 
     async fn of_user(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
-        // The address first: who may not try at all must not use up others' names. Nobody who waits
-        // for a name is waited for by one who has it, so the two can't block each other.
-        let address = self.take_of_address(counted, clock).await?;
+        let is_known = self.known.lock().has(&at);
+        // The address first: a blocked address must not exhaust the budgets of names. All attempts
+        // take units in this order, so they can't block each other.
+        let address =
+            if is_known && self.users.is_some() { None } else { self.take_of_address(counted, clock).await? };
         let user = match &self.users {
             Some(users) => {
                 let taken = users.take(at, clock).await;
@@ -223,13 +224,13 @@ impl Attempts {
             }
             None => None,
         };
-        // The last of the three, for the same reason.
+        // Last of the three, for the same reason.
         let anywhere = match &self.anywhere {
-            Some(anywhere) if !self.known.lock().has(&at) => {
+            Some(anywhere) if !is_known => {
                 let taken = anywhere.take(name, clock).await;
                 Some(taken.map_err(|standing| {
-                    // It was not looked at, and is no failure at this address, neither of the user
-                    // nor of others who come from there.
+                    // The password was not checked, so this is no failure at the address, neither
+                    // of the user nor of others there.
                     if let Some(user) = &user {
                         user.of.budgets.give_back(&user.key);
                     }
@@ -244,12 +245,12 @@ impl Attempts {
         Ok(Attempt { of: self, at: Some(at), user, anywhere, address, outcome: Outcome::Failed })
     }
 
-    /// Knows a user at an address from which they have a session.
+    /// Records that a user is known at an address, because of a session from there.
     pub fn know(&self, user: &str, address: IpAddr) {
         self.known.lock().add((self.names.hash_one(user), counted_as(address)));
     }
 
-    /// Forgets all failures of a user, wherever they were.
+    /// Resets all failures of a user, at all addresses.
     pub fn forgive(&self, user: &str) {
         let name = self.names.hash_one(user);
         if let Some(anywhere) = &self.anywhere {
@@ -260,10 +261,11 @@ impl Attempts {
         }
     }
 
-    /// [`Attempts::begin`] for a login whose user is not known before it is checked: by a ticket.
+    /// Admits a login whose user is not known before the check, as with a ticket; otherwise like
+    /// [`Attempts::begin`].
     ///
     /// # Errors
-    /// As [`Attempts::begin`].
+    /// Those of [`Attempts::begin`].
     pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         let taken = self.take_of_address(counted_as(address), clock).await;
         let address = taken.inspect_err(|_| Outcome::Refused.count(By::Ticket))?;
@@ -285,7 +287,7 @@ fn refusal(standing: Standing, address: IpAddr, whose: &str) -> Error {
 }
 
 impl Attempt<'_> {
-    /// The password was right.
+    /// Records that the password was right.
     pub fn succeeded(mut self) {
         self.outcome = Outcome::Succeeded;
         if let Some(user) = &self.user {
@@ -297,7 +299,7 @@ impl Attempt<'_> {
         self.give_back_others();
     }
 
-    /// Whether the password was right could not be found out.
+    /// Records that the check could not be completed.
     pub fn withdrawn(mut self) {
         self.outcome = Outcome::Withdrawn;
         if let Some(user) = &self.user {
@@ -318,7 +320,7 @@ impl Attempt<'_> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        // A ticket says who it is of only once it has been checked.
+        // Without a name it was a ticket, which names its user only once it has been checked.
         self.outcome.count(if self.at.is_some() { By::Password } else { By::Ticket });
     }
 }
@@ -345,12 +347,12 @@ mod tests {
         ManualClock::at(1_700_000_000_000)
     }
 
-    /// An attempt that need not wait.
+    /// Begins an attempt that must not have to wait.
     fn begin<'a>(attempts: &'a Attempts, user: &str, address: IpAddr, clock: &ManualClock) -> Result<Attempt<'a>> {
         attempts.begin(user, address, clock).now_or_never().expect("nobody else is under way")
     }
 
-    /// How many attempts are let through, all of which fail.
+    /// Returns the number of admitted attempts, all of which fail.
     fn failing(attempts: &Attempts, user: &str, address: IpAddr, clock: &ManualClock) -> usize {
         (0..100).take_while(|_| begin(attempts, user, address, clock).is_ok()).count()
     }
@@ -391,10 +393,10 @@ mod tests {
         let failed: usize = (0..100).map(|number| failing(&attempts, "ann", address(number), &clock)).sum();
         assert_eq!(failed, 10);
         assert_eq!(begin(&attempts, "ann", THERE, &clock).err().unwrap().code, Code::TooManyRequests);
-        // A success where they are known lets nobody guess on.
+        // A success at a known address allows no further guessing elsewhere.
         begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
         assert!(begin(&attempts, "ann", THERE, &clock).is_err());
-        // There, too, failures count.
+        // Failures count there, too.
         assert_eq!(failing(&attempts, "ann", HERE, &clock), 3);
         assert_eq!(failing(&attempts, "ann", address(200), &clock), 3);
         assert_eq!(failing(&attempts, "bob", THERE, &clock), 3);
@@ -453,6 +455,17 @@ mod tests {
     }
 
     #[test]
+    fn a_known_user_logs_in_from_an_address_that_is_blocked() {
+        let (attempts, clock) = (attempts(3, 5), clock());
+        begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
+        assert_eq!((0..9).map(|n| failing(&attempts, &format!("user{n}"), HERE, &clock)).sum::<usize>(), 5);
+        begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
+        assert!(begin(&attempts, "bob", HERE, &clock).is_err(), "not known there");
+        assert_eq!(failing(&attempts, "ann", HERE, &clock), 3, "her own failures count");
+        assert_nobody_is_under_way(&attempts);
+    }
+
+    #[test]
     fn a_success_makes_the_name_whole_and_gives_the_address_no_more_than_it_took() {
         let (attempts, clock) = (attempts(3, 5), clock());
         for _ in 0..20 {
@@ -464,8 +477,7 @@ mod tests {
                 own.succeeded();
             }
         }
-        // Three of `ann`, and two that met her name blocked: they came from the address all the
-        // same.
+        // Three of `ann`, and two that found her name blocked but still came from the address.
         assert_eq!(failing(&attempts, "bob", HERE, &clock), 0);
         drop(begin(&attempts, "cleo", THERE, &clock));
         begin(&attempts, "cleo", THERE, &clock).unwrap().succeeded();
@@ -487,8 +499,8 @@ mod tests {
         assert_eq!(failing(&attempts(2, 0), "ann", HERE, &clock()), 2);
     }
 
-    /// Begins forty attempts at once, and ends each with `end`, a while after it was let through;
-    /// gives how many were.
+    /// Begins forty attempts at once, and ends each with `end` some time after it was admitted.
+    /// Returns the number admitted.
     async fn at_once(attempts: &Attempts, clock: &ManualClock, end: impl Fn(Attempt<'_>)) -> usize {
         let each = (0..40).map(|_| async {
             match attempts.begin("ann", HERE, clock).await {
@@ -529,7 +541,7 @@ mod tests {
         let [first, second] = both;
         let mut waiting = pin!(attempts.begin("ann", HERE, &clock));
         assert!(waiting.as_mut().now_or_never().is_none());
-        // Another name waits for nobody.
+        // Another name does not have to wait.
         drop(begin(&attempts, "bob", HERE, &clock).unwrap());
         drop(first);
         assert!(waiting.as_mut().now_or_never().is_none(), "the second may still give back what it took");

@@ -1,6 +1,6 @@
-//! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit
-//! trail tells of it, once if the call may be sent again, and never without somebody left who may
-//! manage users and groups, unless an operator forces it (docs/api/groups-and-users.md,
+//! Changes of users and groups. Every change is one commit with its entries in the audit trail, and
+//! is made once if the call may be repeated. A change that leaves nobody who may manage users and
+//! groups is refused, unless an operator forces it (docs/api/groups-and-users.md,
 //! "Administrators").
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,46 +21,47 @@ use super::privilege::Privilege;
 use super::rows::{Group, User, put, remove};
 use crate::limits::as_server;
 
-/// Names that one entry of the audit trail lists at most.
+/// Maximum number of names in one entry of the audit trail.
 const NAMES: usize = 1000;
 
-/// The directory in the hands of somebody who changes it.
+/// A handle on the directory for changes by one author.
 pub struct Changing<'d> {
     pub(super) directory: &'d Directory,
     request: Request,
-    /// Whether the last administrator may go.
+    /// Whether a change may remove the last administrator.
     forced: bool,
 }
 
 impl Directory {
-    /// The directory, to be changed at the wish of `who`, whom the audit trail names.
+    /// Returns a handle for changes by `who`, whom the audit trail records.
     pub fn by(&self, who: Who) -> Changing<'_> {
         Changing { directory: self, request: Request::by(who), forced: false }
     }
 }
 
 impl Changing<'_> {
-    /// The same for changes that may leave no administrator. For operators, who can make one again
-    /// on the machine itself.
+    /// Permits changes that leave no administrator. For operators, who can create one again on the
+    /// machine itself.
     #[must_use]
     pub fn forced(self) -> Self {
         Changing { forced: true, ..self }
     }
 
-    /// The same for a change of a group by a call that may be sent again: it is made once.
+    /// Sets the receipt step of a call that may be repeated, so that its change of a group is made
+    /// once.
     #[must_use]
     pub fn under(self, step: Option<Step>) -> Self {
         Changing { request: Request { step, ..self.request }, ..self }
     }
 }
 
-/// A row as it was and as it will be; `None` where there is none.
+/// A row before and after a change; `None` where it does not exist.
 pub(super) struct Edit<R> {
     pub old: Option<R>,
     pub new: Option<R>,
 }
 
-/// What one change makes of the rows.
+/// The changes of rows that are committed together.
 #[derive(Default)]
 pub(super) struct Edits {
     pub users: Vec<Edit<User>>,
@@ -68,18 +69,19 @@ pub(super) struct Edits {
 }
 
 impl Changing<'_> {
-    /// Replaces the user at a place by what is made of it and the time.
+    /// Replaces the user in a row by the result of `make`, which receives the old user and the
+    /// time.
     ///
     /// # Errors
-    /// What `make` says; `ObjectNotFound` for a group that the user would come into and that is not
-    /// there, or not any more; as [`Changing::change`].
+    /// Errors of `make`; `ObjectNotFound` for a new group of the user that does not exist; those of
+    /// [`Changing::change`].
     pub(super) async fn write(&self, place: Key, make: impl FnOnce(Option<User>, u64) -> Result<User>) -> Result<()> {
         self.change("user.write", async || {
             let repository = &self.directory.repository;
             let old: Option<User> = repository.row(place.table, &place.key)?;
             let new = make(old.clone(), repository.clock().now_ms())?;
             let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
-            // Whoever is a member by name alone would have what a later group of that name may do.
+            // A member of a missing group would have the rights of a later group of that name.
             for group in new.groups.iter().filter(|group| !before.contains(group)) {
                 self.directory.group(group)?.ok_or_else(|| unknown("group", group))?;
             }
@@ -88,13 +90,13 @@ impl Changing<'_> {
         .await
     }
 
-    /// Commits what `make` makes of the rows as they are, when nobody else is changing them, and
-    /// gives what it says. Under that name the outcome is kept, if the call may be sent again: then
-    /// nothing is made the second time.
+    /// Commits the edits that `make` derives from the current rows, while no other change runs.
+    /// Returns the reply of `make`. If the call may be repeated, the outcome is kept under `name`,
+    /// and a retry changes nothing.
     ///
     /// # Errors
-    /// What `make` says; `PermissionDenied` for a change that would leave nobody who may manage
-    /// users and groups; what the store says.
+    /// Errors of `make`; `PermissionDenied` for a change that would leave nobody who may manage
+    /// users and groups; errors of the store.
     pub(super) async fn change<R: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -104,7 +106,7 @@ impl Changing<'_> {
         let noted = async || {
             let turn = directory.turn().await;
             let (reply, edits) = make().await?;
-            // All other changes wait for it.
+            // All other changes wait for this one.
             if as_server(directory.leaves_none(&edits)).await? {
                 if !self.forced {
                     return Err(last_administrator());
@@ -124,7 +126,7 @@ impl Edits {
         users.chain(self.group.iter().filter_map(Edit::change)).collect()
     }
 
-    /// What the audit trail tells: actions, each with the names that it is about.
+    /// Returns the actions for the audit trail, each with the names concerned.
     fn deeds(&self) -> Vec<(&'static str, Vec<String>)> {
         let mut deeds = Vec::new();
         if let Some(group) = &self.group {
@@ -175,7 +177,7 @@ impl<R: Row + PartialEq> Edit<R> {
 }
 
 impl User {
-    /// What was done to a user, memberships apart.
+    /// Returns the actions that have changed a user, apart from memberships.
     fn deeds_since(&self, old: Option<&User>) -> Vec<&'static str> {
         let Some(old) = old else { return vec!["user.create"] };
         let mut rest = self.clone();
@@ -185,7 +187,7 @@ impl User {
         let done = [
             ("user.disable", self.disabled && !old.disabled),
             ("user.enable", !self.disabled && old.disabled),
-            // The same password, hashed anew, is no change of it, and ends no session.
+            // The same password with a new hash is no change of it, and ends no session.
             ("user.password", self.password != old.password && self.generation != old.generation),
             ("user.change", rest != *old),
         ];
@@ -195,9 +197,9 @@ impl User {
 
 /// The groups whose members may manage users and groups everywhere.
 struct Managing {
-    /// In the one form, for users may have them in another.
+    /// Normalised, since users may name them in another form.
     groups: HashSet<Name>,
-    /// Whether users are let in without a password of theirs here.
+    /// Whether users may log in without a password here.
     by_sign_on: bool,
 }
 
@@ -210,17 +212,17 @@ impl Managing {
     }
 
     fn makes_administrator(&self, user: &User) -> bool {
-        // Without a password one is let in by single sign-on alone.
+        // Users without a password can only log in by single sign-on.
         let may_log_in = !user.disabled && (user.password.is_some() || self.by_sign_on);
         may_log_in && user.groups.iter().any(|group| self.groups.contains(&Name::of(group)))
     }
 }
 
 impl Directory {
-    /// Whether somebody is an administrator.
+    /// Reports whether there is an administrator.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn has_administrator(&self) -> Result<bool> {
         let managing = Managing::of(self.groups()?.iter(), self.by_sign_on);
         let mut is_one = false;
@@ -232,7 +234,7 @@ impl Directory {
         Ok(is_one)
     }
 
-    /// Whether nobody would be an administrator after a change, and somebody is.
+    /// Reports whether a change would remove the last administrator.
     async fn leaves_none(&self, edits: &Edits) -> Result<bool> {
         let takes_from_user = |Edit { old, new }: &Edit<User>| {
             let loses = |(old, new): (&User, &User)| {
@@ -276,14 +278,14 @@ impl Directory {
     }
 }
 
-/// The error for a change that nobody could take back.
+/// Returns the error for a change that nobody could undo.
 fn last_administrator() -> Error {
     let message =
         "This would leave no administrator: no user who can log in and may manage users and groups everywhere.";
     Error::new(Code::PermissionDenied, message).with_detail("reason", "lastAdministrator")
 }
 
-/// Whether a change was refused because it would leave no administrator.
+/// Reports whether a change was refused because it would leave no administrator.
 pub fn leaves_no_administrator(error: &Error) -> bool {
     error.code == Code::PermissionDenied && error.details.as_ref().is_some_and(|it| it["reason"] == "lastAdministrator")
 }

@@ -2,16 +2,16 @@
 //!
 //! # Why nothing stale stays in memory
 //!
-//! Every change is a commit that, before it is answered, empties the cache and raises its
-//! generation. A reader that misses notes the generation before it reads the row, and keeps what it
-//! read only if the generation is still the same: what was read before a commit can't be kept after
-//! it. Changes are rare, so emptying all of it is cheaper than tracking what depends on what.
+//! Every change is a commit that clears the cache and raises its generation before the reply is
+//! sent. A reader that misses the cache notes the generation before it reads the row. It caches the
+//! row only if the generation is still the same, so nothing that was read before a commit is cached
+//! after it. Changes are rare, so clearing everything is cheaper than tracking dependencies.
 //!
 //! # Names
 //!
-//! Whatever text names a user or group, it means the one whose [`Name`] it is: rows are made under
-//! that. A row from before names had one form keeps its own. It is found by the text that it has,
-//! and by any that reads the same if no other row does.
+//! A text names the user or group with the same [`Name`]; new rows are stored under that. A row
+//! from before names were normalised keeps its own name. It is found by that text, and by any text
+//! with the same normal form if no other row has it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -32,30 +32,30 @@ use super::password::{Passwords, Verdict};
 use super::rights::Rights;
 use super::rows::{Grant, Group, User};
 
-/// See the module's head.
+/// The users and groups of a repository.
 pub struct Directory {
     pub(super) repository: Repository,
     pub(super) passwords: Passwords,
-    /// Whether users may be let in by single sign-on, without a password of theirs here.
+    /// Whether users may log in by single sign-on, without a password here.
     pub(super) by_sign_on: bool,
     cache: Arc<Cache>,
-    /// One change at a time, from reading the row to its being on disk.
+    /// One change at a time, from reading the row until its commit.
     turn: Arc<Mutex<()>>,
-    /// Names of users that are not as they would be made now. There will be no more of them, so
-    /// they are looked for once.
+    /// Names of users that differ from what a new user would get. No more of them can arise, so
+    /// they are collected once.
     older_users: OnceLock<Older>,
-    /// The same of groups.
+    /// Names of groups that differ from what a new group would get, also collected once.
     older_groups: OnceLock<Older>,
 }
 
 #[derive(Default)]
 struct Cache {
-    /// Raised, with `rows` locked, by every change.
+    /// Raised by every change, while `rows` is locked.
     generation: AtomicU64,
     rows: RwLock<Rows>,
 }
 
-/// Only users and groups that exist: made-up names take no room.
+/// The cached rows: only users and groups that exist, so that made-up names take no room.
 #[derive(Default)]
 struct Rows {
     users: HashMap<Text, Arc<User>>,
@@ -67,7 +67,7 @@ impl Cache {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Keeps what was read since the generation was `read_at`, unless something has changed.
+    /// Caches what was read at the generation `read_at`, unless something has changed since.
     fn keep(&self, read_at: u64, add: impl FnOnce(&mut Rows)) {
         let mut rows = self.rows.write();
         if self.generation() == read_at {
@@ -83,8 +83,8 @@ impl Cache {
 }
 
 impl Directory {
-    /// The users and groups in a repository; `by_sign_on`: whether users may be let in by single
-    /// sign-on, too.
+    /// Creates the directory of a repository. `by_sign_on` states whether users may also log in by
+    /// single sign-on.
     pub fn new(repository: Repository, passwords: Passwords, by_sign_on: bool) -> Directory {
         let (older_users, older_groups) = (OnceLock::new(), OnceLock::new());
         Directory {
@@ -98,26 +98,26 @@ impl Directory {
         }
     }
 
-    /// Stands still as long as no user and no group changes: names that were read since it last did
-    /// are still right.
+    /// Returns a number that stays the same as long as no user or group changes. Names that were
+    /// read since its last change are still right.
     pub fn changes(&self) -> u64 {
         self.cache.generation()
     }
 
-    /// Resolves when what is kept of users and groups is as the rows say by now.
+    /// Waits until the cached users and groups agree with the rows.
     pub async fn agrees(&self) {
         self.repository.views_agree().await;
     }
 
-    /// How long and deep the paths of homes and work folders may be.
+    /// Returns the limits for the paths of homes and work folders.
     pub fn path_limits(&self) -> PathLimits {
         self.repository.path_limits()
     }
 
-    /// The user of that name.
+    /// Returns the user of that name.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn user(&self, name: &str) -> Result<Option<Arc<User>>> {
         if let Some(user) = self.cache.rows.read().users.get(name) {
             return Ok(Some(user.clone()));
@@ -128,27 +128,28 @@ impl Directory {
         Ok(Some(user))
     }
 
-    /// The group of that name.
+    /// Returns the group of that name.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn group(&self, name: &str) -> Result<Option<Group>> {
         self.named(Table::Groups, name)
     }
 
-    /// How people write a user's name; the name itself where nothing better is known.
+    /// Returns a user's full name; the name itself if no full name is known.
     pub fn full_name(&self, name: &str) -> String {
         match self.user(name) {
             Ok(Some(user)) if !user.full_name.is_empty() => user.full_name.clone(),
-            // A store that fails has logged it, and a name is no reason to fail along with it.
+            // A failing store has logged it, and a full name is no reason to fail as well.
             _ => name.to_owned(),
         }
     }
 
-    /// What a user may do: the sum of the groups' grants. Nothing for an unknown or disabled user.
+    /// Returns a user's rights: the sum of the groups' grants. An unknown or disabled user has
+    /// none.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn rights_of(&self, name: &str) -> Result<Arc<Rights>> {
         if let Some(rights) = self.cache.rows.read().rights.get(name) {
             return Ok(rights.clone());
@@ -164,17 +165,17 @@ impl Directory {
         Ok(rights)
     }
 
-    /// What grants add up to.
+    /// Returns the sum of grants.
     pub(super) fn sum(&self, grants: &[Grant]) -> Result<Rights> {
-        // Groups are stored with loids; a text that is none names no folder.
+        // Grants are stored with loids; any other text names no folder.
         Rights::sum(grants, |folder| Ok(folder.parse::<Loid>().ok()))
     }
 
-    /// The user of that name, if that is the password.
+    /// Returns the user of that name if the password is right.
     ///
     /// # Errors
-    /// `InvalidLogin`: the same, after the same work, whether user or password is wrong, the user
-    /// is disabled or has no password. `Overloaded`; what the store says.
+    /// `InvalidLogin`: the same error, after the same work, whether the user or password is wrong,
+    /// or the user is disabled or has no password. `Overloaded`; errors of the store.
     pub async fn check_password(&self, name: &str, password: &str) -> Result<Arc<User>> {
         let user = self.user(name)?;
         let hash = user.as_ref().filter(|user| !user.disabled).and_then(|user| user.password.as_ref());
@@ -183,29 +184,29 @@ impl Directory {
             (Some(user), Verdict::Right) => Ok(user),
             (Some(user), Verdict::RightAsTyped) => Ok(self.by(Who::system()).renew_hash(user, password).await),
             (known, _) => {
-                // A name that nobody has is not logged: it may be a password in the wrong field.
-                // The line has the client all the same.
+                // An unknown name is not logged: it may be a password in the wrong field. The log
+                // line has the client nevertheless.
                 tracing::warn!(user = known.as_ref().map(|user| &*user.name), "login refused");
                 Err(Error::new(Code::InvalidLogin, "The user name or the password is wrong, or the user is disabled."))
             }
         }
     }
 
-    /// Goes up with every change: what was found out at one generation holds until the next.
+    /// Returns the number that every change raises. Results of one generation hold until the next.
     pub(super) fn generation(&self) -> u64 {
         self.cache.generation()
     }
 
-    /// The place of the user of that name, or where one would be made.
+    /// Returns the key of the row of that user, whether or not it exists yet.
     pub(super) fn place_of(&self, name: &str) -> Result<Key> {
         Ok(self.user(name)?.map_or_else(|| User::new(name).place(), |user| user.place()))
     }
 
-    /// A new user, of whom there is nothing but the name.
+    /// Returns a new user with nothing but a name.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName` where folders of that name are an older user's; what the
-    /// store says.
+    /// `InvalidName`; `DuplicatedName` if an older user has the folders of that name; errors of the
+    /// store.
     pub(super) fn new_user(&self, name: &str) -> Result<User> {
         let name = Name::for_user(name)?;
         if let Some(older) = self.older(Table::Users)?.of_same_folder(&name) {
@@ -215,7 +216,7 @@ impl Directory {
         Ok(User::new(&name))
     }
 
-    /// The row that a text names; see the module's head.
+    /// Returns the row that a text names; see "Names" in the module's head.
     fn named<R: Row>(&self, table: Table, text: &str) -> Result<Option<R>> {
         let name = Name::of(text);
         if *name != *text
@@ -229,7 +230,7 @@ impl Directory {
         self.older(table)?.row(&name).map_or(Ok(None), |older| self.row(table, older))
     }
 
-    /// The names of users, or of groups, that are not as they would be made now.
+    /// Returns the names of users or groups that differ from what new ones would get.
     fn older(&self, table: Table) -> Result<&Older> {
         let kept = if table == Table::Users { &self.older_users } else { &self.older_groups };
         if let Some(older) = kept.get() {
@@ -247,19 +248,20 @@ impl Directory {
         self.repository.row(table, name.as_bytes())
     }
 
-    /// Waits until nobody else is changing anything. The change is based on what is read then.
+    /// Waits for the exclusive right to change users and groups. The change is based on what is
+    /// read after that.
     pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {
         self.turn.clone().lock_owned().await
     }
 
-    /// What is done when a change is on disk.
+    /// Returns the callback that clears the cache when a change is on disk.
     pub(super) fn on_commit(&self) -> Box<dyn FnOnce() + Send> {
         let cache = self.cache.clone();
         Box::new(move || cache.clear())
     }
 }
 
-/// The error for the name of a user or group that does not exist.
+/// Returns the error for the name of a user or group that does not exist.
 pub(super) fn unknown(kind: &str, name: &str) -> Error {
     Error::new(Code::ObjectNotFound, format!("There is no {kind} `{name}`.")).with_source(name)
 }

@@ -1,4 +1,4 @@
-//! Changing groups, and who is in them: one commit for the group and all of its members.
+//! Changes of groups and their members: one commit for the group and all of its members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -15,18 +15,18 @@ use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::rows::{Grant, Group, User};
 
-/// A change of a group; fields that are not given stay.
+/// A change of a group; absent fields stay as they are.
 #[derive(Debug, Clone, Default)]
 pub struct GroupChange {
-    /// What it is for.
+    /// The purpose of the group.
     pub description: Option<String>,
-    /// Names of all its members.
+    /// Names of all members.
     pub members: Option<Vec<String>>,
     /// Names of users who become members.
     pub join: Vec<String>,
-    /// Names of users who are members no more.
+    /// Names of users who leave the group.
     pub leave: Vec<String>,
-    /// All that its members may do.
+    /// All grants of the members.
     pub privileges: Option<Vec<Grant>>,
 }
 
@@ -34,25 +34,25 @@ pub struct GroupChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupView {
-    /// Its name.
+    /// Name of the group.
     pub group_name: String,
-    /// What it is for.
+    /// Purpose of the group.
     pub description: String,
-    /// Names of its members.
+    /// Names of the members.
     pub members: Vec<String>,
-    /// What its members may do.
+    /// Grants of the members.
     pub privileges: Vec<Grant>,
 }
 
-/// Grants that a group or key may have: whoever has them is held against all of them at each
-/// object.
+/// Maximum number of grants of a group or key. Each access to an object is checked against all of
+/// them.
 const MAX_GRANTS: usize = 1000;
 
 impl Directory {
-    /// All groups as they are shown, by name.
+    /// Returns the views of all groups, by name.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn group_views(&self) -> Result<Vec<GroupView>> {
         let mut members: BTreeMap<Name, Vec<String>> = BTreeMap::new();
         for user in self.users()? {
@@ -67,10 +67,10 @@ impl Directory {
         self.groups()?.into_iter().map(view).collect()
     }
 
-    /// A group as it is shown.
+    /// Returns the view of a group.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what the store says.
+    /// `ObjectNotFound`; errors of the store.
     pub async fn group_view(&self, name: &str) -> Result<GroupView> {
         let group = self.group(name)?.ok_or_else(|| unknown("group", name))?;
         let mut members = Vec::new();
@@ -87,21 +87,21 @@ impl Directory {
         Ok(GroupView { group_name: group.name.to_string(), description: group.description, members, privileges })
     }
 
-    /// All groups, by name.
+    /// Returns all groups, by name.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn groups(&self) -> Result<Vec<Group>> {
         self.repository.rows(Table::Groups)
     }
 }
 
 impl Changing<'_> {
-    /// Makes or replaces a group; its members stay.
+    /// Creates or replaces a group; its members stay.
     ///
     /// # Errors
-    /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; what the store
-    /// says.
+    /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; errors of the
+    /// store.
     pub async fn put_group(&self, group: Group) -> Result<()> {
         let Group { description, privileges, .. } = group;
         let change =
@@ -109,10 +109,10 @@ impl Changing<'_> {
         self.write_group(&group.name, change, |_| Ok(())).await
     }
 
-    /// Makes a group.
+    /// Creates a group.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`; as [`Changing::change_group`].
+    /// `InvalidName`; `DuplicatedName`; those of [`Changing::change_group`].
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
         let must_be_new = |there| match there {
             true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
@@ -121,21 +121,21 @@ impl Changing<'_> {
         self.write_group(name, change, must_be_new).await
     }
 
-    /// Changes what is named of a group.
+    /// Changes the given fields of a group.
     ///
     /// # Errors
     /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for an
-    /// object that is not a folder; `PermissionDenied` where it would leave no administrator; what
-    /// the store says.
+    /// object that is not a folder; `PermissionDenied` if the change would leave no administrator;
+    /// errors of the store.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }
 
-    /// Removes a group; nobody is in it any more. Gives its name.
+    /// Removes a group with all memberships. Returns its name.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `PermissionDenied` where it would leave no administrator; what the store
-    /// says.
+    /// `ObjectNotFound`; `PermissionDenied` if the change would leave no administrator; errors of
+    /// the store.
     pub async fn remove_group(&self, name: &str) -> Result<Name> {
         self.change("group.delete", async || {
             let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
@@ -149,8 +149,8 @@ impl Changing<'_> {
         self.change("group.write", async || Ok(((), self.edits(name, change, check).await?))).await
     }
 
-    /// What a change of a group makes of the rows as they are; `check` is given whether the group
-    /// is there.
+    /// Derives the edits of the current rows from a change of a group. `check` is given whether the
+    /// group exists.
     async fn edits(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<Edits> {
         let old = self.directory.group(name)?;
         check(old.is_some())?;
@@ -185,8 +185,8 @@ impl Changing<'_> {
 }
 
 impl Directory {
-    /// The users whose membership of a group changes if those for whom `shall` says so are its
-    /// members.
+    /// Returns the edits of users whose membership changes if exactly those for whom `shall` is
+    /// true are members of a group.
     async fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<Edit<User>>> {
         let mut edits = Vec::new();
         let see = |old: User| {
@@ -203,12 +203,12 @@ impl Directory {
         Ok(edits)
     }
 
-    /// Grants as people read them: with the folders' paths, where those lead to them. What is shown
-    /// can be given again and means the same ([`Directory::anchored`]), so a folder of another
+    /// Returns grants for people, with the folders' paths where those resolve to them. The result
+    /// can be given again with the same meaning ([`Directory::anchored`]), so a folder of another
     /// database than the main one keeps its loid.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn with_paths(&self, grants: &[Grant]) -> Result<Vec<Grant>> {
         let with_path = |grant: &Grant| {
             let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
@@ -220,20 +220,20 @@ impl Directory {
         grants.iter().map(with_path).collect()
     }
 
-    /// Grants whose folders are named by loid, so that they go along when a folder is renamed or
-    /// moved.
+    /// Returns grants whose folders are named by loid, so that a grant follows its folder when that
+    /// is renamed or moved.
     ///
     /// # Errors
     /// `TooLarge` for more than [`MAX_GRANTS`]; `InvalidParameter` for a malformed source;
-    /// `ObjectNotFound`; `InvalidType` for an object that is not a folder; what the store says.
+    /// `ObjectNotFound`; `InvalidType` for an object that is not a folder; errors of the store.
     pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
-        // Those of a group from before there was a bound may become fewer.
+        // The grants of a group from before there was a limit may become fewer.
         if grants.len() > MAX_GRANTS.max(old.len()) {
             let message = format!("`privileges` has {} entries; at most {MAX_GRANTS} are allowed.", grants.len());
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_GRANTS));
         }
         let anchor = |grant: Grant| {
-            // A grant that is stored already stays, though its folder may have gone.
+            // A grant that is stored already stays, even if its folder was deleted.
             let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
             let record = self.repository.resolve(&Source::parse("folder", folder)?, DatabaseId::main())?;
             if record.family != FamilyKind::Folder {

@@ -1,9 +1,9 @@
-//! Who may log in, and what they may do: users, groups, passwords, sessions and keys
-//! (docs/api/auth.md, docs/api/rights.md).
+//! Authentication and authorisation: users, groups, passwords, sessions and keys (docs/api/auth.md,
+//! docs/api/rights.md).
 //!
-//! [`Directory`] knows users and groups, [`Sessions`] who is logged in. Both keep their rows in the
-//! repository's store, and what they hold in memory is thrown away by the very commit that makes it
-//! wrong: a change holds from the next request on.
+//! [`Directory`] has the users and groups, [`Sessions`] the logins. Both keep their rows in the
+//! repository's store. The commit that makes their cached data wrong also discards it, so a change
+//! takes effect from the next request on.
 //!
 //! Tokens and passwords are never stored, logged or shown; the types that carry them print as `…`.
 

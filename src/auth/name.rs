@@ -1,9 +1,10 @@
-//! The names of users, groups and keys, in the one form in which they are kept and compared.
+//! The names of users, groups and keys, in the normalised form in which they are stored and
+//! compared.
 //!
 //! Texts that people take for the same name are the same name: NFC, without white space around it.
-//! Case tells names apart. Whatever comes from outside (logins, bodies, paths, the CAS server, the
+//! Case distinguishes names. All external input (logins, bodies, paths, the CAS server, the
 //! configuration, the command line) becomes a [`Name`] by normalising, and there is no other way to
-//! make one. Only rows from before are read as they are: see
+//! create one. Only older rows are read with the names that they have: see
 //! [`Directory::user`](super::Directory::user).
 
 use std::fmt;
@@ -13,30 +14,30 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{MAX_NAME_TEXT_BYTES, Text, file_name, normal_form};
 
-/// See the module's head.
+/// A normalised name of a user, group or key.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Name(Text);
 
 impl Name {
-    /// The name that a text stands for, be there one or not.
+    /// Returns the name that a text stands for, whether or not it exists.
     pub fn of(text: &str) -> Name {
         let text = text.trim();
         if text.len() > MAX_NAME_TEXT_BYTES { Name(text.into()) } else { Name(normal_form(text).as_ref().into()) }
     }
 
-    /// A name for something new.
+    /// Returns a name for something new.
     ///
     /// # Errors
-    /// `InvalidName` for what is no name: see [`file_name`].
+    /// `InvalidName` for an illegal name: see [`file_name`].
     pub fn checked(text: &str) -> Result<Name> {
         let name = Name::of(text);
         file_name(&name)?;
         Ok(name)
     }
 
-    /// A name for a new user: folders are named after users, so it must be one that a folder gets
-    /// unchanged. Otherwise two users would have one home.
+    /// Returns a name for a new user. Folders are named after users, so a folder must be able to
+    /// have it unchanged. Otherwise two users could have one home.
     ///
     /// # Errors
     /// `InvalidName`.
@@ -49,7 +50,7 @@ impl Name {
         Err(Error::new(Code::InvalidName, message).with_source(name.as_ref()))
     }
 
-    /// The name, to be kept.
+    /// Returns the name as a text to be stored.
     pub fn text(&self) -> &Text {
         &self.0
     }
@@ -87,21 +88,21 @@ impl fmt::Debug for Name {
     }
 }
 
-/// The names of rows from before there was one form of them, by what they are compared by.
+/// The names of rows from before names were normalised, with the forms by which they are compared.
 #[derive(Debug, Default)]
 pub(super) struct Older(Vec<OlderName>);
 
 #[derive(Debug)]
 struct OlderName {
-    /// As the row has it.
+    /// The name in the row.
     row: Text,
     name: Name,
-    /// What a folder of that name is called.
+    /// The name of a folder for the user.
     folder: String,
 }
 
 impl Older {
-    /// Those among the names of rows that are not as they would be made now.
+    /// Collects the names of rows that differ from what new rows would get.
     pub(super) fn among<'n>(rows: impl Iterator<Item = &'n str>) -> Older {
         let older = rows.filter_map(|row| {
             let name = Name::of(row);
@@ -111,14 +112,14 @@ impl Older {
         Older(older.collect())
     }
 
-    /// The row that a name stands for, if it is the only one.
+    /// Returns the row that a name stands for, if there is exactly one.
     pub(super) fn row(&self, name: &Name) -> Option<&Text> {
         let mut rows = self.0.iter().filter(|older| older.name == *name);
         let first = rows.next()?;
         rows.next().is_none().then_some(&first.row)
     }
 
-    /// A row whose owner has the folders that the owner of a name would have.
+    /// Returns a row whose user has the folders that a user of the name would have.
     pub(super) fn of_same_folder(&self, name: &Name) -> Option<&Text> {
         self.0.iter().find(|older| older.folder == **name).map(|older| &older.row)
     }
@@ -139,7 +140,7 @@ mod tests {
         }
         assert_ne!(Name::of("Ada"), Name::of("ada"));
         assert_eq!(&*Name::of(" \n"), "");
-        // Nobody's, and not worth the work.
+        // No name is that long, so it is not normalised.
         let long = "e\u{301}".repeat(MAX_NAME_TEXT_BYTES);
         assert_eq!(&*Name::of(&long), long);
     }
@@ -149,7 +150,7 @@ mod tests {
         for text in ["", " ", ".", "..", "a/b", "a\nb", "\u{7f}a", "mia|b", "zoe:b", "a\"b", &"x".repeat(256)] {
             assert_eq!(Name::for_user(text).unwrap_err().code, Code::InvalidName, "{text:?}");
         }
-        // What normalising makes short enough is.
+        // Names that are short enough once normalised are legal.
         for text in ["x".repeat(255), "e\u{301}".repeat(127), " ada ".to_owned()] {
             assert_eq!(Name::for_user(&text).unwrap(), Name::of(&text));
         }

@@ -16,19 +16,20 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::name::Name;
 use crate::limits::FairQueue;
 
-/// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
+/// Maximum length of a password in bytes of UTF-8. A longer one can't be set, and is wrong at a
+/// login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// Characters that `auth.password_min_length` may ask for at most: so many fit into
+/// Maximum value of `auth.password_min_length`, in characters: that many fit into
 /// [`MAX_PASSWORD_BYTES`] in any script.
 pub const MAX_MIN_LENGTH: usize = 128;
 
-/// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the
-/// last of them waits for seconds, so more get the error to try again; others have their turns
-/// between.
+/// Maximum number of logins of one address or user that wait for a password check. At some 20 ms
+/// each the last of them waits for seconds, so further ones are refused with an error to try again.
+/// Other addresses and users are served in between.
 const MAX_WAITING: usize = 256;
 
-/// What hashing one password costs. Hashes keep the numbers that they were made with, so new
+/// The cost of hashing one password. A hash keeps the numbers with which it was computed, so new
 /// numbers hold for a user from the next change of the password on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordOptions {
@@ -41,32 +42,31 @@ pub struct PasswordOptions {
 }
 
 impl Default for PasswordOptions {
-    /// What OWASP recommends for Argon2id.
+    /// Returns the recommendation of OWASP for Argon2id.
     fn default() -> PasswordOptions {
         PasswordOptions { memory_kib: 19_456, iterations: 2, lanes: 1 }
     }
 }
 
-/// What a password must be to be set. Logins do not go by it: who has a password from before it was
-/// so is let in.
+/// The requirements on a new password. Logins do not check them, so older passwords stay valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordRules {
-    /// Characters that it has at least, as people see them: a letter with its accents is one, and
-    /// so is an emoji of several parts (grapheme clusters, Unicode Annex 29).
+    /// Minimum number of characters as people see them: a letter with its accents is one, and so is
+    /// an emoji of several parts (grapheme clusters, Unicode Annex 29).
     pub min_length: usize,
 }
 
 impl PasswordRules {
-    /// The password as one that the user of that name may have from now on.
+    /// Checks a new password for the user of that name.
     ///
     /// # Errors
-    /// `InvalidParameter` for one that is too short, too long, or the user's name in whatever case;
-    /// `details` has the `reason`. Nothing of the password is in it. It is taken in the form that
-    /// [`normalised`] gives.
+    /// `InvalidParameter` for one that is too short, too long, or the user's name in any case;
+    /// `details` has the `reason`. The error has nothing of the password. The result is in the form
+    /// that [`normalised`] returns.
     pub fn accept(self, user: &str, password: &str) -> Result<NewPassword> {
         let refused =
             |reason: &str, message: String| Error::new(Code::InvalidParameter, message).with_detail("reason", reason);
-        // Before it is counted: this many bytes are looked at, whatever comes.
+        // Before anything else, so that the work is bounded.
         if password.len() > MAX_PASSWORD_BYTES {
             let message =
                 format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most, but has {}.", password.len());
@@ -92,8 +92,8 @@ impl PasswordRules {
     }
 }
 
-/// A password in the one form in which it is hashed, for keyboards and systems write the same
-/// password in several: NFC, with every space as U+0020 (RFC 8265, 4.2.2, `OpaqueString`).
+/// Returns the form in which a password is hashed: NFC, with every space as U+0020 (RFC 8265,
+/// 4.2.2, `OpaqueString`). Keyboards and systems write the same password in several forms.
 fn normalised(password: &str) -> Cow<'_, str> {
     let is_other_space =
         |c: char| matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');
@@ -107,26 +107,26 @@ fn normalised(password: &str) -> Cow<'_, str> {
     }
 }
 
-/// How a password was found to be right or wrong.
+/// The result of a password check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Not the password of the hash.
     Wrong,
     /// The password, in the form in which passwords are hashed.
     Right,
-    /// The password as it was typed. The hash is from before passwords were normalised, and should
-    /// be made anew.
+    /// The password only as it was typed. The hash is older than the normalising of passwords, and
+    /// should be computed again.
     RightAsTyped,
 }
 
-/// A text in the form of names, the same for all that differ in case alone.
+/// Returns a text in the form of names, equal for texts that differ in case alone.
 fn whatever_case(text: &str) -> Name {
-    // There and back: `ß` and `SS` are one. What case mapping takes out of the normal form is
-    // brought back.
+    // To upper case and back, so that `ß` and `SS` are equal. Case mapping may leave the normal
+    // form, so the result is normalised again.
     Name::of(&Name::of(text).to_uppercase().to_lowercase())
 }
 
-/// A password that may be set: [`PasswordRules::accept`] alone makes one, and nothing else can be
+/// A password that may be set: only [`PasswordRules::accept`] creates one, and nothing else can be
 /// hashed. It prints as `…`.
 pub struct NewPassword(String);
 
@@ -146,16 +146,14 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// Makes and checks hashes.
+/// The hashing and checking of passwords.
 pub struct Passwords {
     params: Params,
-    /// What a new password must be.
+    /// The requirements on a new password.
     pub(super) rules: PasswordRules,
-    /// A hash that no password is known for, checked where there is none to check: salt and hash
-    /// are both random.
+    /// A hash of no known password, checked if a user has none: salt and hash are both random.
     nobody: PasswordHash,
-    /// One at a time for every two cores: however many log in, the other cores go on serving
-    /// requests.
+    /// One hash at a time for every two cores, so that logins leave the other cores to requests.
     turns: FairQueue,
     /// The cost of every check so far, for the test that no wrong login is cheaper than another.
     #[cfg(test)]
@@ -163,10 +161,10 @@ pub struct Passwords {
 }
 
 impl Passwords {
-    /// Hashing at that cost what those rules let pass. Quick: hashes nothing yet.
+    /// Creates a hasher with that cost and those rules. Quick: nothing is hashed yet.
     ///
     /// # Errors
-    /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the
+    /// `InvalidParameter` for numbers that Argon2 does not support; `RepositoryError` when the
     /// operating system has no random numbers.
     pub fn new(options: PasswordOptions, rules: PasswordRules) -> Result<Passwords> {
         let params = Params::new(options.memory_kib, options.iterations, options.lanes, None).map_err(|error| {
@@ -185,7 +183,7 @@ impl Passwords {
         })
     }
 
-    /// The hash of a new password.
+    /// Hashes a new password.
     ///
     /// # Errors
     /// `Overloaded`.
@@ -193,7 +191,7 @@ impl Passwords {
         self.hash_of(password.0).await
     }
 
-    /// The hash of a password that is a user's already, in its normal form.
+    /// Hashes the current password of a user again, in its normal form.
     ///
     /// # Errors
     /// `Overloaded`.
@@ -201,19 +199,19 @@ impl Passwords {
         self.hash_of(normalised(password).into_owned()).await
     }
 
-    /// The hash of a password just as it is.
+    /// Hashes a password without normalising it.
     pub(super) async fn hash_of(&self, password: String) -> Result<PasswordHash> {
         let params = self.params.clone();
         let made = self.work(move || argon2(params).hash_password(password.as_bytes()).map(|hash| hash.to_string()));
         made.await?.map(PasswordHash).map_err(|error| failed(&error))
     }
 
-    /// Whether it is the password of that hash. Without a hash it never is, and finding that out
-    /// takes as long: what is done depends on the given password alone. One that is not in its
-    /// normal form is tried as it is, too: hashes from before know no other.
+    /// Checks a password against a hash. Without a hash the check fails after the same work: its
+    /// cost depends on the given password alone. A password that is not in its normal form is also
+    /// tried as typed, because older hashes are of that form.
     ///
     /// # Errors
-    /// `Overloaded`; `RepositoryError` when the hash can't be understood.
+    /// `Overloaded`; `RepositoryError` when the hash can't be parsed.
     pub async fn verify(&self, hash: Option<&PasswordHash>, password: &str) -> Result<Verdict> {
         if password.len() <= MAX_PASSWORD_BYTES
             && let Cow::Owned(normal) = normalised(password)
@@ -228,14 +226,14 @@ impl Passwords {
         Ok(if self.matches(hash, password).await? { Verdict::Right } else { Verdict::Wrong })
     }
 
-    /// Whether it is, byte for byte, the password of that hash. The cost is the same without a
-    /// hash, and for a password that is too long.
+    /// Reports whether the hash is that of the password, byte for byte. The cost is the same
+    /// without a hash, and for a password that is too long.
     async fn matches(&self, hash: Option<&PasswordHash>, password: &str) -> Result<bool> {
         let known = hash.filter(|_| password.len() <= MAX_PASSWORD_BYTES);
         let possible = known.is_some();
         let hash = known.unwrap_or(&self.nobody).clone();
         let password = password.as_bytes()[..password.len().min(MAX_PASSWORD_BYTES)].to_vec();
-        // The hash's own numbers are what it is checked with, not these.
+        // The check uses the hash's own numbers, not these.
         let params = self.params.clone();
         #[cfg(test)]
         self.checked.lock().extend(Phc::new(&hash.0).map(|hash| format!("{}: {} bytes", hash.params, password.len())));
@@ -250,10 +248,10 @@ impl Passwords {
         }
     }
 
-    /// Runs on a thread where it may take its time, when its turn comes.
+    /// Runs work on a blocking thread, once the queue permits it.
     async fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
         let turn = self.turns.turn().await?;
-        // The turn goes along: it is not over when the caller gives up, but when the work is done.
+        // The permit is moved along: it ends with the work, even if the caller gives up.
         let working = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(turn);
@@ -282,7 +280,7 @@ fn hash_without_password(params: &Params) -> Result<PasswordHash> {
     Ok(PasswordHash(phc.to_string()))
 }
 
-/// None of the errors that come here has anything of a password or a hash in it.
+/// Logs a failure. None of these errors contains anything of a password or a hash.
 fn failed(error: &dyn fmt::Display) -> Error {
     tracing::error!(%error, "a password can't be hashed or checked");
     Error::internal()

@@ -1,35 +1,35 @@
-//! What a group may allow its members.
+//! The privileges that a group may grant to its members.
 
 use schemars::JsonSchema;
 
-/// What a group may allow its members (docs/api/rights.md, "Privileges").
+/// A privilege that a group may grant to its members (docs/api/rights.md, "Privileges").
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum Privilege {
-    /// See objects, containers and configuration.
+    /// Read objects, containers and configuration.
     Read,
-    /// Make new objects and containers.
+    /// Create objects and containers.
     Create,
     /// Change objects and containers.
     Write,
-    /// Move objects to the recycle bin, and back.
+    /// Move objects to the recycle bin, and restore them.
     Delete,
-    /// Remove objects for good.
+    /// Destroy objects permanently.
     Destroy,
     /// Approve and reject posts, change others' posts.
     Moderate,
     /// Break another user's lock.
     ForceUnlock,
-    /// Make, change and remove groups and users.
+    /// Create, change and remove groups and users.
     ManageGroups,
     /// Refresh caches, change the configuration.
     Configure,
 }
 
 impl Privilege {
-    /// All of them.
+    /// All privileges.
     pub const ALL: [Privilege; 9] = [
         Privilege::Read,
         Privilege::Create,
@@ -42,7 +42,7 @@ impl Privilege {
         Privilege::Configure,
     ];
 
-    /// Its name on the wire.
+    /// Returns the privilege's name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Privilege::Read => "read",

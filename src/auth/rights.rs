@@ -1,4 +1,4 @@
-//! What a caller's grants add up to (docs/api/rights.md, "Privileges").
+//! The sum of a caller's grants (docs/api/rights.md, "Privileges").
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,18 +15,18 @@ use super::rows::Grant;
 pub struct Privileges(u16);
 
 impl Privileges {
-    /// Whether it is in the set.
+    /// Reports whether a privilege is in the set.
     pub fn contains(self, privilege: Privilege) -> bool {
         self.0 & Privileges::from(privilege).0 != 0
     }
 
-    /// Those of both.
+    /// Returns the union of two sets.
     #[must_use]
     pub fn and(self, others: Privileges) -> Privileges {
         Privileges(self.0 | others.0)
     }
 
-    /// One by one, in the order of [`Privilege::ALL`].
+    /// Returns the privileges one by one, in the order of [`Privilege::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Privilege> {
         Privilege::ALL.into_iter().filter(move |privilege| self.contains(*privilege))
     }
@@ -49,7 +49,7 @@ impl fmt::Debug for Privileges {
 pub struct Rights {
     everywhere: Privileges,
     anywhere: Privileges,
-    /// In the order of the loids.
+    /// Sorted by loid.
     below: Vec<(Loid, Privileges)>,
     identity: u64,
 }
@@ -69,11 +69,11 @@ impl Hash for Rights {
 }
 
 impl Rights {
-    /// The sum of grants. `folder` finds the folder that a grant names; one that is not there
+    /// Returns the sum of grants. `folder` finds the folder that a grant names; a missing one
     /// grants nothing.
     ///
     /// # Errors
-    /// What `folder` says.
+    /// Errors of `folder`.
     pub fn sum<'g, E>(
         grants: impl IntoIterator<Item = &'g Grant>,
         folder: impl Fn(&str) -> Result<Option<Loid>, E>,
@@ -97,36 +97,36 @@ impl Rights {
         Ok(rights)
     }
 
-    /// A fingerprint of these rights, by which they are compared with others.
+    /// Returns a fingerprint of these rights, for comparison with others.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// What is allowed for all objects, and for calls that concern no object.
+    /// Returns the privileges for all objects, and for calls that concern no object.
     pub fn everywhere(&self) -> Privileges {
         self.everywhere
     }
 
-    /// What is allowed for some object at least.
+    /// Returns the privileges that hold for at least one object.
     pub fn anywhere(&self) -> Privileges {
         self.anywhere
     }
 
-    /// What is granted below a folder, itself included, by grants on that folder alone.
+    /// Returns the privileges below a folder, itself included, by grants for that folder alone.
     pub fn at(&self, folder: Loid) -> Privileges {
         let place = self.below.binary_search_by_key(&folder, |(folder, _)| *folder);
         place.map_or(Privileges::default(), |place| self.below[place].1)
     }
 
-    /// The number of this sum: no two sums have the same, and copies of one have its number. 0 is
-    /// that of no rights.
+    /// Returns the number of this sum. It is unique, except that copies share it; 0 stands for no
+    /// rights.
     pub fn identity(&self) -> u64 {
         self.identity
     }
 
-    /// What is allowed below single folders, themselves included, in the order of the loids.
+    /// Returns the privileges below single folders, themselves included, sorted by loid.
     pub fn below(&self) -> &[(Loid, Privileges)] {
         &self.below
     }

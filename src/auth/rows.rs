@@ -1,5 +1,5 @@
-//! The rows: users, groups, sessions. Stored as arrays in field order, so a field is added at the
-//! end, with `#[serde(default)]`, or the format goes up.
+//! The rows: users, groups, sessions. They are stored as arrays in field order. So a new field is
+//! added at the end with `#[serde(default)]`, or the format is raised.
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -12,20 +12,20 @@ use super::password::PasswordHash;
 use super::privilege::Privilege;
 use super::token::TokenHash;
 
-/// Someone who may log in. What is not public is the [`Directory`](super::Directory)'s own.
+/// A person who may log in. Only the [`Directory`](super::Directory) uses the private fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// Name, unique; what is given at the login.
+    /// Unique name, which is given at the login.
     pub name: Name,
-    /// As people write it.
+    /// Full name, as people write it.
     pub full_name: String,
-    /// What they do.
+    /// Free text about the user's work.
     pub description: String,
-    /// Whether they are kept out.
+    /// Whether the user is locked out.
     pub disabled: bool,
-    /// `None` until a password is set: nobody can log in under this name.
+    /// `None` until a password is set; until then no login by password succeeds.
     pub(super) password: Option<PasswordHash>,
-    /// Names of the groups. One that does not exist gives nothing.
+    /// Names of the groups. A missing group grants nothing.
     pub groups: Vec<Name>,
     /// Path of the home folder.
     pub home: Option<String>,
@@ -37,21 +37,21 @@ pub struct User {
     pub home_email: Option<String>,
     /// E-mail address at work.
     pub business_email: Option<String>,
-    /// When the password was last set, epoch milliseconds; 0 for never.
+    /// Time at which the password was last set, epoch milliseconds; 0 for never.
     pub(super) password_changed_ms: u64,
-    /// The generation of the user's sessions: those begun under another are dead. It goes up when
-    /// the password is changed and when the user is disabled, which ends all sessions in one row,
-    /// whether they are in memory or not. It begins with the time, so that nobody gets to use the
-    /// sessions of a former user of the same name.
+    /// The generation of the user's sessions; those of another generation are invalid. It is raised
+    /// when the password is changed and when the user is disabled. That ends all sessions with one
+    /// row, whether they are in memory or not. It starts with the current time, so that sessions of
+    /// a former user of the same name stay invalid.
     pub(super) generation: u64,
-    /// The same for the user's keys, which survive a change of the password: it goes up when the
-    /// user is disabled.
+    /// The generation of the user's keys. It is raised when the user is disabled, but not when the
+    /// password is changed.
     #[serde(default)]
     pub(super) key_generation: u64,
 }
 
 impl User {
-    /// A user who has nothing but a name.
+    /// Creates a user with nothing but a name.
     pub fn new(name: &str) -> User {
         User {
             name: name.into(),
@@ -71,17 +71,17 @@ impl User {
         }
     }
 
-    /// Whether a password has been set.
+    /// Reports whether a password has been set.
     pub fn has_password(&self) -> bool {
         self.password.is_some()
     }
 
-    /// When the password was last set, epoch milliseconds; 0 for never.
+    /// Returns the time at which the password was last set, epoch milliseconds; 0 for never.
     pub fn password_changed_ms(&self) -> u64 {
         self.password_changed_ms
     }
 
-    /// Takes over what only the directory may change.
+    /// Copies the fields that only the directory may change.
     pub(super) fn keep_from(&mut self, old: User) {
         self.name = old.name;
         self.password = old.password;
@@ -90,12 +90,12 @@ impl User {
         self.key_generation = old.key_generation;
     }
 
-    /// Ends all sessions begun so far.
+    /// Ends all existing sessions.
     pub(super) fn end_sessions(&mut self, now_ms: u64) {
         self.generation = now_ms.max(self.generation + 1);
     }
 
-    /// Ends all sessions and keys made so far.
+    /// Ends all existing sessions and keys.
     pub(super) fn end_sessions_and_keys(&mut self, now_ms: u64) {
         self.end_sessions(now_ms);
         self.key_generation = now_ms.max(self.key_generation + 1);
@@ -108,28 +108,29 @@ impl Row for User {
     }
 }
 
-/// What a group may do, everywhere or below a folder (docs/api/rights.md, "Privileges").
+/// A privilege of a group's members or of a key, everywhere or below a folder (docs/api/rights.md,
+/// "Privileges").
 ///
-/// An unknown key is refused: a misspelt `folder` would allow it everywhere.
+/// Unknown keys are refused: a misspelt `folder` would grant the privilege everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// What is allowed.
+    /// The granted privilege.
     pub privilege: Privilege,
-    /// The folder below which the privilege holds, itself included; `None` for everywhere. Requests
-    /// take any source and replies have the folder's path. The loid is stored, so the grant stays
+    /// The folder below which the privilege holds, itself included; null for everywhere. Requests
+    /// accept any source; replies have the folder's path. The loid is stored, so the grant stays
     /// with the folder when its path changes.
     pub folder: Option<String>,
 }
 
-/// Users who may do the same.
+/// A group of users with the same grants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// Name, unique.
+    /// Unique name.
     pub name: Name,
-    /// What it is for.
+    /// The purpose of the group.
     pub description: String,
-    /// What its members may do.
+    /// The grants of the members.
     pub privileges: Vec<Grant>,
 }
 
@@ -139,12 +140,12 @@ impl Row for Group {
     }
 }
 
-/// A login, until it ends.
+/// A login until it ends, or a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Hash of the token; the token itself is nowhere.
+    /// Hash of the token; the token itself is not stored.
     pub token_hash: TokenHash,
-    /// Short public reference, for locks and logs; nothing leads from it to the token.
+    /// Short public reference, for locks and logs; the token can't be derived from it.
     pub id: Text,
     /// Name of the user.
     pub user: Text,
@@ -152,37 +153,37 @@ pub struct Session {
     pub connection_id: Text,
     /// The application, as given at the login.
     pub application_id: Text,
-    /// When it began, epoch milliseconds.
+    /// Time of the beginning, epoch milliseconds.
     pub created_ms: u64,
-    /// When it ends, used or not; epoch milliseconds. [`NO_END`] for a key that only its revocation
-    /// ends.
+    /// Time of the end, whether or not the session is used; epoch milliseconds. [`NO_END`] for a
+    /// key that ends only when it is revoked.
     pub expires_ms: u64,
-    /// When it was last used, as far as that has been recorded; epoch milliseconds.
+    /// Time of the last recorded use; epoch milliseconds.
     pub last_seen_ms: u64,
-    /// [`User::generation`] when it began; of a key [`User::key_generation`].
+    /// [`User::generation`] at the beginning; [`User::key_generation`] for a key.
     pub(super) generation: u64,
-    /// Address of the client at the login; empty where none is known.
+    /// Address of the client at the login; empty if unknown.
     #[serde(default)]
     pub address: String,
-    /// What makes it a key.
+    /// The data of a key, if the session is one.
     #[serde(default)]
     pub key: Option<KeyPart>,
 }
 
-/// [`Session::expires_ms`] of what has no end.
+/// The [`Session::expires_ms`] of a key without an end.
 pub const NO_END: u64 = u64::MAX;
 
-/// What a key for a machine has beyond a person's session.
+/// The data that a key has beyond a person's session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyPart {
-    /// Name, unique among the keys that are in force.
+    /// Name, unique among the keys in force.
     pub name: Name,
-    /// What it may do, in place of what the user's groups may.
+    /// Grants of the key, in place of those of the user's groups.
     pub grants: Vec<Grant>,
 }
 
 impl Session {
-    /// When it ends, used or not, epoch seconds; `None` for a key without an end.
+    /// Returns the time of the end, used or not, in epoch seconds; `None` for a key without an end.
     pub fn expires_s(&self) -> Option<u64> {
         (self.expires_ms != NO_END).then_some(self.expires_ms / 1000)
     }
@@ -198,13 +199,13 @@ impl Row for Session {
     }
 }
 
-/// The change that sets a row. None of the rows here has an index.
+/// Returns the change that writes a row. None of these rows has an index.
 pub(super) fn put<R: Row>(row: &R) -> Change {
     let Key { table, key } = row.place();
     Change { table, key, value: Some(encode_value(R::FORMAT, row)) }
 }
 
-/// The change that removes a row.
+/// Returns the change that removes a row.
 pub(super) fn remove(place: Key) -> Change {
     Change { table: place.table, key: place.key, value: None }
 }

@@ -1,4 +1,4 @@
-//! Tokens: opaque texts that authenticate whoever holds them (docs/api/auth.md, "Sessions").
+//! Tokens: opaque texts that authenticate their holders (docs/api/auth.md, "Sessions").
 
 use std::fmt;
 
@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
 
-/// 64 characters that need no escaping in a URL, a header or a cookie. With 64 of them, any byte
-/// picks one evenly.
+/// 64 characters that need no escaping in a URL, a header or a cookie. 64 divides 256, so a random
+/// byte selects one evenly.
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// 32 characters that can't be taken for one another when they are read out.
+/// 32 characters that can't be confused with one another when they are read out.
 const READABLE: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// A token as its owner gets it, once. It prints as `…`.
+/// A token, which its owner receives once. It prints as `…`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// Characters of a session's token: 6 random bits each, so 192 bits (docs/api/auth.md,
-    /// "Sessions").
+    /// Number of characters of a session's token: 6 random bits each, so 192 bits
+    /// (docs/api/auth.md, "Sessions").
     pub const LEN: usize = 32;
 
-    /// What a key's token begins with, so that scanners for secrets recognise one.
+    /// The prefix of a key's token, by which scanners for secrets recognise one.
     pub const KEY_PREFIX: &str = "stk_";
 
-    /// A key's token that nobody can guess: [`Token::KEY_PREFIX`], then what a session's is made
-    /// of.
+    /// Generates a key's token that can't be guessed: [`Token::KEY_PREFIX`], then the random text
+    /// of a session's token.
     ///
     /// # Errors
-    /// As [`Token::generate`].
+    /// Those of [`Token::generate`].
     pub(super) fn generate_key() -> Result<Token> {
         let random = random_text::<{ Token::LEN }>(URL_SAFE)?;
         Ok(Token(format!("{}{random}", Token::KEY_PREFIX)))
     }
 
-    /// A token that nobody can guess.
+    /// Generates a token that can't be guessed.
     ///
     /// # Errors
     /// `RepositoryError` when the operating system has no random numbers.
@@ -45,12 +45,12 @@ impl Token {
         random_text::<{ Token::LEN }>(URL_SAFE).map(Token)
     }
 
-    /// What its session is found by.
+    /// Returns the hash by which the session is found.
     pub(super) fn hash(&self) -> TokenHash {
         TokenHash::of_text(&self.0)
     }
 
-    /// The text, for the reply and the cookie only.
+    /// Returns the text, for the reply and the cookie only.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -62,17 +62,18 @@ impl fmt::Debug for Token {
     }
 }
 
-/// SHA-256 of a token: what is stored, and what sessions are found by.
+/// SHA-256 of a token, which is stored, and by which sessions are found.
 ///
 /// A slow hash would protect nothing, because a token is as random as a key. Nor need hashes be
-/// compared in constant time: how long a comparison takes reveals something of the first bytes of a
-/// stored hash, but a caller chooses tokens, not hashes, and can't find a token whose hash begins
-/// as wanted any sooner for knowing them.
+/// compared in constant time. The duration of a comparison reveals something of the first bytes of
+/// a stored hash. But a caller chooses tokens, not hashes, and knowing those bytes does not help to
+/// find a token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    /// The hash of a text that has a token's length; of another none is known, so none is made.
+    /// Returns the hash of a text that has a token's length; `None` for other texts, since no token
+    /// is like that.
     pub(super) fn of(token: &str) -> Option<TokenHash> {
         let random = token.strip_prefix(Token::KEY_PREFIX).filter(|rest| rest.len() == Token::LEN).unwrap_or(token);
         (random.len() == Token::LEN).then(|| TokenHash::of_text(token))
@@ -82,7 +83,7 @@ impl TokenHash {
         TokenHash(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// The bytes: the session's key in its table.
+    /// Returns the bytes, which are the session's key in its table.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -94,13 +95,13 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A session's public reference, for locks and logs. Random on its own: nothing leads from it to
-/// the token.
+/// Generates a session's public reference, for locks and logs. It is random, so the token can't be
+/// derived from it.
 pub(super) fn reference() -> Result<String> {
     random_text::<12>(READABLE)
 }
 
-/// `N` characters drawn evenly from an alphabet whose length divides 256.
+/// Returns `N` characters drawn evenly from an alphabet whose length divides 256.
 fn random_text<const N: usize>(alphabet: &[u8]) -> Result<String> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Administration of users: listing them, making one, changing one along with the password.
+//! Administration of users: listing, creating and changing them, along with their passwords.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::password::PasswordHash;
 use super::rows::User;
 use crate::limits::yielding::YieldTimer;
 
-/// Users that are read at a time.
+/// Number of users that are read at a time.
 const CHUNK: usize = 256;
 
 impl Directory {
-    /// All users, in the order of their names.
+    /// Returns all users, in the order of their names.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn users(&self) -> Result<Vec<User>> {
         self.repository.rows(Table::Users)
     }
 
-    /// Shows all users, one after the other, until `see` has seen enough; there may be any number
-    /// of them, so others have their turn now and then.
+    /// Passes all users to `see`, one after the other, until it breaks. Yields now and then,
+    /// because the number of users is not limited.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
         let (mut range, mut way) = (Range::prefix(&[]), YieldTimer::new());
         loop {
@@ -52,11 +52,11 @@ impl Directory {
 }
 
 impl Changing<'_> {
-    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions
-    /// and keys for good.
+    /// Creates a user, or replaces all fields of one but the password. Disabling ends the user's
+    /// sessions and keys for good.
     ///
     /// # Errors
-    /// As [`Changing::change_or_make_user`].
+    /// Those of [`Changing::change_or_make_user`].
     pub async fn put_user(&self, user: User) -> Result<()> {
         self.write(self.directory.place_of(&user.name)?, |old: Option<User>, now_ms| {
             let mut user = user;
@@ -71,12 +71,12 @@ impl Changing<'_> {
         .await
     }
 
-    /// Changes what is named of a user, or makes one; `change` is given whether the user is new.
-    /// See [`Changing::put_user`].
+    /// Changes a user with `change`, or creates one; `change` is given whether the user is new. See
+    /// [`Changing::put_user`].
     ///
     /// # Errors
     /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's;
-    /// what `change` says; `PermissionDenied` for the last administrator; what the store says.
+    /// errors of `change`; `PermissionDenied` for the last administrator; errors of the store.
     pub async fn change_or_make_user(
         &self,
         name: &str,
@@ -100,19 +100,19 @@ impl Changing<'_> {
     ///
     /// # Errors
     /// `ObjectNotFound`; `InvalidParameter` for a password that the user must not have, see
-    /// [`PasswordRules`](super::PasswordRules); `Overloaded`; what the store says.
+    /// [`PasswordRules`](super::PasswordRules); `Overloaded`; errors of the store.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
         let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
         self.replace_password(&user, password, |_| Ok(())).await
     }
 
-    /// The same at the wish of the user, who has said the present password: `known` is whose it
-    /// was. That takes as long as to compute a hash, and what has been done to the user meanwhile
-    /// stands.
+    /// Sets the password on behalf of the user, who has given the present one: `known` is the user
+    /// as of that check. Computing the hash takes a while; changes of the user during that time
+    /// stand.
     ///
     /// # Errors
-    /// As [`Changing::set_password`]; `PermissionDenied` if the user has another password by now,
-    /// or is disabled.
+    /// Those of [`Changing::set_password`]; `PermissionDenied` if the user has another password by
+    /// now, or is disabled.
     pub async fn change_password(&self, known: &User, password: &str) -> Result<()> {
         let is_good = |user: &User| {
             if user.password == known.password && !user.disabled {
@@ -124,12 +124,12 @@ impl Changing<'_> {
         self.replace_password(known, password, is_good).await
     }
 
-    /// Replaces the hash of a password that has just been found to be right, by one of the same
-    /// password in its normal form. Nothing else of the user changes, and no session ends. A
-    /// failure leaves the hash as it is, which is good as well.
+    /// Replaces the hash of a password that was just verified by one of the same password in its
+    /// normal form. Nothing else of the user changes, and no session ends. On failure the old hash
+    /// stays, which is valid as well.
     pub(super) async fn renew_hash(&self, user: Arc<User>, password: &str) -> Arc<User> {
         let renew = async || {
-            // What the rules ask for by now is no matter: the password is not a new one.
+            // The present rules don't matter: the password is not a new one.
             let hash = self.directory.passwords.hash_again(password).await?;
             self.write(user.place(), |old: Option<User>, _| {
                 let mut now = old.ok_or_else(|| unknown("user", &user.name))?;
@@ -171,11 +171,11 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Makes a user; without a password nobody can log in under the name.
+    /// Creates a user; without a password no login by password is possible.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`, also where folders of that name are another user's; as
-    /// [`Changing::set_password`] for a password; what the store says.
+    /// `InvalidName`; `DuplicatedName`, also if folders of that name are another user's; those of
+    /// [`Changing::set_password`] for a password; errors of the store.
     pub async fn make_user(&self, user: User, password: Option<&str>) -> Result<()> {
         let name = Name::for_user(&user.name)?;
         let taken = || Error::duplicated(format!("There is a user `{name}` already."), Some(name.as_ref()));
@@ -198,12 +198,12 @@ impl Changing<'_> {
         Ok(())
     }
 
-    /// Changes what is named of a user, and the password if one is given: both or neither. A new
-    /// password ends the user's sessions, disabling the sessions and keys.
+    /// Changes a user with `change`, and the password if one is given, both or neither. A new
+    /// password ends the user's sessions; disabling also ends the keys.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what `change` says; as [`Changing::set_password`] for a password; what the
-    /// store says.
+    /// `ObjectNotFound`; errors of `change`; those of [`Changing::set_password`] for a password;
+    /// errors of the store.
     pub async fn edit_user(
         &self,
         name: &str,
@@ -237,14 +237,14 @@ impl Changing<'_> {
 }
 
 impl Directory {
-    /// The hash of a new password of the user.
+    /// Hashes a new password of the user.
     async fn hash(&self, user: &Name, password: &str) -> Result<PasswordHash> {
         self.passwords.hash(self.passwords.rules.accept(user, password)?).await
     }
 }
 
 impl User {
-    /// Sets the password, if there is one to set, and ends the sessions.
+    /// Sets the password, if one is given, and ends the sessions.
     fn take_password(&mut self, hash: Option<PasswordHash>, now_ms: u64) {
         if hash.is_some() {
             self.password = hash;

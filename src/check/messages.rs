@@ -1,8 +1,8 @@
-//! Messages, who has them, and how many that are, held against each other.
+//! Checks messages, their mailbox entries and the counts of those against each other.
 //!
-//! An entry of a box lies under the name of its user, so who has a message is found by looking at
-//! all entries. There may be more messages than fit in memory: they are taken so many at a time,
-//! and for each lot the entries are looked through once.
+//! A mailbox entry is stored under the name of its user, so all entries are read to find those of a
+//! message. There may be more messages than fit in memory: they are read in batches, with one pass
+//! over the entries for each batch.
 
 use std::ops::ControlFlow;
 
@@ -14,10 +14,10 @@ use stet_store::RedbStore;
 use super::Report;
 use crate::messages::{Copies, Entry, Message, id_of};
 
-/// Messages of a lot: 24 MB.
+/// Number of messages of a batch: 24 MB.
 pub(super) const LOT: usize = 1 << 20;
 
-/// Holds them against each other, `most` messages at a time.
+/// Checks all messages, `most` at a time.
 pub(super) fn check(store: &RedbStore, most: usize, report: &mut Report) -> Result<(), StoreError> {
     let mut from = 0;
     loop {
@@ -32,21 +32,21 @@ pub(super) fn check(store: &RedbStore, most: usize, report: &mut Report) -> Resu
     }
 }
 
-/// The messages from one number on, up to that of the first one of the next lot.
+/// A batch: the messages from one number on, up to the first of the next batch.
 struct Lot {
     from: u64,
-    /// `None`: these are the last.
+    /// The first number of the next batch; `None` if this is the last.
     to: Option<u64>,
-    /// In the order of their numbers.
+    /// Sorted by number.
     messages: Vec<Had>,
 }
 
-/// A message, and who has it.
+/// A message with its number of mailbox entries.
 struct Had {
     number: u64,
-    /// How many entries it has.
+    /// Number of entries found.
     entries: u32,
-    /// How many are counted.
+    /// Number of entries according to the stored count.
     counted: Option<u32>,
 }
 
@@ -70,7 +70,7 @@ impl Lot {
     fn look_for_entries(&mut self, store: &RedbStore, report: &mut Report) -> Result<(), StoreError> {
         each(store, Table::Boxes, Range::prefix(&[]), |row: Result<Entry, String>| {
             match row {
-                // Each lot meets it.
+                // Each batch meets this fault; the first reports it.
                 Err(fault) if self.from == 0 => report.fault(fault),
                 Ok(Entry { user, side, number, .. }) if self.covers(number) => match self.find(number) {
                     Some(message) => message.entries += 1,
@@ -123,7 +123,7 @@ impl Lot {
         self.messages.get_mut(place)
     }
 
-    /// Where rows of theirs are that lie by number.
+    /// Returns the range of the rows that are stored by these numbers.
     fn range(&self) -> Range {
         let key = |number: u64| Bytes::copy_from_slice(&number.to_be_bytes());
         let from = if self.from == 0 { Bytes::new() } else { key(self.from) };
@@ -131,7 +131,7 @@ impl Lot {
     }
 }
 
-/// Calls `row` with every row of a part of a table, or what is wrong with it, until it breaks.
+/// Calls `row` with every row of a part of a table, or with its fault, until it breaks.
 fn each<R: Row>(
     store: &RedbStore,
     table: Table,

@@ -1,9 +1,12 @@
-//! `stet check`: proves a data directory from its rows. Every index entry must follow from a row,
-//! every row's entries must be there, every part must have its object, every content its bytes,
-//! with the SHA-256 that it says, and all bytes in the tables a content that they are of; no
-//! version may lie above the latest; every message must be in as many boxes as are counted, and
-//! every entry of a box have one; and of each container must hold what its family says
-//! ([`Family::prove`]). Changes nothing.
+//! `stet check`: verifies a data directory from its rows, and changes nothing. It checks that
+//!
+//! - every index entry follows from a row, and every row has its entries,
+//! - every part has its object,
+//! - every content has its bytes, with the stated SHA-256, and all bytes in the tables belong to a
+//!   content,
+//! - no version is later than the latest,
+//! - every message is in as many mailboxes as are counted, and every mailbox entry has a message,
+//! - each container keeps the rules of its family ([`Family::prove`]).
 //!
 //! [`Family::prove`]: stet_actors::family::Family::prove
 
@@ -26,26 +29,26 @@ use stet_store::RedbStore;
 
 use crate::content::{ContentStore, identity};
 
-/// How many of the rows that refer to a damaged file are named.
+/// Maximum number of rows that are named for one damaged file.
 const NAMED: usize = 10;
 
 /// The result of a check.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Rows in each table, indexes too.
+    /// Number of rows in each table, indexes included.
     pub rows: BTreeMap<&'static str, u64>,
-    /// The first faults, a sentence each.
+    /// The first faults, one sentence each.
     pub faults: Vec<String>,
-    /// How many faults there are in all.
+    /// Total number of faults.
     pub fault_count: u64,
-    /// Content files that no row refers to: no fault, for they are removed in time.
+    /// Content files that no row refers to. They are no faults, since they are removed in time.
     pub unused_files: u64,
-    /// Their bytes.
+    /// Bytes of the unused files.
     pub unused_bytes: u64,
 }
 
 impl Report {
-    /// How many faults are reported one by one; the rest is counted.
+    /// Number of faults that are reported one by one; the rest is counted.
     const SHOWN: usize = 100;
 
     fn fault(&mut self, fault: String) {
@@ -56,30 +59,32 @@ impl Report {
     }
 }
 
-/// Reads everything once.
+/// Checks everything in one pass.
 ///
 /// # Errors
-/// That the store can't be read.
+/// Errors in reading the store.
 pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
     check_of(Families::ALL, store, content)
 }
 
-/// The same, and whether the contents in the data directory `data` are those of its tables.
+/// Checks everything, and whether the contents in the data directory `data` are those of its
+/// tables.
 ///
 /// # Errors
-/// That the store can't be read.
+/// Errors in reading the store.
 pub fn check_in(data: &Path, store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
     let mark = store.get(View::Committed, Table::Marks, identity::MARK)?;
     let mut report = check(store, content)?;
     if let Some(Err(foreign)) = mark.map(|mark| identity::compare(&mark, data)) {
-        // What follows from it is less telling.
+        // Faults that follow from this one are less helpful, so it comes first.
         report.fault_count += 1;
         report.faults.insert(0, foreign);
     }
     Ok(report)
 }
 
-/// Holds how much is said to lie in each folder against its names. Gives how many folders have any.
+/// Checks the stored number of names in each folder against the names. Returns the number of
+/// folders that have any.
 fn check_counts(store: &RedbStore, report: &mut Report) -> Result<u64, StoreError> {
     let mut wanted = NameCounts::default();
     store.for_each(View::Committed, Table::Names, |key, _| {
@@ -101,7 +106,7 @@ fn check_counts(store: &RedbStore, report: &mut Report) -> Result<u64, StoreErro
 /// [`check`] with a given list of families.
 fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
     let mut report = Report::default();
-    // Entries that each index must have.
+    // The number of entries that each index must have.
     let mut expected = BTreeMap::new();
     for table in Table::ALL.iter().filter(|table| !table.is_index()) {
         let mut failed = None;
@@ -125,7 +130,7 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
     messages::check(store, messages::LOT, &mut report)?;
     let folders = check_counts(store, &mut report)?;
     expected.insert(Table::NameCounts, folders);
-    // All that is expected was found; so an index with just as many entries has no others.
+    // All expected entries were found, so an index with the same number of entries has no others.
     for table in Table::ALL.iter().filter(|table| table.is_index()) {
         let mut count = 0u64;
         store.for_each(View::Committed, *table, |_, _| {

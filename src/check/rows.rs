@@ -1,4 +1,4 @@
-//! One row, and what must be there beside it.
+//! The checks of one row and of the rows that it requires.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Check<'_> {
         {
             self.report.fault(format!("{place}: its object has no record"));
         }
-        // `index_of` has found that the rows can be read.
+        // `index_of` has already verified that the row can be decoded.
         match table {
             Table::Objects | Table::Recycled => self.object(&place, &decode_value(Record::FORMAT, value)?),
             Table::Remainders => self.remainder(&place, &decode_value(Remainder::FORMAT, value)?),
@@ -110,8 +110,8 @@ impl Check<'_> {
         })
     }
 
-    /// Whether a folder has gone to the recycle bin, or not come back from there, in a change of a
-    /// subtree that is under way.
+    /// Reports whether a folder is being discarded or restored by a change of a subtree that is
+    /// still in progress.
     fn is_under_way(&self, folder: Loid) -> Result<bool, StoreError> {
         let key = Key { table: Table::Recycled, key: Bytes::copy_from_slice(&folder.to_key()) };
         let record = self.get(&key)?.and_then(|record| decode_value::<Record>(Record::FORMAT, &record).ok());
@@ -125,7 +125,7 @@ impl Check<'_> {
         Remainder::is_left(self.store, View::Committed, entry, task)
     }
 
-    /// What is left to be done of the change of a subtree can be done.
+    /// Checks that the remaining work of a subtree's change can be done.
     fn remainder(&mut self, place: &str, remainder: &Remainder) -> Result<(), StoreError> {
         let Remainder { entry, task, folder, .. } = remainder;
         let wanted = if *task == Task::Restore { Table::Objects } else { Table::Recycled };
@@ -140,7 +140,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Bytes in the tables are those of a version or of a draft, which says so.
+    /// Checks that bytes in the tables belong to a version or draft whose row says so.
     fn small_body(&mut self, place: &str, key: &Bytes) -> Result<(), StoreError> {
         let Some(loid) = Loid::from_key(key).filter(|_| key.len() == Loid::KEY_LEN) else {
             self.report.fault(format!("{place}: its key is none of a version"));
@@ -165,9 +165,9 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// What the domain looks with.
+    /// Calls `prove` with access to the rows and contents.
     fn proof<T>(&mut self, prove: impl FnOnce(&mut Proof<'_>) -> T) -> T {
-        // Whether the bytes of a file are the right ones is asked of each file once.
+        // Only the existence of a file is checked here; its bytes are verified once per file.
         let damage = |content: &Content, small: Option<&Bytes>| match (content.stored, small) {
             (Stored::File, _) if self.content.is_there(content) => None,
             (Stored::File, _) => {

@@ -1,4 +1,4 @@
-//! What a value must be beyond its type.
+//! The checks of values beyond their types.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -13,11 +13,10 @@ use super::repository::USER;
 use super::{Config, LimitsConfig, MemoryConfig, ServerConfig, SmtpSecurity};
 use crate::auth::MAX_MIN_LENGTH;
 
-/// The longest time that a key may name: ten years. Beyond it a sum with the present could
-/// overflow.
+/// Maximum value of a key in seconds: ten years. Beyond it a sum with the present could overflow.
 const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
-/// Bytes that a limit on what is held in memory may name at most.
+/// Maximum value of a limit on the bytes held in memory.
 const MAX_BYTES: u64 = 1 << 40;
 
 /// A value that can't be used.
@@ -37,7 +36,7 @@ impl Faults {
         }
     }
 
-    /// `value` must lie between `least` and `most`, both included.
+    /// Requires that `value` lies between `least` and `most`, both included.
     fn within(&mut self, key: &str, value: impl TryInto<u64> + Display + Copy, least: u64, most: u64) {
         let well = value.try_into().is_ok_and(|value| (least..=most).contains(&value));
         self.unless(well, key, &format!("between {least} and {most}"), value);
@@ -47,7 +46,7 @@ impl Faults {
         self.within(key, value, least, MAX_SECONDS);
     }
 
-    /// A folder or object of the repository: an absolute path of names that could be made.
+    /// Requires the absolute path of a folder or object of the repository, with valid names.
     fn folder(&mut self, key: &str, path: &str) {
         let well = path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_name));
         self.unless(well, key, "an absolute path like `/Users` that does not end in `/`", path);
@@ -64,7 +63,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Config {
-    /// All that is wrong with the values.
+    /// Returns all faults of the values.
     pub(super) fn faults(&self) -> Vec<BadValue> {
         let mut faults = Faults::default();
         self.check_service(&mut faults);
@@ -85,8 +84,7 @@ impl Config {
     fn check_service(&self, faults: &mut Faults) {
         let server = &self.server;
         let address = server.listen.rsplit_once(':');
-        // An IPv6 address stands in brackets; without them its last part would be taken for the
-        // port.
+        // An IPv6 address needs brackets; without them its last part would be taken for the port.
         let well = address.is_some_and(|(host, port)| {
             let bracketed = host.starts_with('[') && host.ends_with(']');
             !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
@@ -101,7 +99,7 @@ impl Config {
         faults.seconds("server.shutdown_seconds", server.shutdown_seconds, 0);
         faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
         faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);
-        // The system counts it in milliseconds in 32 bits.
+        // The system counts milliseconds in 32 bits.
         faults.within("server.slow_reader_seconds", server.slow_reader_seconds, 0, 86_400);
         faults.within("server.compress_bytes", server.compress_bytes, 0, MAX_BYTES);
         faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
@@ -141,7 +139,7 @@ impl Config {
         faults.unless(self.has_login_path(), "compat.login_path", wanted, &self.compat.login_path);
     }
 
-    /// Whether `compat.login_path` names a place that nothing else answers at.
+    /// Reports whether `compat.login_path` is a path that nothing else answers.
     fn has_login_path(&self) -> bool {
         let (path, base) = (&self.compat.login_path, &self.server.base_path);
         let Some(rest) = path.strip_prefix('/') else { return path.is_empty() };
@@ -156,7 +154,7 @@ impl Config {
         if memory.limit_bytes > 0 {
             faults.within("memory.limit_bytes", memory.limit_bytes, MemoryConfig::LEAST, MOST);
         }
-        // A body that grows is there twice for a moment, and then beside what is read of it.
+        // A growing body is in memory twice for a moment, and then beside the values read from it.
         let largest = limits.json_bytes.max(limits.upload_part_options_bytes).max(limits.xml_bytes) as u64;
         let values = (limits.json_values as u64).saturating_mul(LimitsConfig::VALUE_BYTES);
         let enough = largest.saturating_mul(3).saturating_add(values).clamp(1 << 20, MOST);
@@ -165,7 +163,7 @@ impl Config {
         let largest = memory.largest_container_bytes;
         faults.within("memory.largest_container_bytes", largest, 1 << 20, 1 << 30);
         faults.within("memory.containers_bytes", memory.containers(), largest, MOST);
-        // A change of an object's attributes has several forms of them.
+        // A change of an object's attributes holds several forms of them.
         let enough = (limits.xml_bytes as u64).saturating_mul(4).max(1 << 20);
         faults.within("memory.largest_change_bytes", memory.largest_change_bytes, enough, 128 << 20);
         faults.within("memory.caches_bytes", memory.caches_bytes, 0, MOST);
@@ -177,7 +175,7 @@ impl Config {
     fn check_limits(&self, faults: &mut Faults) {
         let limits = &self.limits;
         faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
-        // The JSON reader gives up at 128 levels by itself.
+        // The JSON reader itself stops at 128 levels.
         faults.within("limits.json_depth", limits.json_depth, 1, 127);
         let most = MAX_BYTES / LimitsConfig::VALUE_BYTES;
         faults.within("limits.json_values", limits.json_values, limits.list_sources.max(1000) as u64, most);
@@ -189,11 +187,11 @@ impl Config {
         faults.seconds("limits.upload_progress_seconds", limits.upload_progress_seconds, 0);
         faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
         faults.within("limits.uploads_at_once", limits.uploads_at_once, 1, 1 << 16);
-        // No longer URL can be represented.
+        // URLs can't be longer.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
         let (widest, depth) = (PathLimits::WIDEST, limits.path_depth);
         faults.within("limits.path_depth", depth, 4, widest.depth as u64);
-        // Whatever can be made can be named by its path.
+        // Every object that can be created can be named by its path.
         let least = depth.saturating_mul(MAX_NAME_BYTES + 1).min(widest.bytes);
         faults.within("limits.path_bytes", limits.path_bytes, least as u64, widest.bytes as u64);
         faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);
@@ -216,7 +214,7 @@ impl Config {
         faults.within("auth.session_absolute_seconds", absolute, auth.session_idle_seconds, MAX_SECONDS);
         faults.within("auth.sessions_per_user", auth.sessions_per_user, 0, 1_000_000);
         faults.seconds("auth.lock_idle_seconds", auth.lock_idle_seconds, 1);
-        // Written later than the limit, a session in use would look idle after a restart.
+        // With a longer interval a session in use would look idle after a restart.
         faults.within("auth.flush_seconds", auth.flush_seconds, 1, auth.session_idle_seconds);
         faults.within("auth.password_lanes", auth.password_lanes, 1, 64);
         // Argon2 needs eight blocks of 1 KiB in each lane.
@@ -233,7 +231,7 @@ impl Config {
     fn check_cas(&self, faults: &mut Faults) {
         let cas = &self.auth.cas;
         let off = cas.server_url.is_empty();
-        // Whoever can change what goes over the line could be any user.
+        // Anyone who can change the traffic could log in as any user.
         let wanted = "empty, or a URL like `https://login.example.org/cas` without a query, and `https` unless the \
                       server is on this machine";
         faults.unless(off || is_cas_server(&cas.server_url), "auth.cas.server_url", wanted, &cas.server_url);
@@ -267,8 +265,8 @@ impl Config {
             let parts = entry.rsplit_once('=').map(|(value, group)| (value.trim(), group.trim()));
             let well = parts.is_some_and(|(value, group)| !value.is_empty() && is_name(group));
             faults.unless(well, "auth.cas.group_mapping", "a list of `value=group`", entry);
-            // Given at the first login and taken away at the next, if the CAS server does not say
-            // so.
+            // A group would be given at the first login and removed at the next, if the CAS server
+            // does not name it.
             let own = parts.is_none_or(|(_, group)| !cas.groups.iter().any(|given| given == group));
             faults.unless(own, "auth.cas.group_mapping", "without groups of `auth.cas.groups`", entry);
         }
@@ -327,7 +325,8 @@ impl Config {
 
     fn check_store(&self, faults: &mut Faults) {
         let store = &self.store;
-        // More would not be waited for: memory for what is not folded has an end.
+        // Larger values would have no effect: the memory for rows that are not in the tables yet is
+        // limited.
         let (most_bytes, most_rows) = LimitOptions::default().most_gathered();
         faults.within("store.checkpoint_bytes", store.checkpoint_bytes, 1 << 16, most_bytes as u64);
         faults.within("store.checkpoint_rows", store.checkpoint_rows, 1, most_rows as u64);
@@ -336,7 +335,7 @@ impl Config {
         faults.within("store.linger_microseconds", store.linger_microseconds, 0, 10_000);
         faults.within("store.queue_change_sets", store.queue_change_sets, 1, 1 << 30);
         faults.within("store.reserve_bytes", store.reserve_bytes, 0, MAX_BYTES);
-        // They are hashed and held in memory where requests are read.
+        // These contents are hashed and held in memory on the threads that read requests.
         faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);
     }
 
@@ -344,7 +343,7 @@ impl Config {
         let content = &self.content;
         faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
         faults.within("content.lowres_pixels", content.lowres_pixels, 16, 4096);
-        // Decoders hold a picture in memory several times over.
+        // Decoders need a multiple of a picture's size in memory.
         faults.within("content.picture_pixels", content.picture_pixels, 1, 1 << 30);
         faults.within("content.picture_memory_bytes", content.picture_memory_bytes, 1 << 20, MAX_BYTES);
         faults.within("content.picture_bytes", content.picture_bytes, 1024, 1 << 30);
@@ -369,7 +368,7 @@ impl Config {
             faults.unless(database.id >= 1, "databases.id", "1 or more", database.id);
             faults.unless(ids.insert(database.id), "databases.id", "different for each database", database.id);
         }
-        // A call may name a database by number, name or alias, and must not mean two.
+        // A call may name a database by number, name or alias, so each must be unique.
         for (at, database) in self.databases.iter().enumerate() {
             let (before, behind) = (&self.databases[..at], &self.databases[at + 1..]);
             let is_alone = |name: &String| {
@@ -410,7 +409,7 @@ impl Config {
     }
 }
 
-/// An absolute URL of HTTP without user or fragment.
+/// Reports whether a text is an absolute URL of HTTP without user or fragment.
 fn is_url(text: &str) -> bool {
     let parsed = text.parse::<Uri>().ok().filter(|_| !text.contains('#'));
     parsed.is_some_and(|uri| {
@@ -419,14 +418,14 @@ fn is_url(text: &str) -> bool {
     })
 }
 
-/// See `auth.cas.server_url`.
+/// Reports whether a text is a valid `auth.cas.server_url`.
 fn is_cas_server(text: &str) -> bool {
     let Some(uri) = text.parse::<Uri>().ok().filter(|_| is_url(text)) else { return false };
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     uri.query().is_none() && (uri.scheme_str() == Some("https") || is_this_machine(host))
 }
 
-/// Whether a host is the machine itself, whatever a resolver says.
+/// Reports whether a host is this machine, independently of any resolver.
 fn is_this_machine(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
@@ -435,8 +434,8 @@ fn is_segment(segment: &str) -> bool {
     !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
-/// Whether the filter is one, and no misspelt level in it is taken for the name of a part of the
-/// program.
+/// Reports whether a text is a log filter. A misspelt level must not be taken for the name of a
+/// module.
 fn is_filter(filter: &str) -> bool {
     let level = |text: &str| text.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
     let well = |part: &str| part.contains('=') || part.contains("::") || part.contains('[') || level(part);

@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{Config, Durability};
 
-/// `[content]`: the bytes of objects, beside what `[store]` says of small ones.
+/// `[content]`: the bytes of objects, beside the settings for small ones in `[store]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContentConfig {
     /// Seconds after which a content file that nothing refers to is removed; 0: never.
     pub collect_after_seconds: u64,
-    /// Pixels of the longer side of a scaled picture, at most.
+    /// Maximum pixels of the longer side of a scaled picture.
     pub lowres_pixels: u32,
-    /// Pixels of a picture that is scaled, at most.
+    /// Maximum pixels of a picture that is scaled.
     pub picture_pixels: u64,
     /// Bytes of memory that scaling one picture may take, beside its file.
     pub picture_memory_bytes: u64,
-    /// Bytes of a picture that is scaled, at most.
+    /// Maximum bytes of a picture that is scaled.
     pub picture_bytes: u64,
-    /// Pictures that are scaled at a time.
+    /// Maximum number of pictures scaled at a time.
     pub scaled_at_once: usize,
-    /// Seconds that a call waits for its turn, or for the picture that another one is having
-    /// scaled.
+    /// Seconds that a call waits for its turn to scale a picture, or for another call that scales
+    /// it.
     pub scaling_wait_seconds: u64,
 }
 
@@ -42,9 +42,8 @@ impl Default for ContentConfig {
 }
 
 impl Config {
-    /// After how long content files that nothing refers to are removed; `None`: never. Without
-    /// durability a crash may bring back rows that were surely gone, and what they refer to must be
-    /// there.
+    /// Returns the time after which unreferenced content files are removed; `None`: never. Without
+    /// durability a crash may bring back rows that were deleted, and their files must still exist.
     pub fn collect_after(&self) -> Option<Duration> {
         let after = Duration::from_secs(self.content.collect_after_seconds);
         (self.store.durability == Durability::Journal && !after.is_zero()).then_some(after)

@@ -22,11 +22,11 @@ pub enum ForwardedHeader {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsConfig {
-    /// PEM file of the certificate and those that lead to its authority; empty is no TLS.
+    /// PEM file of the certificate and those that lead to its authority; empty: no TLS.
     pub certificate: PathBuf,
-    /// PEM file of its key.
+    /// PEM file of the certificate's key.
     pub key: PathBuf,
-    /// Seconds between two looks for changed files.
+    /// Seconds between two checks for changed files.
     pub reload_seconds: u64,
     /// Seconds that a handshake may take.
     pub handshake_seconds: u64,
@@ -47,14 +47,14 @@ impl Default for TlsConfig {
 }
 
 impl TlsConfig {
-    /// Whether connections are encrypted.
+    /// Reports whether connections are encrypted.
     pub fn is_on(&self) -> bool {
         !self.certificate.as_os_str().is_empty()
     }
 }
 
-/// Whether a text is an origin of HTTP exactly as browsers send it; no request would ever have any
-/// other.
+/// Reports whether a text is an origin of HTTP exactly as browsers send it. No other form would
+/// match a request.
 pub(super) fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.parse::<Uri>() else { return false };
     let (scheme, host) = (uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default());
@@ -72,12 +72,11 @@ pub(super) fn is_origin(text: &str) -> bool {
     };
     let port = uri.port_u16();
     let suffix = port.map(|port| format!(":{port}")).unwrap_or_default();
-    // Put together again it is the same, so there is no user, path or query in it.
+    // The text equals its parts put together, so it has no user, path or query.
     well && port != Some(own_port) && text == format!("{scheme}://{host}{suffix}")
 }
 
-/// One network, or one address as the network that has nothing else; `None` for anything that is
-/// neither.
+/// Parses a network, or an address as the network of that address alone; `None` for any other text.
 pub fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }

@@ -1,6 +1,6 @@
 //! Values from environment variables.
 //!
-//! A value is read as what its default is, so that a folder named `2024` stays text and needs no
+//! A value has the type of its default, so that a folder named `2024` stays text and needs no
 //! quotes.
 
 use std::ffi::OsString;
@@ -14,12 +14,12 @@ const PREFIX: &str = "STET_";
 /// Separates the section from the key, whose own name may have single underscores.
 const SEPARATOR: &str = "__";
 
-/// Those that are no keys of the configuration.
+/// The variables that are no keys of the configuration.
 const OTHERS: [&str; 5] =
     ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_LOAD_PASSWORD", "STET_PASSWORD", "STET_PLANTED_BUG"];
 
-/// The names of variables that are meant for this program and that nothing reads, in their order.
-/// Those of keys that there are not are faults of the configuration.
+/// Returns the sorted names of the variables with this program's prefix that nothing reads.
+/// Variables with unknown keys are not among them: those are faults of the configuration.
 pub(super) fn unread(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
     let ours = environment.filter_map(|(name, _)| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
     let mut unread: Vec<_> =
@@ -31,14 +31,14 @@ pub(super) fn unread(environment: impl Iterator<Item = (OsString, OsString)>) ->
 /// One variable `STET_SECTION__KEY`, or `STET_SECTION__INNER__KEY` for a section inside a section.
 pub(super) struct Variable {
     name: String,
-    /// Section and key; between them the number of the entry, where the section is a list.
+    /// Section and key; between them the number of the entry, if the section is a list.
     path: Vec<String>,
     value: String,
 }
 
-/// The variables that are meant for the configuration, in the order of what they set: the entries
-/// of a list by their numbers, for only the next one can be added. Those without two underscores
-/// (`STET_ADMIN_PASSWORD`) are not.
+/// Returns the variables for the configuration, sorted by path. Entries of a list are sorted by
+/// number, since only the next one can be added. Variables without two underscores
+/// (`STET_ADMIN_PASSWORD`) are left out.
 pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<Variable>, ConfigError> {
     let mut found = Vec::new();
     for (name, value) in environment {
@@ -54,18 +54,19 @@ pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>)
     Ok(found)
 }
 
-/// A section inside a section.
+/// Returns a section inside a section.
 fn section_in<'a>(defaults: &'a Table, section: &str, inner: &str) -> Option<&'a Table> {
     defaults.get(section)?.as_table()?.get(inner)?.as_table()
 }
 
 impl Variable {
-    /// Its path, to be compared: numbers as such, for as texts the tenth comes before the second.
+    /// Returns the path for comparison. Numbers are compared as numbers, because as texts the tenth
+    /// is before the second.
     fn place(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
         self.path.iter().map(|part| (part.parse().ok(), part.as_str()))
     }
 
-    /// The variable's value inside its sections, to be laid over `below`.
+    /// Returns the variable's value inside its sections, to be laid over `below`.
     pub(super) fn values(&self, defaults: &Table, below: &Table) -> Result<Table, ConfigError> {
         match self.path.as_slice() {
             [section, key] => {
@@ -88,8 +89,8 @@ impl Variable {
         }
     }
 
-    /// A list with one key of one entry set. A list is laid as a whole, so it is the list below
-    /// with the change.
+    /// Returns the list in `below` with one key of one entry set. The result is the whole list,
+    /// because lists are replaced as a whole.
     fn entry(&self, list: &str, number: usize, key: &str, value: Value, below: &Table) -> Result<Table, ConfigError> {
         let mut entries = match below.get(list) {
             Some(Value::Array(entries)) => entries.clone(),
@@ -140,7 +141,7 @@ impl Variable {
         ConfigError::one(format!("The environment variable {} names no key: there is no `{key}`.", self.name))
     }
 
-    /// What set the value, for messages.
+    /// Returns the source of the value, for messages.
     pub(super) fn source(&self) -> String {
         format!("the environment variable {}", self.name)
     }

@@ -1,4 +1,4 @@
-//! The section about those who follow containers live.
+//! The section about live followers of containers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EventsConfig {
-    /// Followers of all containers together.
+    /// Maximum followers of all containers together.
     pub followers: usize,
-    /// Followers of one container.
+    /// Maximum followers of one container.
     pub followers_per_container: usize,
-    /// Followers of one user, of all containers together.
+    /// Maximum followers of one user, of all containers together.
     pub followers_per_user: usize,
-    /// Events that a follower may be behind.
+    /// Maximum events by which a follower may be behind.
     pub queue_events: usize,
-    /// Seconds without an event after which a follower is sent a comment.
+    /// Seconds without an event after which a follower receives a comment.
     pub keep_alive_seconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Values laid over one another, and what set each of them.
+//! Layers of values, with the source of each value.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -8,30 +8,30 @@ use toml::{Table, Value};
 /// The values so far, sections within sections.
 pub(super) struct Layers {
     values: Table,
-    /// What set a key, for messages; defaults are in the code, and have nothing.
+    /// The source of each key that was set, for messages; defaults have none.
     sources: BTreeMap<String, String>,
 }
 
 impl Layers {
-    /// The defaults alone.
+    /// Creates layers with the defaults alone.
     pub(super) fn over(defaults: Table) -> Layers {
         Layers { values: defaults, sources: BTreeMap::new() }
     }
 
-    /// Lays values over those that there are: sections are merged, and all else is replaced, lists
-    /// as a whole.
+    /// Lays values over the present ones: sections are merged, and all else is replaced, lists as a
+    /// whole.
     pub(super) fn lay(&mut self, above: Table, source: &str) {
         merge(&mut self.values, above, "", &mut |key| {
             self.sources.insert(key, source.to_owned());
         });
     }
 
-    /// All values.
+    /// Returns all values.
     pub(super) fn values(&self) -> &Table {
         &self.values
     }
 
-    /// What set the value under a dotted key, or the list that it is in.
+    /// Returns the source of the value under a dotted key, or of the list that contains it.
     pub(super) fn source(&self, key: &str) -> Option<&str> {
         let mut above = iter::successors(Some(key), |key| key.rsplit_once('.').map(|(above, _)| above)).skip(1);
         let found = self.sources.get(key).or_else(|| {
@@ -42,7 +42,7 @@ impl Layers {
     }
 }
 
-/// The value under a dotted key.
+/// Returns the value under a dotted key.
 pub(super) fn find<'v>(values: &'v Table, key: &str) -> Option<&'v Value> {
     match key.split_once('.') {
         Some((section, rest)) => find(values.get(section)?.as_table()?, rest),
@@ -50,7 +50,7 @@ pub(super) fn find<'v>(values: &'v Table, key: &str) -> Option<&'v Value> {
     }
 }
 
-/// `value` under the dotted key.
+/// Returns a table with `value` under the dotted key.
 pub(super) fn nested(key: &str, value: Value) -> Table {
     match key.split_once('.') {
         Some((section, rest)) => Table::from_iter([(section.to_owned(), nested(rest, value).into())]),
@@ -58,7 +58,7 @@ pub(super) fn nested(key: &str, value: Value) -> Table {
     }
 }
 
-/// `set` is called for each key that is set, sections included.
+/// Merges `above` into `below`, and calls `set` for each key that is set, sections included.
 fn merge(below: &mut Table, above: Table, section: &str, set: &mut impl FnMut(String)) {
     for (name, value) in above {
         let key = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };

@@ -1,4 +1,4 @@
-//! Where the values come from, and which wins.
+//! The sources of the values, and their precedence.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use super::layers::Layers;
 use super::value::{Given, ValueError};
 use super::{Config, ConfigError, environment};
 
-/// The file that is read when none is named.
+/// The file that is read if none is named.
 const FILE: &str = "config.toml";
 
-/// What the command line sets.
+/// The values that the command line sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--data`
@@ -22,31 +22,30 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
-/// How the values were found, for the log.
+/// The sources of the configuration, for the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The file that was read, if one was.
     pub file: Option<PathBuf>,
-    /// What set the data directory: an option, a variable, the file. `None`: nothing did, it is the
-    /// default.
+    /// The source of the data directory: an option, a variable or the file; `None` for the default.
     pub directory: Option<String>,
 }
 
 impl Config {
-    /// The configuration from the file `named` (or `./config.toml`, if it is there), this process's
-    /// environment and the command line.
+    /// Loads the configuration from the file `named` (or `./config.toml`, if it exists), this
+    /// process's environment and the command line.
     ///
     /// # Errors
-    /// The named file is not there, or a value is not as it must be.
+    /// The named file does not exist, or a value is invalid.
     pub fn load(named: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
         Config::layered(Config::file(named)?, std::env::vars_os(), overrides)
     }
 
-    /// The file that is read: the one that is `named`, or else the one of this folder, if there is
-    /// one.
+    /// Returns the file to read: the one that is `named`, or else that of the working directory, if
+    /// it exists.
     ///
     /// # Errors
-    /// The named file is not there.
+    /// The named file does not exist.
     pub fn file(named: Option<&Path>) -> Result<Option<&Path>, ConfigError> {
         match named {
             Some(path) if !path.exists() => {
@@ -57,13 +56,13 @@ impl Config {
         }
     }
 
-    /// The variables of this process's environment that begin as this program's do, and that it
-    /// does not read: keys with one underscore for two, and what is no longer known.
+    /// Returns the environment variables with this program's prefix that it does not read: keys
+    /// with one underscore instead of two, and names that are no longer known.
     pub fn unread_variables() -> Vec<String> {
         environment::unread(std::env::vars_os())
     }
 
-    /// [`Config::load`] with a file that is there, or none, and a given environment.
+    /// Loads the configuration from an existing file, or none, and a given environment.
     pub(super) fn layered(
         file: Option<&Path>,
         environment: impl Iterator<Item = (OsString, OsString)>,
@@ -104,7 +103,7 @@ impl Overrides {
         }
     }
 
-    /// The option that set a key.
+    /// Returns the option that set a key.
     fn option(&self, key: &str) -> Option<&'static str> {
         match key {
             "data.directory" => self.data.as_ref().map(|_| "--data"),
@@ -114,26 +113,26 @@ impl Overrides {
     }
 }
 
-/// The defaults as values.
+/// Returns the defaults as values.
 fn defaults() -> Result<Table, ConfigError> {
-    // Names, texts and numbers, of which none is beyond what TOML can say.
+    // Names, texts and numbers, all of which TOML can represent.
     Table::try_from(Config::default()).map_err(|error| ConfigError::one(error.to_string()))
 }
 
-/// The values of a file.
+/// Reads the values of a file.
 fn read(file: &Path) -> Result<Table, ConfigError> {
     let unread =
         |why: String| ConfigError::one(format!("The configuration file {} can't be read: {why}.", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| unread(error.to_string()))?;
     text.parse().map_err(|error: toml::de::Error| {
         let whole = error.to_string();
-        // The first line says where; more of them show the place.
+        // The first line has the position; the others quote the text there.
         let place = whole.lines().next().unwrap_or_default();
         unread(format!("{place}: {}", error.message().trim_end()))
     })
 }
 
-/// The layers as the configuration; the error names the key and where it was set.
+/// Reads the layers as the configuration; the error names the key and where it was set.
 fn config(layers: &Layers) -> Result<Config, ConfigError> {
     let values = Given(layers.values().clone().into());
     serde_path_to_error::deserialize(values).map_err(|error| {
@@ -143,7 +142,7 @@ fn config(layers: &Layers) -> Result<Config, ConfigError> {
     })
 }
 
-/// A part of a dotted key.
+/// Returns a part of a dotted key.
 fn name(part: &Segment) -> String {
     match part {
         Segment::Seq { index } => index.to_string(),
@@ -154,7 +153,7 @@ fn name(part: &Segment) -> String {
     }
 }
 
-/// One sentence that names the key.
+/// Returns one sentence that names the key.
 fn explain(key: &str, path: &[String], fault: &ValueError) -> String {
     match fault {
         ValueError::UnknownKey(known) => {
@@ -185,7 +184,7 @@ fn set_by(sentence: String, source: Option<&str>) -> String {
     }
 }
 
-/// What was found instead, in the same words.
+/// Returns the type of the value found, in the words of [`type_name`].
 fn found_name(found: &str) -> &str {
     match found {
         "map" => "a section of keys",
@@ -194,7 +193,7 @@ fn found_name(found: &str) -> &str {
     }
 }
 
-/// A type in the words of people who don't write Rust.
+/// Returns the name of a type for people who don't write Rust.
 fn type_name(wanted: &str) -> &str {
     match wanted {
         "u16" => "a whole number from 0 to 65535",

@@ -30,8 +30,7 @@ pub struct MemoryConfig {
     pub largest_change_bytes: usize,
 }
 
-/// The limit that is taken without a configured one on a large machine (4 GiB): caches gain little
-/// beyond it.
+/// The default limit on a large machine (4 GiB): caches gain little beyond it.
 pub const MOST_BY_ITSELF: u64 = 4 << 30;
 
 impl Default for MemoryConfig {
@@ -49,10 +48,10 @@ impl Default for MemoryConfig {
 }
 
 impl MemoryConfig {
-    /// The smallest limit: a server with less serves nobody well (256 MiB).
+    /// The smallest limit (256 MiB); a server with less would serve nobody well.
     pub const LEAST: u64 = 256 << 20;
 
-    /// Bytes that the process may take.
+    /// Returns the bytes that the process may take.
     pub fn limit(&self) -> u64 {
         match self.limit_bytes {
             0 => (machine_memory().unwrap_or(MOST_BY_ITSELF) / 2).clamp(MemoryConfig::LEAST, MOST_BY_ITSELF),
@@ -60,108 +59,108 @@ impl MemoryConfig {
         }
     }
 
-    /// The configured part, or that share of the limit in percent.
+    /// Returns the configured part, or that share of the limit in percent.
     fn part(&self, configured: u64, percent: u64) -> u64 {
         if configured > 0 { configured } else { self.limit() / 100 * percent }
     }
 
-    /// Bytes of the tables' pages.
+    /// Returns the bytes of the tables' pages.
     pub fn pages(&self) -> usize {
         usize::try_from(self.part(self.pages_bytes, 8)).unwrap_or(usize::MAX)
     }
 
-    /// Bytes of all caches.
+    /// Returns the bytes of all caches.
     pub fn caches(&self) -> CacheShares {
         CacheShares { bytes: self.part(self.caches_bytes, 16) }
     }
 
-    /// Bytes of containers in memory.
+    /// Returns the bytes of containers in memory.
     pub fn containers(&self) -> u64 {
         self.part(self.containers_bytes, 20)
     }
 
-    /// Bytes that calls take.
+    /// Returns the bytes that calls take.
     pub fn calls(&self) -> u64 {
         self.part(self.calls_bytes, 36)
     }
 
-    /// Bytes of all parts together.
+    /// Returns the bytes of all parts together.
     pub fn parts(&self) -> u64 {
         let parts = [self.pages() as u64, self.caches().bytes, self.containers(), self.calls()];
         parts.into_iter().fold(0, u64::saturating_add)
     }
 
-    /// Bytes of rows that are changed and not in the tables yet.
+    /// Returns the bytes of rows that are changed and not in the tables yet.
     pub fn overlay(&self) -> usize {
         (self.limit() / 8).clamp(64 << 20, 256 << 20) as usize
     }
 
-    /// Bytes of rows that one change may store: it must fit beside others.
+    /// Returns the bytes of rows that one change may store: it must fit beside others.
     pub fn largest_change(&self) -> usize {
         self.largest_change_bytes.min(self.overlay() / 2)
     }
 }
 
-/// The caches, each with its share of the bytes that all of them have.
+/// The bytes of all caches, with the share of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheShares {
     bytes: u64,
 }
 
 impl CacheShares {
-    /// Bytes of records, with what readers see of them.
+    /// Returns the bytes of records, with what readers see of them.
     pub fn records(self) -> u64 {
         self.bytes / 10 * 4
     }
 
-    /// Bytes of whole replies about containers.
+    /// Returns the bytes of whole replies about containers.
     fn replies(self) -> u64 {
         self.bytes / 10 * 4
     }
 
-    /// Bytes of whole replies about drawers.
+    /// Returns the bytes of whole replies about drawers.
     pub fn drawers(self) -> u64 {
         self.replies() / 8 * 7
     }
 
-    /// Bytes of structures of topics.
+    /// Returns the bytes of structures of topics.
     pub fn structures(self) -> u64 {
         self.replies() / 8
     }
 
-    /// Bytes of parts of containers as JSON.
+    /// Returns the bytes of parts of containers as JSON.
     fn parts(self) -> u64 {
         self.bytes / 10 - self.lengths()
     }
 
-    /// Bytes of posts as JSON.
+    /// Returns the bytes of posts as JSON.
     pub fn posts(self) -> u64 {
         self.parts() / 4 * 3
     }
 
-    /// Bytes of topic items as JSON.
+    /// Returns the bytes of topic items as JSON.
     pub fn topic_items(self) -> u64 {
         self.parts() / 4
     }
 
-    /// Bytes of the lengths of liveblogs' contents.
+    /// Returns the bytes of the lengths of liveblogs' contents.
     pub fn lengths(self) -> u64 {
         self.bytes / 1000
     }
 
-    /// Bytes of scaled pictures.
+    /// Returns the bytes of scaled pictures.
     pub fn pictures(self) -> u64 {
         self.bytes / 10 - self.xml_files()
     }
 
-    /// Bytes of configuration files as clients read them.
+    /// Returns the bytes of configuration files as clients read them.
     pub fn xml_files(self) -> u64 {
         self.bytes / 20
     }
 }
 
-/// Bytes of memory that this process can have: the machine's, or those of its control group or its
-/// address space if they are fewer. `None` where that can't be found out.
+/// Returns the bytes of memory that this process can have: those of the machine, or of its control
+/// group or address space if they are fewer. `None` if that is unknown.
 pub fn machine_memory() -> Option<u64> {
     static MEMORY: LazyLock<Option<u64>> = LazyLock::new(|| {
         let info = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -173,7 +172,7 @@ pub fn machine_memory() -> Option<u64> {
     *MEMORY
 }
 
-/// The limits of the control groups (version 2) that this process is in.
+/// Returns the limits of the control groups (version 2) of this process.
 fn group_limits() -> Vec<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let Some(own) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };

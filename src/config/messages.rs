@@ -1,4 +1,4 @@
-//! The sections about messages between users, and the mail relay that they go out by.
+//! The sections about messages between users, and the mail relay that forwards them.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct MessagesConfig {
     /// Days for which a message is kept.
     pub keep_days: u64,
-    /// Messages of one inbox, and of one outbox.
+    /// Maximum messages of one inbox, and of one outbox.
     pub per_box: usize,
-    /// Users to whom one message may go.
+    /// Maximum recipients of one message.
     pub recipients: usize,
-    /// Bytes of the text of one message.
+    /// Maximum bytes of the text of one message.
     pub body_bytes: usize,
-    /// Objects attached to one message.
+    /// Maximum objects attached to one message.
     pub attachments: usize,
 }
 
@@ -26,42 +26,43 @@ impl Default for MessagesConfig {
     }
 }
 
-/// How the mail relay is spoken to.
+/// The encryption of the connection to the mail relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SmtpSecurity {
-    /// By TLS, from the first byte (RFC 8314).
+    /// TLS from the first byte (RFC 8314).
     Tls,
-    /// By TLS, after the command that asks for it (RFC 3207); not at all where the relay has none.
+    /// TLS after the command that asks for it (RFC 3207). No mail is sent if the relay does not
+    /// support it.
     Starttls,
-    /// In the open.
+    /// No encryption.
     None,
 }
 
-/// `[smtp]`: a mail relay that takes messages along to the addresses of their receivers.
+/// `[smtp]`: a mail relay that forwards messages to the e-mail addresses of their recipients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SmtpConfig {
-    /// Its name or address; empty: messages stay here.
+    /// Name or address of the relay; empty: messages are not mailed.
     pub host: String,
-    /// Its port.
+    /// Port of the relay.
     pub port: u16,
-    /// See [`SmtpSecurity`].
+    /// Encryption of the connection.
     pub security: SmtpSecurity,
-    /// The name to authenticate by; empty: without.
+    /// The name for authentication; empty: none.
     pub user: String,
     /// The file whose first line is the password.
     pub password_file: PathBuf,
-    /// The address that mails come from.
+    /// The sender's address in mails.
     pub from: String,
     /// Seconds that each step of the protocol may take.
     pub timeout_seconds: u64,
-    /// Seconds until a mail that the relay has not taken is tried again for the first time; later
-    /// twice as long each time, up to an hour.
+    /// Seconds until the first retry of a mail that the relay has not taken. Each further retry is
+    /// after twice that time, up to an hour.
     pub retry_seconds: u64,
     /// Hours after which a mail that the relay has not taken is given up.
     pub give_up_hours: u64,
-    /// Mails that wait for the relay.
+    /// Maximum number of mails waiting for the relay.
     pub queue: usize,
 }
 

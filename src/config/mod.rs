@@ -1,12 +1,12 @@
 //! The configuration: defaults in the code, over them the file, the environment and the command
 //! line.
 //!
-//! Each key has one home, the struct of its section; `config.toml` at the top of this repository
-//! documents every one with its default, and a test holds the two together. What is later in this
-//! list wins:
+//! Each key has one home, the struct of its section. `config.toml` at the top of this repository
+//! documents every key with its default, and a test compares the two. Later sources in this list
+//! win:
 //!
 //! 1. the defaults,
-//! 2. the file: `./config.toml` if it is there, or the one named by `--config`, which must be,
+//! 2. the file: `./config.toml` if it exists, or the one named by `--config`, which must exist,
 //! 3. the environment: `STET_SECTION__KEY` (two underscores), e.g. `STET_SERVER__LISTEN`,
 //! 4. the command line.
 //!
@@ -58,30 +58,30 @@ pub use self::service::{
 };
 pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanConfig};
 
-/// The whole configuration. [`Config::load`] gives one that has been checked.
+/// The whole configuration. [`Config::load`] returns one that has been checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the values were found.
+    /// The sources of the values.
     #[serde(skip)]
     pub origin: Origin,
-    /// How it listens.
+    /// The server's address, threads and connections.
     pub server: ServerConfig,
-    /// Where it keeps everything.
+    /// The data directory.
     pub data: DataConfig,
-    /// What it logs.
+    /// The log.
     pub log: LogConfig,
-    /// Where it sends traces.
+    /// The export of traces.
     pub traces: TracesConfig,
     /// The memory of the process.
     pub memory: MemoryConfig,
-    /// What it accepts from a client.
+    /// The limits on requests of clients.
     pub limits: LimitsConfig,
-    /// How it meets clients that were made for another server.
+    /// The compatibility with clients that were made for another server.
     pub compat: CompatConfig,
     /// Sessions and passwords.
     pub auth: AuthConfig,
-    /// How containers are run.
+    /// The options for running containers.
     pub runtime: RuntimeOptions,
     /// Following containers live.
     pub events: EventsConfig,
@@ -89,13 +89,13 @@ pub struct Config {
     pub messages: MessagesConfig,
     /// The mail relay.
     pub smtp: SmtpConfig,
-    /// How changes reach the disk.
+    /// The writing of changes to the disk.
     pub store: StoreConfig,
     /// The bytes of objects.
     pub content: ContentConfig,
     /// The databases: namespaces with numbers and names. One is the main one.
     pub databases: Vec<DatabaseConfig>,
-    /// What clients may connect to.
+    /// The connections that clients may name at login.
     pub connections: Vec<ConnectionConfig>,
     /// Drawers.
     pub drawer: DrawerConfig,
@@ -107,11 +107,11 @@ pub struct Config {
     pub topic: TopicConfig,
     /// Topic plans.
     pub topic_plan: TopicPlanConfig,
-    /// Where things go when nobody says.
+    /// The default folders.
     pub folders: FoldersConfig,
     /// `[recycle_bin]`
     pub recycle_bin: RecycleBinConfig,
-    /// What a new data directory is filled with.
+    /// The sample newsroom of a new data directory.
     pub sample: SampleConfig,
 }
 
@@ -153,7 +153,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// How containers are run, and what they may be called by.
+    /// Returns the options for running containers, with the limits on their changes.
     pub fn runtime_options(&self) -> RuntimeOptions {
         let LimitsConfig { path_bytes, path_depth, .. } = self.limits;
         RuntimeOptions {
@@ -167,20 +167,20 @@ impl Config {
         }
     }
 
-    /// The main database.
+    /// Returns the main database.
     pub fn main_database(&self) -> DatabaseId {
         let main = self.databases.iter().find(|database| database.main);
         main.map_or(DatabaseId::FIRST, |main| DatabaseId(main.id))
     }
 
-    /// What a new password must be.
+    /// Returns the requirements on a new password.
     pub fn password_rules(&self) -> PasswordRules {
         PasswordRules { min_length: self.auth.password_min_length }
     }
 }
 
-/// Why the configuration can't be used: one sentence or more, a line each, that name the key and
-/// where it was set.
+/// The faults of a configuration that can't be used: one sentence or more, one per line, each with
+/// the key and where it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     faults: Vec<String>,

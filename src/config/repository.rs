@@ -1,16 +1,16 @@
-//! The sections about the repository: how it is stored and what it takes for granted.
+//! The sections about the repository: its storage and its defaults.
 
 use serde::{Deserialize, Serialize};
 use stet_actors::object::file_name;
 
-/// What a commit waits for.
+/// The condition for the end of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// The journal's fsync: an answered change survives a crash of the machine.
+    /// The journal's fsync: an acknowledged change survives a crash of the machine.
     #[default]
     Journal,
-    /// Nothing. For measuring what durability costs.
+    /// No condition. For measuring what durability costs.
     None,
 }
 
@@ -22,19 +22,19 @@ pub struct StoreConfig {
     pub checkpoint_bytes: usize,
     /// Changed rows in memory that start a checkpoint.
     pub checkpoint_rows: usize,
-    /// Seconds that a change waits for its checkpoint at most.
+    /// Maximum seconds that a change waits for its checkpoint.
     pub checkpoint_seconds: u64,
     /// Days that events are kept; 0 keeps them for ever.
     pub events_keep_days: u64,
     /// Microseconds that the writer stays awake when it has nothing to do.
     pub linger_microseconds: u64,
-    /// Change sets that wait for the writer at most; one more is `Overloaded`.
+    /// Maximum number of change sets that wait for the writer; one more is `Overloaded`.
     pub queue_change_sets: usize,
-    /// What a commit waits for.
+    /// The condition for the end of a commit.
     pub durability: Durability,
-    /// Bytes of the disk that uploads and large changes leave free; 0: none.
+    /// Bytes of free space on the disk that uploads and large changes leave; 0: none.
     pub reserve_bytes: u64,
-    /// Bytes up to which a content lies in the tables; a larger one is a file.
+    /// Maximum bytes of a content that is stored in the tables; a larger one is a file.
     pub small_body_bytes: usize,
 }
 
@@ -58,11 +58,11 @@ impl Default for StoreConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseConfig {
-    /// The number in front of its loids. Never changed once there are objects.
+    /// The number in front of the database's loids. It must not change once there are objects.
     pub id: u16,
-    /// The name that is as good as the number.
+    /// The name, which may be used in place of the number.
     pub name: String,
-    /// Whether it is the main one; without an entry that says so, the one with the number 1.
+    /// Whether this is the main database; if no entry says so, it is the one with the number 1.
     #[serde(default)]
     pub main: bool,
     /// Further names.
@@ -71,26 +71,26 @@ pub struct DatabaseConfig {
 }
 
 impl DatabaseConfig {
-    /// A database with that number and name.
+    /// Creates a database with that number and name.
     pub fn named(id: u16, name: &str) -> DatabaseConfig {
         DatabaseConfig { id, name: name.to_owned(), main: false, aliases: Vec::new() }
     }
 
-    /// Whether a call that names a database so means this one.
+    /// Reports whether a number, name or alias in a call means this database.
     pub fn is_named(&self, wanted: &str) -> bool {
         self.name == wanted || wanted.parse() == Ok(self.id) || self.aliases.iter().any(|alias| alias == wanted)
     }
 }
 
-/// One of `[[connections]]`: what a client names at login as `connectionId`.
+/// One of `[[connections]]`, named by a client at login as `connectionId`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionConfig {
-    /// What the login names.
+    /// Identifier for the login.
     pub id: String,
-    /// What people read.
+    /// Name for people.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the connection.
     #[serde(default)]
     pub description: String,
     /// The values of `applicationId` that may log in; none means any.
@@ -102,11 +102,11 @@ pub struct ConnectionConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DrawerConfig {
-    /// Items that fit into a drawer whose maker says nothing.
+    /// Capacity of a drawer that is created without one.
     pub default_capacity: u32,
     /// The folder of a user's automatic drawer; see [`for_user`].
     pub automatic_folder: String,
-    /// Its name; see [`for_user`].
+    /// The name of a user's automatic drawer; see [`for_user`].
     pub automatic_name: String,
 }
 
@@ -120,23 +120,23 @@ impl Default for DrawerConfig {
     }
 }
 
-/// `[recycle_bin]`: how long what was discarded is kept.
+/// `[recycle_bin]`: the retention of discarded objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecycleBinConfig {
-    /// Days after which an entry is destroyed; 0 keeps it until somebody destroys it.
+    /// Days after which an entry is destroyed; 0 keeps it until a call destroys it.
     pub purge_after_days: u64,
 }
 
-/// `[folders]`: where things go when nobody says.
+/// `[folders]`: the default folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FoldersConfig {
-    /// The folder below which users' homes lie.
+    /// The folder above the users' homes.
     pub users: String,
     /// A user's home; see [`for_user`].
     pub home: String,
-    /// The folder below which work folders lie.
+    /// The folder above the work folders.
     pub work: String,
 }
 
@@ -163,8 +163,8 @@ impl Default for SampleConfig {
 /// The placeholder for the user's name in a folder or name of the configuration.
 pub(super) const USER: &str = "{user}";
 
-/// A folder or name of the configuration with the user's name in place of `{user}`, as a folder of
-/// that name is called: a user from before may have a name that no folder can have.
+/// Returns a folder or name of the configuration with the user's folder name in place of `{user}`.
+/// An older user may have a name that no folder can have; then the name itself is used.
 pub fn for_user(pattern: &str, user: &str) -> String {
     match file_name(user) {
         Ok(folder) => pattern.replace(USER, &folder),

@@ -1,4 +1,4 @@
-//! The sections about the service: how it listens, what it accepts, who may come in.
+//! The sections about the service: its address, its limits on requests, and logins.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::CasConfig;
 use super::edge::{ForwardedHeader, TlsConfig};
 
-/// `[server]`: how it listens.
+/// `[server]`: address, threads and connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {
@@ -18,23 +18,25 @@ pub struct ServerConfig {
     /// Threads that read requests and write replies; [`ServerConfig::MAX_WORKERS`] at most. 0 is
     /// one for every two cores and one more.
     pub workers: usize,
-    /// Seconds for which it still serves all when it was asked to end, while `/readyz` is 503.
+    /// Seconds for which all requests are still served after the request to end, while `/readyz` is
+    /// 503.
     pub drain_seconds: u64,
-    /// Seconds that calls under way get to end when it shuts down.
+    /// Seconds that calls in progress have to end at a shutdown.
     pub shutdown_seconds: u64,
     /// Seconds that an idle connection is kept open; 0 closes it after each reply.
     pub keep_alive_seconds: u64,
     /// Seconds within which a client must have sent a request's head; 0 waits for ever.
     pub slow_request_seconds: u64,
-    /// Seconds after which a client that takes nothing of its answer is cut off; 0 waits for ever.
+    /// Seconds after which a client that reads nothing of its reply is disconnected; 0 waits for
+    /// ever.
     pub slow_reader_seconds: u64,
-    /// Bytes of a reply from which on it is compressed for who asks for it; 0 is never.
+    /// Bytes from which on a reply is compressed, if the client accepts that; 0 is never.
     pub compress_bytes: u64,
     /// Connections open at a time on each worker; further ones wait to be accepted.
     pub max_connections: usize,
-    /// Addresses and networks of the proxies whose word on the client's address counts.
+    /// Addresses and networks of the proxies that are trusted to state the client's address.
     pub trusted_proxies: Vec<String>,
-    /// The headers that they use.
+    /// The headers that the proxies use.
     pub forwarded_header: ForwardedHeader,
     /// Origins of other sites whose pages may call; empty is none.
     pub cors_origins: Vec<String>,
@@ -43,12 +45,12 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// The most workers that `actix-server` takes; it panics at one more.
+    /// The maximum number of workers in `actix-server`, which panics at one more.
     pub const MAX_WORKERS: usize = 512;
 
-    /// Threads that serve requests: as many as configured, or one for each two cores and one more.
-    /// Of a change, over half is spent there, and the rest in the threads of the containers, the
-    /// writer and the checkpointer.
+    /// Returns the number of threads that serve requests: as configured, or one for every two cores
+    /// and one more. Over half of the work for a change is done there, and the rest in the threads
+    /// of the containers, the writer and the checkpointer.
     pub fn threads(&self) -> usize {
         match self.workers {
             0 => std::thread::available_parallelism().map_or(1, |cores| ServerConfig::threads_for(cores.get())),
@@ -85,7 +87,7 @@ impl Default for ServerConfig {
     }
 }
 
-/// `[data]`: where it keeps everything.
+/// `[data]`: the data directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
@@ -99,24 +101,24 @@ impl Default for DataConfig {
     }
 }
 
-/// How a line of the log is written.
+/// The format of a line of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// One JSON object a line, for machines.
+    /// One JSON object a line, for programs.
     Json,
 }
 
-/// `[log]`: what it logs, to standard error.
+/// `[log]`: the log on standard error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
     /// A level, or levels for parts of the program: `info,stet_store=debug`.
     pub filter: String,
-    /// How a line is written.
+    /// Format of a line.
     pub format: LogFormat,
 }
 
@@ -126,15 +128,15 @@ impl Default for LogConfig {
     }
 }
 
-/// `[traces]`: where it sends traces of requests.
+/// `[traces]`: the export of traces of requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TracesConfig {
-    /// URL at which a collector takes OTLP over HTTP. Empty: no traces.
+    /// URL at which a collector accepts OTLP over HTTP; empty: no traces.
     pub endpoint: String,
-    /// What the traces call this server.
+    /// Name of this server in the traces.
     pub service_name: String,
-    /// Of so many requests that begin a trace one is traced.
+    /// Sampling: one of this number of requests that begin a trace is traced.
     pub sample_one_in: u32,
 }
 
@@ -144,7 +146,7 @@ impl Default for TracesConfig {
     }
 }
 
-/// `[limits]`: what it accepts from a client. Requests beyond it are refused before they cost
+/// `[limits]`: limits on requests of clients. Requests beyond them are refused before they take
 /// memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -155,17 +157,17 @@ pub struct LimitsConfig {
     pub json_depth: usize,
     /// Values in a JSON body, and elements and attributes in an attribute text.
     pub json_values: usize,
-    /// Bytes of a body that one fills in, such as a login, as JSON or as a form.
+    /// Bytes of the body of a form that a user fills in, such as a login, as JSON or as a form.
     pub short_body_bytes: usize,
     /// Bytes of an uploaded content.
     pub upload_bytes: u64,
     /// Bytes of the JSON part beside an uploaded content.
     pub upload_part_options_bytes: usize,
-    /// Seconds within which a JSON or form body must be there; 0 waits for ever.
+    /// Seconds within which a JSON or form body must have arrived; 0 waits for ever.
     pub body_seconds: u64,
-    /// Bytes of an upload that must come within `upload_progress_seconds`, again and again.
+    /// Bytes of an upload that must arrive in each period of `upload_progress_seconds`.
     pub upload_progress_bytes: usize,
-    /// Seconds; 0 lets an upload stand still for ever.
+    /// Seconds of that period; 0 lets an upload stand still for ever.
     pub upload_progress_seconds: u64,
     /// Parts of an uploaded form.
     pub upload_parts: usize,
@@ -175,17 +177,17 @@ pub struct LimitsConfig {
     pub path_bytes: usize,
     /// Names in a path, and so the depth at which objects may lie.
     pub path_depth: usize,
-    /// Bytes of an attribute text, of a liveblog's own content, of a post's where it stands in
-    /// that, and of a DTD that is shown.
+    /// Bytes of an attribute text, of a liveblog's own content, of a post's content within that,
+    /// and of a DTD that is shown.
     pub xml_bytes: usize,
-    /// Levels of elements in an attribute text, and in a liveblog's own content and what stands in
-    /// it.
+    /// Levels of elements in an attribute text, in a liveblog's own content and in the contents
+    /// within that.
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
-    /// Uploads that are on their way to the disk at a time.
+    /// Maximum number of uploads that are written to the disk at a time.
     pub uploads_at_once: usize,
-    /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
+    /// Seconds for which the reply to a call with an `Idempotency-Key` is kept for retries.
     pub idempotency_seconds: u64,
     /// Keys whose replies are kept for one user.
     pub idempotency_keys_per_user: usize,
@@ -196,8 +198,7 @@ pub struct LimitsConfig {
 }
 
 impl LimitsConfig {
-    /// What one value of a JSON body takes once it is read, beside its text: about what an empty
-    /// text in a list does.
+    /// Memory of one value of a JSON body, beside its text: about that of an empty text in a list.
     pub const VALUE_BYTES: u64 = 64;
 }
 
@@ -229,13 +230,13 @@ impl Default for LimitsConfig {
     }
 }
 
-/// `[compat]`: how it meets clients that were made for another server.
+/// `[compat]`: compatibility with clients that were made for another server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CompatConfig {
     /// The prefix of every error code on the wire.
     pub code_prefix: String,
-    /// Absolute path, outside the base path, of a second place of the older login; empty is none.
+    /// Absolute path, outside the base path, of a second address of the older login; empty: none.
     pub login_path: String,
     /// Names of the object types that count as page plans.
     pub page_plan_types: Vec<String>,
@@ -259,11 +260,11 @@ pub struct AuthConfig {
     pub session_idle_seconds: u64,
     /// Seconds after which a session ends, used or not.
     pub session_absolute_seconds: u64,
-    /// Sessions that one user may have at a time; 0 for any number.
+    /// Maximum sessions of one user at a time; 0 for no limit.
     pub sessions_per_user: usize,
     /// Seconds without use after which a lock ends.
     pub lock_idle_seconds: u64,
-    /// Seconds between two writes of when sessions were last used.
+    /// Seconds between two records of the last use of sessions.
     pub flush_seconds: u64,
     /// KiB of memory that hashing one password takes (Argon2id).
     pub password_memory_kib: u32,
@@ -271,16 +272,16 @@ pub struct AuthConfig {
     pub password_iterations: u32,
     /// Independent parts of that memory.
     pub password_lanes: u32,
-    /// Characters that a new password has at least.
+    /// Minimum characters of a new password.
     pub password_min_length: usize,
     /// Single sign-on.
     pub cas: CasConfig,
-    /// Logins of one user name from one address that may fail in the window; 0 is no limit.
+    /// Failed logins of one user name from one address in the window; 0 is no limit.
     pub failures_per_user: u32,
-    /// Logins of one user name, from all addresses where the user is not known, that may fail in
-    /// the window; 0 is no limit.
+    /// Failed logins of one user name, from all addresses where the user is not known, in the
+    /// window; 0 is no limit.
     pub failures_per_user_anywhere: u32,
-    /// Logins from one address that may fail in the window; 0 is no limit.
+    /// Failed logins from one address in the window; 0 is no limit.
     pub failures_per_address: u32,
     /// Seconds of the window.
     pub failure_window_seconds: u64,

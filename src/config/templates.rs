@@ -1,4 +1,4 @@
-//! `[liveblog]`, `[story]`, `[topic]` and `[topic_plan]`: what these begin with.
+//! `[liveblog]`, `[story]`, `[topic]` and `[topic_plan]`: the templates of new objects.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LiveblogConfig {
-    /// Path of the object, in the main database, that a liveblog is made from when the call names
-    /// no template.
+    /// Path of the object, in the main database, from which a liveblog is created when the call
+    /// names no template.
     pub template: String,
 }
 
@@ -21,7 +21,7 @@ impl Default for LiveblogConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoryConfig {
-    /// Path of the object, in the main database, that a story is made from when the call brings no
+    /// Path of the object, in the main database, from which a story is created when the call has no
     /// content.
     pub template: String,
 }
@@ -36,8 +36,8 @@ impl Default for StoryConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TopicConfig {
-    /// Path of the topic, in the main database, that a topic is made from when the call names no
-    /// template.
+    /// Path of the topic, in the main database, from which a topic is created when the call names
+    /// no template.
     pub template: String,
 }
 
@@ -51,7 +51,7 @@ impl Default for TopicConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TopicPlanConfig {
-    /// Path of the plan, in the main database, that a plan is made from when the call names no
+    /// Path of the plan, in the main database, from which a plan is created when the call names no
     /// template.
     pub template: String,
 }

@@ -1,5 +1,5 @@
-//! Values read as the configuration's structs, with what is wrong in parts that sentences can be
-//! made of: serde's own readers give their errors as texts.
+//! Values that serde reads as the configuration's structs, with structured faults for composing
+//! sentences. Serde's own readers return errors as texts.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use serde::de::{self, Deserializer, Expected, IntoDeserializer, Unexpected, Visi
 use serde::forward_to_deserialize_any;
 use toml::Value;
 
-/// What is wrong with a value. The caller knows where the value stands.
+/// The fault of a value. The caller knows the position of the value.
 #[derive(Debug)]
 pub(super) enum ValueError {
     /// An unknown key, and the known ones.
     UnknownKey(&'static [&'static str]),
     /// An unknown text, and the known ones.
     UnknownText(String, &'static [&'static str]),
-    /// A value of another type, or one that its type can't hold: what it is, and what it must be.
+    /// A value of another type, or one that its type can't hold: the value, and the requirement.
     Unfit(String, String),
     /// A key that must be there.
     Missing(&'static str),
-    /// A clause.
+    /// Any other fault, as a clause.
     Other(String),
 }
 
@@ -62,7 +62,7 @@ impl de::Error for ValueError {
     }
 }
 
-/// For serde; what people read is made in [`super::load`].
+/// Text for serde only; messages for people are composed in [`super::load`].
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
@@ -115,7 +115,7 @@ impl<'de> Deserializer<'de> for Given {
         visitor: V,
     ) -> Result<V::Value, ValueError> {
         match self.0 {
-            // Which would be read as the values of its keys, in their order.
+            // An array would be read as the values of its keys, in their order.
             Value::Array(_) => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
             other => Given(other).deserialize_any(visitor),
         }

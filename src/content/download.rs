@@ -1,4 +1,4 @@
-//! A content together with its bytes.
+//! A stored content, opened together with its bytes.
 
 use std::fmt::Display;
 
@@ -9,17 +9,17 @@ use stet_actors::store::{Key, View};
 
 use crate::content::{ContentReader, ContentStore};
 
-/// How often a content is read that is replaced each time.
+/// Maximum number of attempts to read a content that is replaced each time.
 const TRIES: usize = 16;
 
-/// A content, and where its bytes are.
+/// A content with the place of its bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// What it is.
+    /// The content's record.
     pub content: StoredContent,
-    /// Where its bytes lie if they are small.
+    /// Key of the row with the bytes, if they are small.
     pub small: Key,
-    /// When they were written, epoch seconds.
+    /// Time at which the bytes were written, epoch seconds.
     pub at: u64,
 }
 
@@ -29,13 +29,13 @@ impl From<Version> for Found {
     }
 }
 
-/// What `found` finds, with its bytes. Small ones may be replaced in place between the look at what
-/// they are and the look at them: then both once more, so that what is given always belongs
-/// together. `named` is what the caller calls it.
+/// Opens the content that `found` returns. Small bytes may be replaced in place between reading the
+/// record and reading the bytes. Then both are read again, so that they always belong together.
+/// `named` is the caller's name of the object.
 ///
 /// # Errors
-/// What `found` says; `Overloaded` when the content is replaced again and again; `ObjectNotFound`;
-/// what disk and store say.
+/// Errors of `found`; `Overloaded` when the content is replaced again and again; `ObjectNotFound`;
+/// errors of disk and store.
 pub async fn opened<E: From<Error>>(
     repository: &Reader,
     files: &ContentStore,
@@ -45,11 +45,11 @@ pub async fn opened<E: From<Error>>(
     for _ in 0..TRIES {
         let first = found()?;
         let reader = match first.content.stored {
-            // A file is named by its hash: if it is there it is the right one.
+            // A file is named by its hash: if it exists it is the right one.
             Stored::File => match files.open_if_there(&first.content).await {
                 Ok(Some(reader)) => return Ok((first, reader)),
                 _ if found()? != first => continue,
-                // It may not have gone.
+                // The row still refers to the file, so a missing one is an error.
                 Ok(None) => files.open_content(&first.content).await,
                 Err(error) => Err(error),
             },
@@ -68,7 +68,7 @@ fn small(repository: &Reader, place: &Key, named: &impl Display) -> Result<Conte
         tracing::error!(%named, %error, "the bytes of a content can't be read");
         Error::internal()
     })?;
-    // Gone, if it was removed since it was looked for.
+    // The row is missing if the content was removed after it was found.
     bytes.map(ContentReader::of).ok_or_else(|| Error::not_found(named))
 }
 
@@ -107,7 +107,7 @@ mod tests {
             Ground { _data: data, store, repository: started.expect("a repository starts"), files }
         }
 
-        /// Puts these bytes in the place of whatever the version had.
+        /// Replaces the bytes of the version.
         async fn replace(&self, bytes: &[u8]) -> StoredContent {
             let mut upload = self.files.upload(&crate::limits::Reservation::unaccounted());
             upload.write(bytes).await.expect("the disk is well");
@@ -132,8 +132,8 @@ mod tests {
             Ok(version.ok_or_else(|| Error::not_found(VERSION))?.into())
         }
 
-        /// What a reader gets if `meanwhile` happens between their looks, and how often they
-        /// looked.
+        /// Returns the result of a reader if `meanwhile` happens between its reads, and the number
+        /// of reads.
         async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(Found, Bytes)>, usize) {
             let looks = Cell::new(0);
             let found = || {
@@ -160,7 +160,8 @@ mod tests {
         let (small, large) = (ground.replace(b"small").await, ground.replace(b"rather large").await);
         ground.put(&small, Some("small".into()));
         let other = StoredContent { size: 3, sha256: sha256(b"new"), ..small.clone() };
-        // A row by a row, a row by a file, a file by a row: after the first look at what it is.
+        // A row by a row, a row by a file, a file by a row: each after the first read of the
+        // record.
         for (before, now, then, bytes) in [
             (&small, &other, Some("new"), "new"),
             (&small, &large, None, "rather large"),

@@ -1,13 +1,15 @@
-//! Whose contents lie in `content/`.
+//! The identity of the contents in `content/`, by which a server recognises that they belong to its
+//! tables.
 //!
-//! That folder may be on a disk of its own. Where it is not mounted, or the directory was put back
-//! without it, an empty folder looks as well as the right one: new contents would go to the wrong
-//! disk, and be lost to everybody once the right one is there again. So a file in it has the
-//! identity of the contents, and a mark in the tables the same. The file is made first, and synced
-//! with its name: once the mark is there, so is the file, and where it is not the contents aren't.
+//! That folder may be on a disk of its own. If the disk is not mounted, or the directory was
+//! restored without it, an empty folder looks like the right one. New contents would be written to
+//! the wrong disk, and be lost once the right one is back. So a file in the folder has the identity
+//! of the contents, and a mark in the tables has the same. The file is created first, and synced
+//! with its name. So once the mark exists, the file does too; where the file is missing, the
+//! contents are missing.
 //!
-//! A directory of before has neither. It gets both, unless the rows speak of files and none of them
-//! is there.
+//! An older directory has neither. It gets both, unless its rows refer to files and none of these
+//! exists.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,10 +28,10 @@ pub(super) const FILE: &str = "identity";
 /// The mark's key in [`Table::Marks`].
 pub(crate) const MARK: &[u8] = b"contents";
 
-/// How many files that rows speak of are looked for in a directory of before.
+/// Maximum number of referenced files that are looked for in an older directory.
 const LOOKED_FOR: usize = 1_000;
 
-/// Which contents they are: 32 hexadecimal digits.
+/// The identity of contents: 32 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity(String);
 
@@ -44,10 +46,10 @@ impl Identity {
         well.then(|| Identity(text.to_owned()))
     }
 
-    /// That of the contents in the data directory `data`; `None` where the file is not there. What
-    /// is no identity is another's.
+    /// Returns the identity of the contents in the data directory `data`; `None` if the file is
+    /// missing. A malformed identity counts as that of another directory.
     fn in_folder(data: &Path) -> io::Result<Option<Identity>> {
-        // So much longer than one that what is longer is none.
+        // Read beyond the length of an identity, so that a longer text is no identity.
         let mut text = Vec::new();
         match File::open(super::folder_in(data).join(FILE)) {
             Ok(file) => file.take(64).read_to_end(&mut text)?,
@@ -58,14 +60,14 @@ impl Identity {
     }
 }
 
-/// Why contents are not the ones that the rows speak of: a sentence that says what to do.
+/// The reason why contents do not belong to the tables: a sentence with the remedy.
 pub(crate) type Foreign = String;
 
-/// Holds the contents in the data directory `data` against `mark`, the value of the mark in its
+/// Compares the contents in the data directory `data` with `mark`, the value of the mark in its
 /// tables.
 ///
 /// # Errors
-/// They are missing, or another directory's.
+/// The contents are missing, or another directory's.
 pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), Foreign> {
     let folder = super::folder_in(data);
     let shown = folder.display();
@@ -87,25 +89,25 @@ pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), Forei
     }
 }
 
-/// Whether the tables know by now whose contents they go with.
+/// The result of looking for the identity: whether the tables have a mark.
 pub(crate) enum Found {
-    /// They do, and these are the ones.
+    /// The tables have a mark, and the contents match it.
     Known,
-    /// They are to be told.
+    /// The mark is still to be written.
     Unknown,
 }
 
-/// Looks whether the contents in the data directory `data` are those of its rows. Changes nothing.
+/// Checks whether the contents in the data directory `data` are those of its rows. Changes nothing.
 ///
 /// # Errors
-/// They are not; that the rows can't be read.
+/// The contents are not those of the rows, or the rows can't be read.
 pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, Foreign> {
     let unread = |error: StoreError| format!("which contents go with the tables can't be read: {error}");
     if let Some(mark) = store.get(View::Committed, Table::Marks, MARK).map_err(unread)? {
         return compare(&mark, data).map(|()| Found::Known);
     }
     if let Ok(Some(_)) = Identity::in_folder(data) {
-        // A crash came before the mark, or people have said so.
+        // A crash came before the mark, or an operator wrote the file.
         return Ok(Found::Unknown);
     }
     let mut range = Range::prefix(&[]);
@@ -121,7 +123,7 @@ pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, 
         if super::file_in(&super::folder_in(data), &hash).try_exists().unwrap_or(true) {
             return Ok(Found::Unknown);
         }
-        // All other entries of that file are passed over.
+        // All other entries of that file are skipped.
         range = range.after(&[&hash[..], &[0xff; 64]].concat());
     }
     let folder = super::folder_in(data);
@@ -133,9 +135,9 @@ pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, 
     ))
 }
 
-/// Gives contents that were [looked](look) at an identity, and the tables their mark, where they
-/// have none. What fails is logged, and made up for by the next start: a server on a disk that is
-/// full serves reads all the same.
+/// Gives contents that were checked by [`look`](look) an identity, and the tables their mark, if
+/// they have none. A failure is logged, and the next start tries again: a server on a full disk
+/// still serves reads.
 pub(crate) async fn settle(found: Found, contents: &ContentStore, repository: &Repository) {
     let Found::Unknown = found else { return };
     let places = contents.places.clone();
@@ -154,7 +156,8 @@ pub(crate) async fn settle(found: Found, contents: &ContentStore, repository: &R
     }
 }
 
-/// The identity of the contents in `root`, which has one from now on, whatever fails later.
+/// Returns the identity of the contents in `root`, created if missing. It stays, whatever fails
+/// later.
 fn make(root: &Path, unfinished: &Path) -> io::Result<Identity> {
     let path = root.join(FILE);
     let there = match fs::read(&path) {
@@ -163,7 +166,7 @@ fn make(root: &Path, unfinished: &Path) -> io::Result<Identity> {
         Err(error) => return Err(error),
     };
     let identity = match there {
-        // Whoever made it may not have come to the end.
+        // The process that wrote it may not have synced it.
         Some(identity) => {
             File::open(&path)?.sync_all()?;
             identity
@@ -217,7 +220,7 @@ mod tests {
             settle(self.look().unwrap(), &self.contents, &self.repository).await;
         }
 
-        /// A row speaks of a file.
+        /// Adds rows that refer to a file.
         async fn refer(&self, hash: [u8; 32]) {
             for entry in [&b"one"[..], b"other"] {
                 let key = Bytes::from([&hash[..], entry].concat());

@@ -1,13 +1,13 @@
 //! The bytes of objects.
 //!
-//! A small content travels in the change set and lies in the tables. A larger one is a file below
-//! `<data>/content`, named by its SHA-256 (`ab/cdef…`), never changed once it is there, and shared
-//! by all versions with the same bytes. Such a file is written and synced, its name too, before the
-//! change that refers to it is submitted: a version whose content is not there can't come about,
-//! whatever fails. The other way round it can: a file that nothing refers to is left behind when
-//! the change is refused, and is collected later ([`collect`]).
+//! A small content is part of the change set, and stored in the tables. A larger one is a file
+//! below `<data>/content`, named by its SHA-256 (`ab/cdef…`), never changed, and shared by all
+//! versions with the same bytes. The file is written and synced, with its name, before the change
+//! that refers to it is submitted. So there is never a version without its content, whatever fails.
+//! There may be a file that nothing refers to: it is left behind when the change is refused, and is
+//! collected later ([`collect`]).
 //!
-//! Disk work is done on the blocking pool of the runtime that a call is made in.
+//! Disk work runs on the blocking pool of the call's runtime.
 
 pub(crate) mod collect;
 pub mod download;
@@ -43,41 +43,41 @@ use self::under_way::UnderWay;
 pub use self::upload::Upload;
 use crate::limits::Reservation;
 
-/// The folder of the data directory that contents lie in.
+/// The folder of contents in the data directory.
 const FOLDER: &str = "content";
 
-/// The folder in it where they are written.
+/// The folder in it for files that are being written.
 const UNFINISHED: &str = "tmp";
 
-/// How many folders the files lie in: one for each first byte of a hash.
+/// Number of folders of files: one for each first byte of a hash.
 const FOLDERS: u16 = 256;
 
-/// Bytes of a file in memory while it is hashed.
+/// Bytes of a file that are in memory while it is hashed.
 const HASHED: usize = 256 << 10;
 
-/// The folder of the contents whose hashes begin with a byte.
+/// Returns the name of the folder for the hashes that begin with a byte.
 fn folder_name(byte: u16) -> String {
     format!("{byte:02x}")
 }
 
-/// Where the contents of the data directory `data` lie: another disk may be mounted there.
+/// Returns the folder of contents in the data directory `data`. Another disk may be mounted there.
 pub(crate) fn folder_in(data: &Path) -> PathBuf {
     data.join(FOLDER)
 }
 
-/// What a server must be able to write in for contents to come about, relative to the data
-/// directory: the folder they lie in, the one where they are written, and those they get to. Not
-/// all need be there.
+/// Returns the folders in which a server must be able to write for contents, relative to the data
+/// directory: the folder of contents, that of unfinished files, and those of finished files. Some
+/// may not exist yet.
 pub(crate) fn folders() -> impl Iterator<Item = PathBuf> {
     let below = [UNFINISHED.to_owned()].into_iter().chain((0..FOLDERS).map(folder_name));
     [PathBuf::from(FOLDER)].into_iter().chain(below.map(|name| Path::new(FOLDER).join(name)))
 }
 
-/// Whether files of contents lie in the data directory `data`, or did. A folder made for them
-/// beforehand, as where another disk is mounted, has none.
+/// Reports whether the data directory `data` has or had files of contents. A folder created for
+/// them beforehand, such as a mount point, does not count.
 ///
 /// # Errors
-/// It can't be looked into.
+/// The folder can't be read.
 pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
     let finished = (0..FOLDERS).map(|number| folder_in(data).join(folder_name(number)));
     for folder in finished {
@@ -88,11 +88,11 @@ pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
     folder_in(data).join(identity::FILE).try_exists()
 }
 
-/// Removes all contents from the data directory `data`; the folder they lie in stays, and so does
-/// what is no content.
+/// Removes all contents from the data directory `data`. The folder of contents stays, and so do
+/// foreign files.
 ///
 /// # Errors
-/// One can't be removed.
+/// A file can't be removed.
 pub(crate) fn remove_all_in(data: &Path) -> io::Result<()> {
     let root = folder_in(data);
     for folder in (0..FOLDERS).map(folder_name).chain([UNFINISHED.to_owned()]) {
@@ -108,7 +108,7 @@ pub(crate) fn remove_all_in(data: &Path) -> io::Result<()> {
     if root.try_exists()? { sync_folder(&root) } else { Ok(()) }
 }
 
-/// The contents in a data directory. Clones share it.
+/// The contents in a data directory. Clones share them.
 #[derive(Debug, Clone)]
 pub struct ContentStore {
     places: Arc<Places>,
@@ -116,46 +116,46 @@ pub struct ContentStore {
 
 #[derive(Debug)]
 struct Places {
-    /// The folder of that path when it was opened.
+    /// The folder of contents, as it was opened.
     opened: File,
-    /// Where finished files lie.
+    /// The folder of finished files.
     root: PathBuf,
-    /// Where files are while they are written; on the same file system, so that renaming is all
-    /// that finishing takes.
+    /// The folder of files that are being written; on the same file system, so that renaming is
+    /// enough to finish a file.
     unfinished: PathBuf,
-    /// Bytes up to which a content lies in the tables.
+    /// Maximum bytes of a content that is stored in the tables.
     small_body_bytes: usize,
-    /// What must stay although no row refers to it yet.
+    /// Files that must stay although no row refers to them yet.
     pins: Arc<Pins>,
-    /// Bytes of the disk that callers' uploads leave free.
+    /// Bytes of free space on the disk that callers' uploads leave.
     reserve_bytes: u64,
-    /// Uploads whose bytes are on their way to the disk.
+    /// Uploads that are being written to the disk.
     under_way: Arc<UnderWay>,
-    /// There was no room for an upload.
+    /// Notified when there was no room for an upload.
     short: Notify,
 }
 
-/// What callers' uploads may take together.
+/// The limits on all uploads of callers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UploadBounds {
-    /// Bytes of the disk that they leave free.
+    /// Bytes of free space on the disk that they leave.
     pub reserve_bytes: u64,
-    /// How many may be on their way to the disk at a time.
+    /// Maximum number of uploads written to the disk at a time.
     pub at_once: usize,
 }
 
 impl UploadBounds {
-    /// No bounds: where no caller uploads.
+    /// No limits, for uses without uploads of callers.
     pub const NONE: UploadBounds = UploadBounds { reserve_bytes: 0, at_once: usize::MAX };
 }
 
 impl ContentStore {
-    /// Opens the contents in the data directory `data`, and removes what was being written when the
-    /// last process ended. The caller must be alone in the directory: have the store open, which
-    /// sees to that.
+    /// Opens the contents in the data directory `data`, and removes files that the last process was
+    /// writing. No other process may use the directory: the caller must have the store open, which
+    /// ensures that.
     ///
     /// # Errors
-    /// The folders can't be made or read.
+    /// The folders can't be created or read.
     pub fn open(data: &Path, small_body_bytes: usize, bounds: UploadBounds) -> io::Result<ContentStore> {
         let root = folder_in(data);
         let unfinished = root.join(UNFINISHED);
@@ -178,26 +178,26 @@ impl ContentStore {
         Ok(ContentStore { places: Arc::new(places) })
     }
 
-    /// A new content, to be fed. What of it is in memory takes of `room`, and what is on disk
-    /// counts for its holder.
+    /// Begins the upload of a new content. Its bytes in memory are taken from `room`, and those on
+    /// disk are charged to the holder of `room`.
     pub fn upload(&self, room: &Arc<Reservation>) -> Upload {
         Upload::new(self.places.clone(), room)
     }
 
-    /// Whether the file of a content is there, as long as it must be. Whether its bytes are the
-    /// right ones takes reading them all: see [`ContentStore::damage_of`].
+    /// Reports whether the file of a content exists with the right length. Checking its bytes takes
+    /// reading them all: see [`ContentStore::damage_of`].
     pub fn is_there(&self, content: &Content) -> bool {
         let found = fs::symlink_metadata(self.places.file(&content.sha256));
         found.is_ok_and(|found| found.is_file() && found.len() == content.size)
     }
 
-    /// Where the file of the content with that hash is, or would be.
+    /// Returns the path of the file for that hash, whether or not it exists.
     pub fn path(&self, sha256: &[u8; 32]) -> PathBuf {
         self.places.file(sha256)
     }
 
-    /// What is wrong with the file of the content with that hash; `None` if its bytes are the right
-    /// ones. Reads them all, with little memory.
+    /// Returns the fault of the file for that hash; `None` if its bytes are right. Reads all bytes,
+    /// with little memory.
     pub fn damage_of(&self, sha256: &[u8; 32]) -> Option<String> {
         match hash_of(&self.places.file(sha256)) {
             Err(error) => Some(format!("it can't be read: {error}")),
@@ -206,35 +206,35 @@ impl ContentStore {
         }
     }
 
-    /// Keeps the file of a content that is to be referred to again; `None` if there is no such
-    /// file. For contents that were read from rows of another container, which may end meanwhile.
-    /// Takes as long as looking up a row.
+    /// Pins the file of a content that is to be referred to again; `None` if the file is missing.
+    /// For contents that were read from rows of another container, which may be destroyed at any
+    /// time. Takes as long as looking up a row.
     pub fn pin(&self, content: &Content) -> Option<Pin> {
         let held = self.places.pins.pin(content.sha256);
         self.is_there(content).then(|| Arc::new(held) as Pin)
     }
 
-    /// Where the files lie: another disk may be mounted there.
+    /// Returns the folder of the files. Another disk may be mounted there.
     pub fn root(&self) -> &Path {
         &self.places.root
     }
 
-    /// How many folders the files lie in.
+    /// Returns the number of folders of files.
     pub fn folders(&self) -> usize {
         usize::from(FOLDERS)
     }
 
-    /// How many files one of the folders has, and their bytes.
+    /// Returns the number of files in one of the folders, and their bytes.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The folder can't be read.
     pub fn size_of_folder(&self, number: usize) -> io::Result<(u64, u64)> {
         let number = u16::try_from(number).map_err(io::Error::other)?;
         let files = collect::old_files(&self.places.folder(number), Duration::ZERO)?;
         Ok((files.len() as u64, files.iter().map(|(_, size)| size).sum()))
     }
 
-    /// Calls `each` with the hash and size of every file there is.
+    /// Calls `each` with the hash and size of every file.
     ///
     /// # Errors
     /// A folder can't be read.
@@ -247,21 +247,21 @@ impl ContentStore {
         Ok(())
     }
 
-    /// A content that lies in a file, which must be there: some row refers to it. One that lies in
-    /// the tables is read there: see [`ContentReader::of`].
+    /// Opens a content that is stored in a file, which must exist: some row refers to it. For a
+    /// content in the tables see [`ContentReader::of`].
     ///
     /// # Errors
-    /// `RepositoryError`: the file is missing, is not as long as it was, or can't be read.
+    /// `RepositoryError` if the file is missing, has another length, or can't be read.
     pub async fn open_content(&self, content: &Content) -> Result<ContentReader> {
         let missing = || failure("opened", &self.places.file(&content.sha256), &io::ErrorKind::NotFound.into());
         self.open_if_there(content).await?.ok_or_else(missing)
     }
 
-    /// As [`ContentStore::open_content`]; `None` if there is no such file. For readers of a row
-    /// that may have changed meanwhile: then the file may have been collected, which is no failure.
+    /// Opens a content that is stored in a file; `None` if the file is missing. For readers of a
+    /// row that may have changed since: then the file may have been collected, which is no failure.
     ///
     /// # Errors
-    /// `RepositoryError`: the file is not as long as it was, or can't be read.
+    /// `RepositoryError` if the file has another length, or can't be read.
     pub async fn open_if_there(&self, content: &Content) -> Result<Option<ContentReader>> {
         if content.stored != Stored::File {
             tracing::error!(sha256 = hex(&content.sha256), "a content in the tables was looked for among the files");
@@ -285,13 +285,12 @@ impl ContentStore {
 }
 
 impl Places {
-    /// Makes sure that the folder at the path of the contents is still the one that was opened. To
-    /// be asked before a file gets its name there or loses it: where the data directory was moved
-    /// away and another put in its place, such as a backup, the rows that are asked about contents
-    /// are not those of what lies there.
+    /// Checks that the folder at the path of the contents is still the one that was opened. Called
+    /// before a file gets its name there or loses it. If the data directory was moved away and
+    /// replaced, such as by a backup, the open tables do not belong to the files there.
     ///
     /// # Errors
-    /// It is another, or none.
+    /// It is another folder, or is missing.
     fn are_still_there(&self) -> io::Result<()> {
         let (at, own) = (fs::metadata(&self.root)?, self.opened.metadata()?);
         if (at.dev(), at.ino()) == (own.dev(), own.ino()) {
@@ -302,7 +301,7 @@ impl Places {
         ))
     }
 
-    /// The folder of the hashes with that first byte.
+    /// Returns the folder of the hashes with that first byte.
     fn folder(&self, number: u16) -> PathBuf {
         self.root.join(folder_name(number))
     }
@@ -312,15 +311,15 @@ impl Places {
     }
 }
 
-/// The file of the content with that hash in a folder of contents.
+/// Returns the file for that hash in a folder of contents.
 fn file_in(root: &Path, sha256: &[u8; 32]) -> PathBuf {
     let name = hex(sha256);
-    // By the first byte, so that no folder gets too long for programs that list it.
+    // Split by the first byte, so that no folder gets too long for programs that list it.
     root.join(&name[..2]).join(&name[2..])
 }
 
-/// Opens a content's file to be read, and gives its length. What is no regular file is none of
-/// ours, and may be without end, or never answer: it is not followed, nor waited for.
+/// Opens a content's file for reading, and returns its length. A file of another kind is foreign,
+/// and may be endless or never answer. So links are not followed, and opening does not wait.
 fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
@@ -331,7 +330,7 @@ fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, found.len()))
 }
 
-/// The hash of what is in a file.
+/// Computes the hash of a file's bytes.
 fn hash_of(path: &Path) -> io::Result<Hash> {
     let (mut file, _) = open_regular(path)?;
     let mut hasher = Sha256::new();
@@ -357,7 +356,7 @@ fn hex(sha256: &[u8; 32]) -> String {
     sha256.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The hash that a file below the folder of contents is named by; `None` if it is another file.
+/// Returns the hash by which a file below the folder of contents is named; `None` for other files.
 fn file_hash(path: &Path) -> Option<Hash> {
     let rest = path.file_name()?.to_str()?;
     let name = format!("{}{rest}", path.parent()?.file_name()?.to_str()?);
@@ -368,11 +367,11 @@ fn file_hash(path: &Path) -> Option<Hash> {
     for (byte, digits) in hash.iter_mut().zip(name.as_bytes().chunks(2)) {
         *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
     }
-    // Not one in capitals, which would be looked for under another name.
+    // Names in capitals are none of ours: they would be looked for in lower case.
     (hex(&hash) == name).then_some(hash)
 }
 
-/// Runs disk work where it stalls no other call.
+/// Runs disk work on the blocking pool, where it stalls no other call.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
@@ -385,18 +384,17 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
 
 fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    // Too large is a file beyond what this process may write (`ulimit -f`), or the file system
-    // keep.
+    // A file is too large beyond the limit of this process (`ulimit -f`) or of the file system.
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Whether the process, or the machine, has as many files open as it may.
+/// Reports whether the process, or the machine, has reached its limit of open files.
 fn is_out_of_files(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     errno == Some(Errno::MFILE) || errno == Some(Errno::NFILE)
 }
 
-/// What a client gets to see of an error of the disk; the rest goes to the log.
+/// Logs an error of the disk, and returns the error for the client, without the details.
 fn failure(what: &'static str, path: &Path, error: &io::Error) -> Error {
     tracing::error!(path = %path.display(), %error, "a content can't be {what}");
     let (full, many) = (is_full(error), is_out_of_files(error));

@@ -1,10 +1,11 @@
-//! Which content files must stay although no row refers to them yet, and which one is just being
-//! taken away.
+//! The content files that must stay although no row refers to them yet, and those that are being
+//! removed.
 //!
-//! An upload pins its hash before it looks whether the file is there, and the pin goes with the
-//! command until its change set has been submitted; from then on the rows speak for the file. Who
-//! collects files names each one it *considers* first. A pin ends that, so a file that is still
-//! considered later was pinned at no time between. While a file *leaves*, pins of it wait.
+//! An upload pins its hash before it looks whether the file exists. The pin stays with the command
+//! until its change set has been submitted; from then on the rows protect the file. The collector
+//! marks each file as *considered* first. A pin removes that mark, so a file that is still
+//! considered later was not pinned at any time in between. While a file is *leaving*, new pins of
+//! it wait.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,25 +15,25 @@ use parking_lot::{Condvar, Mutex};
 /// SHA-256 of a content.
 pub(super) type Hash = [u8; 32];
 
-/// See the module's head.
+/// The pins of all content files.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
     inner: Mutex<Inner>,
-    /// A file has left.
+    /// Notified when a file has left.
     left: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// How many pins each has.
+    /// Number of pins of each file.
     pinned: HashMap<Hash, usize>,
     considered: HashSet<Hash>,
     leaving: HashSet<Hash>,
 }
 
 impl Pins {
-    /// Keeps a file, there or not yet, until what is returned is dropped. Waits while it leaves,
-    /// which takes a look at two rows and a renaming.
+    /// Pins a file, whether or not it exists yet, until the result is dropped. Waits while the file
+    /// is leaving, which takes two reads of rows and a renaming.
     pub fn pin(self: &Arc<Pins>, hash: Hash) -> Held {
         let mut inner = self.inner.lock();
         while inner.leaving.contains(&hash) {
@@ -43,19 +44,19 @@ impl Pins {
         Held { pins: self.clone(), hash }
     }
 
-    /// Begins to consider a file, unless it is pinned.
+    /// Begins to consider a file, unless it is pinned. Returns whether it did.
     pub fn consider(&self, hash: Hash) -> bool {
         let mut inner = self.inner.lock();
         !inner.pinned.contains_key(&hash) && inner.considered.insert(hash)
     }
 
-    /// Considers it no more.
+    /// Stops considering a file.
     pub fn forget(&self, hash: &Hash) {
         self.inner.lock().considered.remove(hash);
     }
 
-    /// Ends considering a file, by `take` if it was not pinned since; no pin is given while that
-    /// runs.
+    /// Stops considering a file, and calls `take` if it was not pinned since. No pin is granted
+    /// while that runs.
     pub fn leave<T>(&self, hash: Hash, take: impl FnOnce() -> T) -> Option<T> {
         {
             let mut inner = self.inner.lock();
@@ -64,7 +65,7 @@ impl Pins {
             }
             inner.leaving.insert(hash);
         }
-        // Also if `take` panics: nobody must wait for ever.
+        // Also if `take` panics, so that no pin waits for ever.
         let _leaving = Leaving { pins: self, hash };
         Some(take())
     }
@@ -82,7 +83,7 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// A pin; its end blocks nobody.
+/// A pin; dropping it never waits.
 #[derive(Debug)]
 pub(super) struct Held {
     pins: Arc<Pins>,
@@ -144,7 +145,7 @@ mod tests {
                 sender.send(()).expect("the test waits");
                 held
             }));
-            // Others are not kept.
+            // Pins of other files do not wait.
             drop(pins.pin([2; 32]));
             assert!(pins.inner.lock().pinned.is_empty());
             assert!(pinned.try_recv().is_err());

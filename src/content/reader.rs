@@ -1,4 +1,4 @@
-//! Reading a content.
+//! Reading of contents.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,16 +10,17 @@ use stet_actors::error::{Error, Result};
 
 use super::{blocking, failure};
 
-/// Bytes read at a time: what a content of any size costs in memory while it is sent.
+/// Bytes read at a time: the memory that a content of any size takes while it is sent.
 pub const CHUNK: u64 = 64 << 10;
 
-/// A content, or a range of one, that is read chunk by chunk. A clone reads the same on its own.
+/// A content, or a range of one, that is read chunk by chunk. A clone reads the same bytes
+/// independently.
 #[derive(Debug, Clone)]
 pub struct ContentReader {
     source: Source,
-    /// The next byte to be read.
+    /// Offset of the next byte to be read.
     at: u64,
-    /// The byte behind the last one.
+    /// Offset behind the last byte.
     end: u64,
 }
 
@@ -32,12 +33,12 @@ enum Source {
 #[derive(Debug)]
 struct OpenFile {
     file: File,
-    /// For the log.
+    /// The path, for the log.
     path: PathBuf,
 }
 
 impl ContentReader {
-    /// A content that is in memory, for those who treat all alike.
+    /// Creates a reader of a content that is in memory.
     pub fn of(bytes: Bytes) -> ContentReader {
         ContentReader { at: 0, end: bytes.len() as u64, source: Source::Memory(bytes) }
     }
@@ -46,23 +47,24 @@ impl ContentReader {
         ContentReader { source: Source::File(Arc::new(OpenFile { file, path })), at: 0, end: size }
     }
 
-    /// The part of what is left that begins `offset` bytes on and has `len` bytes, or as many as
-    /// there are.
+    /// Returns the part of the remaining bytes that begins after `offset` bytes and has `len`
+    /// bytes, or all there are.
     #[must_use]
     pub fn range(self, offset: u64, len: u64) -> ContentReader {
         let at = self.at.saturating_add(offset).min(self.end);
         ContentReader { at, end: at.saturating_add(len).min(self.end), source: self.source }
     }
 
-    /// Bytes left to be read.
+    /// Returns the number of remaining bytes.
     pub fn remaining(&self) -> u64 {
         self.end - self.at
     }
 
-    /// The next bytes, 64 KiB at most; none at the end. Dropping the future skips nothing.
+    /// Returns the next bytes, 64 KiB at most; `None` at the end. Dropping the future skips
+    /// nothing.
     ///
     /// # Errors
-    /// `RepositoryError`: the file can't be read, or ends early.
+    /// `RepositoryError` if the file can't be read, or ends early.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         let len = self.remaining().min(CHUNK);
         if len == 0 {
@@ -73,15 +75,15 @@ impl ContentReader {
         Ok(Some(bytes))
     }
 
-    /// All that is left, in one piece. For contents whose size the caller has bounded.
+    /// Returns all remaining bytes, in one piece. For contents whose size the caller has limited.
     ///
     /// # Errors
-    /// As [`ContentReader::next_chunk`].
+    /// Those of [`ContentReader::next_chunk`].
     pub async fn read_all(self) -> Result<Bytes> {
         self.read(self.remaining()).await
     }
 
-    /// The `len` bytes from the present place on, which don't go beyond the end.
+    /// Reads `len` bytes from the present offset on; they must not go beyond the end.
     async fn read(&self, len: u64) -> Result<Bytes> {
         let at = self.at;
         let Ok(len) = usize::try_from(len) else {
@@ -90,7 +92,7 @@ impl ContentReader {
         };
         match &self.source {
             Source::Memory(bytes) => {
-                // It lies within a `Bytes`, whose length is a `usize`.
+                // The offset is within a `Bytes`, whose length is a `usize`.
                 let at = at as usize;
                 Ok(bytes.slice(at..at + len))
             }

@@ -6,12 +6,12 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use super::words::{essence, is_markup};
 
-/// The text of a content's bytes: by its byte order mark, by what its type says, by what its
-/// declaration says, else as UTF-8.
+/// Decodes a content's bytes as text: by its byte order mark, the charset of its type, the encoding
+/// in its declaration, or else as UTF-8.
 ///
-/// Bytes that can only be UTF-8 are read as such, whatever encoding is declared: agencies do send
-/// UTF-8 that is declared to be Latin-1, and hardly any text in another encoding happens to be
-/// valid UTF-8.
+/// Bytes that can only be UTF-8 are decoded as such, whatever encoding is declared. Agencies do
+/// send UTF-8 that is declared to be Latin-1, and hardly any text in another encoding is valid
+/// UTF-8.
 pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
     let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
         None
@@ -19,12 +19,12 @@ pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
         let declared = || if is_markup(&essence(content_type)) { declared(bytes) } else { None };
         charset(content_type).or_else(declared)
     };
-    // It prefers a byte order mark, and leaves it out.
+    // Decoding prefers a byte order mark, and leaves it out.
     said.unwrap_or(UTF_8).decode(bytes).0
 }
 
-/// The encoding that the parameter `charset` of a content type names; UTF-8 if it names none that
-/// is known.
+/// Returns the encoding that the parameter `charset` of a content type names; UTF-8 if the name is
+/// unknown.
 fn charset(content_type: &str) -> Option<&'static Encoding> {
     let label = content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -33,7 +33,7 @@ fn charset(content_type: &str) -> Option<&'static Encoding> {
     Some(Encoding::for_label(label.as_bytes()).unwrap_or(UTF_8))
 }
 
-/// The encoding that an XML declaration names.
+/// Returns the encoding that an XML declaration names.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     const LOOKED_AT: usize = 256;
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
@@ -41,8 +41,8 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let declaration = std::str::from_utf8(&head[..end]).ok()?.strip_prefix("<?xml ")?;
     let (_, value) = declaration.split_once("encoding")?;
     let encoding = Encoding::for_label(value.split(['"', '\'']).nth(1)?.as_bytes())?;
-    // A declaration that can be read byte by byte is not in it: libraries declare the strings of
-    // their memory so, and send others.
+    // A declaration that can be read byte by byte is not in UTF-16: libraries declare the encoding
+    // of their strings in memory, and send another.
     (encoding != UTF_16LE && encoding != UTF_16BE).then_some(encoding)
 }
 

@@ -1,5 +1,5 @@
-//! How many uploads are on their way to the disk: each has a file open and takes room there until
-//! it is done, however long its client takes. So there are only so many at a time, and no single
+//! The limit on uploads that are being written to the disk. Each has a file open and takes room
+//! there until it is done, however long its client takes. So their number is limited, and no single
 //! user has most of them.
 
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use stet_actors::error::{Code, Error, Result};
 
 use crate::limits::Holder;
 
-/// What part of the places one user may have: a quarter, and one at least.
+/// Divisor for the places that one user may have: a quarter, and at least one.
 const PART: usize = 4;
 
-/// See the module's head.
+/// The limit on uploads that are being written to the disk.
 #[derive(Debug)]
 pub(super) struct UnderWay {
     most: usize,
@@ -23,21 +23,21 @@ pub(super) struct UnderWay {
 #[derive(Debug, Default)]
 struct Taken {
     count: usize,
-    /// Whoever has a place.
+    /// Number of places of each holder.
     by: HashMap<Holder, usize>,
 }
 
 impl UnderWay {
-    /// So many at a time.
+    /// Creates a limit of `most` uploads at a time.
     pub(super) fn new(most: usize) -> Arc<UnderWay> {
         Arc::new(UnderWay { most, places: Mutex::default() })
     }
 
-    /// Takes a place, until what is returned is dropped. The server's own uploads, which are
-    /// nobody's, need none.
+    /// Takes a place, until the result is dropped. The server's own uploads, which have no holder,
+    /// need none.
     ///
     /// # Errors
-    /// `Overloaded`: all places are taken, or as many as one may have.
+    /// `Overloaded` if all places are taken, or all that one holder may have.
     pub(super) fn begin(self: &Arc<UnderWay>, holder: Option<&Holder>) -> Result<Place> {
         let Some(holder) = holder else { return Ok(Place { of: None }) };
         let mut places = self.places.lock();
@@ -65,7 +65,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether it is a caller's, and not the server's own.
+    /// Reports whether the upload is a caller's, and not the server's own.
     pub(super) fn is_a_callers(&self) -> bool {
         self.of.is_some()
     }
@@ -106,7 +106,7 @@ mod tests {
             held.extend((0..2).map(|_| begin(name).unwrap()));
         }
         assert!(begin("eve").unwrap_err().message.starts_with("All callers"));
-        // What is the server's own has room always.
+        // The server's own uploads always have room.
         let own = under_way.begin(None).unwrap();
         held.pop();
         held.push(begin("eve").unwrap());

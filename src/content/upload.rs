@@ -1,4 +1,4 @@
-//! Writing a content.
+//! Receiving and storing of contents.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,19 +18,20 @@ use super::{Places, blocking, failure, is_full, open_regular, sync_folder};
 use crate::disk;
 use crate::limits::{GrowingBuffer, Holder, Reservation};
 
-/// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each
+/// Bytes that are gathered before a write to the disk. Chunks from the network are small, and each
 /// hand-over to another thread costs more than copying them.
 const GATHER: usize = 256 << 10;
 
-/// A content that is being received. Dropped before [`Upload::finish`] it leaves nothing behind.
+/// A content that is being received. Nothing is left behind if it is dropped before
+/// [`Upload::finish`].
 #[derive(Debug)]
 pub struct Upload {
     places: Arc<Places>,
-    /// Bytes received.
+    /// Number of bytes received.
     size: u64,
-    /// Received and not yet in the file.
+    /// Bytes that are received and not yet in the file.
     gathered: GrowingBuffer,
-    /// Whose it is; `None` for the server's own.
+    /// The holder of the upload; `None` for the server's own.
     holder: Option<Holder>,
     state: State,
 }
@@ -41,7 +42,7 @@ enum State {
     Memory,
     /// The bytes before `gathered` are in the file.
     Spilled(Spill),
-    /// A write failed, or was under way when its future was dropped.
+    /// A write failed, or its future was dropped before it ended.
     Broken,
 }
 
@@ -49,9 +50,9 @@ enum State {
 #[derive(Debug)]
 struct Spill {
     file: NamedTempFile,
-    /// Of what is in the file.
+    /// The hasher of the bytes in the file.
     hasher: Sha256,
-    /// The caller's upload, for which the disk's reserve is not there.
+    /// The place of the upload. A caller's upload must leave the reserve of the disk free.
     place: Place,
 }
 
@@ -66,24 +67,23 @@ impl Upload {
         }
     }
 
-    /// Bytes received so far.
+    /// Returns the number of bytes received so far.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The bytes received so far, while all of them are in memory: some first ones may be in a
+    /// Returns the bytes received so far, if all of them are in memory; `None` once some are in a
     /// file.
     pub fn in_memory(&self) -> Option<&[u8]> {
         matches!(self.state, State::Memory).then_some(&*self.gathered)
     }
 
-    /// Takes the next bytes. How many there may be is for the caller to watch: see
-    /// [`Upload::size`].
+    /// Takes the next bytes. The caller limits their number: see [`Upload::size`].
     ///
     /// # Errors
     /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off;
-    /// `Overloaded` if there is no room in memory, or too many uploads are under way. The upload is
-    /// lost then.
+    /// `Overloaded` if there is no room in memory, or too many uploads are in progress. The upload
+    /// is lost then.
     pub async fn write(&mut self, chunk: &[u8]) -> Result<()> {
         self.gathered.extend(chunk, GATHER + chunk.len())?;
         self.size += chunk.len() as u64;
@@ -93,10 +93,10 @@ impl Upload {
         self.spill(|spill, _| Ok(spill)).await.map(|spill| self.state = State::Spilled(spill))
     }
 
-    /// Ends the upload: when this returns, a large content is on disk to stay.
+    /// Ends the upload. When this returns, a large content is durable on disk.
     ///
     /// # Errors
-    /// As [`Upload::write`].
+    /// Those of [`Upload::write`].
     pub async fn finish(mut self, content_type: &str) -> Result<NewContent> {
         let size = self.size;
         let content = |sha256, stored| Content { content_type: content_type.into(), size, sha256, stored };
@@ -116,8 +116,8 @@ impl Upload {
         matches!(self.state, State::Memory) && self.size <= self.places.small_body_bytes as u64
     }
 
-    /// Moves what was gathered into the file, and goes on with `then`. Meanwhile the state is
-    /// broken, so that a future dropped half-way leaves an upload that knows that bytes are
+    /// Moves the gathered bytes into the file, and goes on with `then`. Until that is done the
+    /// state is broken, so that an upload whose future was dropped half-way knows that bytes are
     /// missing.
     async fn spill<T: Send + 'static>(
         &mut self,
@@ -153,7 +153,7 @@ impl Upload {
     }
 }
 
-/// Whether an upload's file is there.
+/// The file of an upload, or its place before there is one.
 enum Begun {
     No(Place),
     Yes(Spill),
@@ -161,14 +161,13 @@ enum Begun {
 
 impl Spill {
     fn new(folder: &Path, place: Place) -> io::Result<Spill> {
-        // Opened here, so that errors are the system's own: those of `tempfile_in` have no number
-        // any more.
+        // Opened here to keep the system's errors: those of `tempfile_in` have lost their number.
         let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = tempfile::Builder::new().prefix("upload-").make_in(folder, open)?;
         Ok(Spill { file, hasher: Sha256::new(), place })
     }
 
-    /// Adds bytes, unless fewer than `reserve` would be left to all else on the disk.
+    /// Adds bytes, unless fewer than `reserve` bytes would stay free on the disk.
     fn add(&mut self, bytes: &[u8], reserve: u64) -> io::Result<()> {
         if self.place.is_a_callers()
             && reserve > 0
@@ -180,12 +179,12 @@ impl Spill {
         self.file.as_file_mut().write_all(bytes)
     }
 
-    /// Puts the file where contents lie, unless the very same bytes lie there already, and gives
-    /// its hash with a pin. What else has that name is replaced.
+    /// Moves the file to its place among the contents, unless a file with the very same bytes is
+    /// there already. Returns its hash with a pin. Anything else of that name is replaced.
     fn keep(self, places: &Places, size: u64) -> io::Result<(Hash, Held)> {
         places.are_still_there()?;
         let sha256 = self.hasher.finalize().into();
-        // First: a file that is found must still be there when a row refers to it.
+        // First, so that a file found there still exists when a row refers to it.
         let held = places.pins.pin(sha256);
         let path = places.file(&sha256);
         let folder = path.parent().unwrap_or(&places.root);
@@ -202,16 +201,16 @@ impl Spill {
                 self.file.persist(&path)?;
             }
         }
-        // Also when the file was there: who put it there may not have come to this yet.
+        // Also for an existing file: the process that put it there may not have synced yet.
         sync_folder(folder)?;
         sync_folder(&places.root)?;
         Ok((sha256, held))
     }
 }
 
-/// The file at `path`, if the very bytes of the `new` one are in it. One of the same name and
-/// length may have been damaged: who is told that their bytes are kept must get them back, so the
-/// name proves nothing.
+/// Returns the file at `path`, if it has the very bytes of the `new` one. A file of the same name
+/// and length may be damaged, so the name proves nothing: acknowledged bytes must be readable
+/// again.
 fn find_same(path: &Path, new: &File, size: u64) -> Option<File> {
     let compared = open_regular(path).and_then(|(there, len)| {
         let same = len == size && are_same(&there, new, size)?;
@@ -232,10 +231,10 @@ fn find_same(path: &Path, new: &File, size: u64) -> Option<File> {
     None
 }
 
-/// Bytes compared at a time.
+/// Number of bytes compared at a time.
 const COMPARED: usize = 64 << 10;
 
-/// Whether the first `size` bytes of both are the same.
+/// Reports whether the first `size` bytes of both are the same.
 fn are_same(one: &File, other: &File, size: u64) -> io::Result<bool> {
     let (mut left, mut right) = (vec![0; COMPARED], vec![0; COMPARED]);
     let mut at = 0;
@@ -251,8 +250,8 @@ fn are_same(one: &File, other: &File, size: u64) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Makes way for a file where a folder stands, which no file can replace. What may be in it is kept
-/// under another name.
+/// Moves a folder away from the place of a file, since no file can replace a folder. Anything in it
+/// is kept under another name.
 fn set_folder_aside(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
         fs::rename(path, path.with_extension("aside"))?;

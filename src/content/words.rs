@@ -1,4 +1,4 @@
-//! The words of a post's content, for searching, and how texts are compared there.
+//! The words of a post's content, for searching, and the folding by which texts are compared there.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -11,10 +11,11 @@ use stet_actors::object::normal_form;
 
 use super::text::decoded;
 
-/// Bytes of the text that are kept at most.
+/// Maximum bytes of the text that is kept.
 const MOST: usize = 16 << 10;
 
-/// Bytes of a content that are read: even with a lot of mark-up there is enough text in them.
+/// Maximum bytes of a content that are read: even with a lot of mark-up there is enough text in
+/// them.
 pub const LOOKED_AT: usize = 256 << 10;
 
 /// Elements that may stand within a word. All others end one.
@@ -23,27 +24,27 @@ const INLINE: &[&str] = &[
     "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
 ];
 
-/// Whether an element of that name, in lower case, may stand within a word.
+/// Reports whether an element of that name, in lower case, may stand within a word.
 pub fn is_inline(name: &str) -> bool {
     INLINE.contains(&name)
 }
 
-/// Whether the text of an element of that name, in lower case, is not read.
+/// Reports whether the text of an element of that name, in lower case, is skipped.
 pub fn is_unread(name: &str) -> bool {
     UNREAD.contains(&name)
 }
 
-/// Elements whose text is nothing that is read.
+/// Elements whose text is not for readers.
 const UNREAD: &[&str] = &["script", "style"];
 
-/// A text as searches compare it: without regard to case, to the form in which its characters are
-/// written, to the kind and number of its spaces, and to characters that nobody sees. Both the text
-/// and what is looked for in it are folded.
+/// A text in the form in which searches compare it. Case is ignored, and so are the Unicode form of
+/// characters, the kind and number of spaces, and invisible characters. Both the text and the
+/// search term are folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded<'t>(Cow<'t, str>);
 
 impl Folded<'_> {
-    /// Any text.
+    /// Folds any text.
     pub fn of(text: &str) -> Folded<'static> {
         let mut folded = String::with_capacity(text.len());
         for c in text.chars().filter(|c| !is_invisible(*c)) {
@@ -58,15 +59,15 @@ impl Folded<'_> {
 }
 
 impl<'t> Folded<'t> {
-    /// A text that [`text_of`] has made: costs next to nothing, but for those from when it folded
-    /// less.
+    /// Folds a text that [`text_of`] has returned. Costs next to nothing, except for texts from
+    /// when less was folded.
     pub fn of_words(words: &'t str) -> Folded<'t> {
         if words.chars().all(is_folded) { Folded(normal_form(words)) } else { Folded::of(words) }
     }
 }
 
-/// A text as filters by whole names compare it: in NFC, with every kind of space as one and without
-/// what nobody sees, but with its capitals.
+/// Returns a text as filters by whole names compare it: in NFC, with one kind of space and without
+/// invisible characters, but with its capitals.
 pub fn visible_form(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return text.into();
@@ -83,13 +84,13 @@ fn in_normal_form(text: String) -> String {
     }
 }
 
-/// Whether a character is a space for searches.
+/// Reports whether a character is a space for searches.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || c == '\0'
 }
 
-/// Whether a character is not seen and no part of a word: hyphens for the end of a line, characters
-/// without width, marks of direction, and variants of pictures.
+/// Reports whether a character is invisible and no part of a word: soft hyphens, characters without
+/// width, marks of direction, and variation selectors.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -98,14 +99,14 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// The one way of folding case: `ß`, `SS` and `ẞ` are one, and so are the forms of sigma, and `I`
-/// with or without a dot. There and back, because some letters have no lower or upper case of one
-/// character.
+/// Folds the case of a character: `ß`, `SS` and `ẞ` are equal, and so are the forms of sigma, and
+/// `I` with or without a dot. Both cases are applied in turn, because some letters have no lower or
+/// upper case of one character.
 fn folded(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }
 
-/// The dot above, which an `i` has anyway: `İ` in lower case is an `i` with a second one.
+/// The dot above. `İ` in lower case is an `i` with this second dot, which is dropped.
 const DOT_ABOVE: char = '\u{307}';
 
 fn push_folded(c: char, text: &mut String) {
@@ -119,7 +120,7 @@ fn push_folded(c: char, text: &mut String) {
     }
 }
 
-/// Characters of the first plane of Unicode by which folding shows: a bit for each.
+/// The characters of the first plane of Unicode that folding changes, one bit each.
 static UNFOLDED: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut bits = vec![0; 0x1_0000 / 64];
     for c in ('\0'..='\u{ffff}').filter(|c| changes(*c)) {
@@ -133,7 +134,7 @@ fn changes(c: char) -> bool {
     is_invisible(c) || is_other_space || c == DOT_ABOVE || !folded(c).eq([c])
 }
 
-/// Whether a character stands in a folded text.
+/// Reports whether a character may stand in a folded text.
 fn is_folded(c: char) -> bool {
     match c as usize {
         ascii @ 0..0x80 => !(ascii as u8).is_ascii_uppercase() && ascii >= usize::from(b' '),
@@ -150,22 +151,22 @@ impl Deref for Folded<'_> {
     }
 }
 
-/// Whether a content of this type is text.
+/// Reports whether a content of this type is text.
 pub fn is_text(content_type: &str) -> bool {
     let kind = essence(content_type);
     kind.starts_with("text/") || is_markup(&kind) || is_json(&kind)
 }
 
-/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as
-/// it is; folded as [`Folded`] is, white space as one space, cut off where it is long. Bytes that
-/// are not text have none. The text may be longer than [`LOOKED_AT`] bytes, of which alone it is
-/// taken.
+/// Returns the text of a content from its first bytes: XML and HTML without mark-up, other text as
+/// it is. The text is folded like [`Folded`], white space is one space, and a long text is cut off.
+/// Bytes that are not text have none. A longer content may be given, but only its first
+/// [`LOOKED_AT`] bytes count.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();
     }
     let is_whole = head.len() < LOOKED_AT;
-    // Where it is cut off, a character may be cut in two, without which it is UTF-8 all the same.
+    // The cut may be within a character; the bytes before that are UTF-8 nevertheless.
     let head = match std::str::from_utf8(head) {
         Err(error) if !is_whole && error.error_len().is_none() => &head[..error.valid_up_to()],
         _ => head,
@@ -174,7 +175,7 @@ pub fn text_of(content_type: &str, head: &[u8]) -> String {
     let mut text = words_of(content_type, &decoded(content_type, head), words);
     if let Cow::Owned(composed) = normal_form(&text) {
         text = composed;
-        // There are characters that take more bytes so.
+        // Some characters take more bytes in this form.
         while text.len() > MOST {
             text.pop();
         }
@@ -183,7 +184,7 @@ pub fn text_of(content_type: &str, head: &[u8]) -> String {
     text
 }
 
-/// The text of a content as people read it: as [`text_of`], but with its capitals and all of it.
+/// Returns the text of a content for readers: like [`text_of`], but with its capitals and complete.
 pub fn read_of(content_type: &str, text: &str) -> String {
     words_of(content_type, text, Words { most: usize::MAX, whole: true, ..Words::default() })
 }
@@ -197,30 +198,30 @@ fn words_of(content_type: &str, text: &str, mut words: Words) -> String {
     words.text
 }
 
-/// A content type without its parameters, in lower case.
+/// Returns a content type without its parameters, in lower case.
 pub fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Whether a content of this type, without its parameters, is XML or HTML.
+/// Reports whether a content of this type, without its parameters, is XML or HTML.
 pub fn is_markup(kind: &str) -> bool {
     matches!(kind, "text/xml" | "application/xml" | "text/html") || kind.ends_with("+xml")
 }
 
-/// Whether a content of this type, without its parameters, is JSON.
+/// Reports whether a content of this type, without its parameters, is JSON.
 pub fn is_json(kind: &str) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
-/// Text with single spaces.
+/// A text with single spaces that is being built.
 #[derive(Default)]
 struct Words {
     text: String,
-    /// Whether it is folded.
+    /// Whether the text is folded.
     folded: bool,
-    /// Bytes at most.
+    /// Maximum bytes.
     most: usize,
-    /// Whether they are of a whole content, not of its beginning.
+    /// Whether the input is a whole content, not only its beginning.
     whole: bool,
     /// Whether there was a space since the last character.
     gap: bool,
@@ -257,8 +258,8 @@ impl Words {
     }
 }
 
-/// As far as the mark-up can be separated from the text: posts come from editors in browsers, too,
-/// and needn't be well-formed.
+/// Extracts the text as far as the mark-up can be separated from it: posts come from editors in
+/// browsers, too, and need not be well-formed.
 fn without_markup(markup: &str, words: &mut Words) {
     let markup = &*with_strays_escaped(markup);
     let mut reader = Reader::from_str(markup);
@@ -269,7 +270,7 @@ fn without_markup(markup: &str, words: &mut Words) {
         // Where the next event begins.
         let place = reader.buffer_position();
         let Ok(event) = reader.read_event() else {
-            // Mark-up without an end: no text behind it can be recognised.
+            // Mark-up without an end: no text after it can be recognised.
             if words.whole && unread == 0 {
                 let rest = usize::try_from(place).ok().and_then(|place| markup.get(place..)).unwrap_or_default();
                 words.gap = true;
@@ -302,8 +303,7 @@ fn without_markup(markup: &str, words: &mut Words) {
     }
 }
 
-/// The same with each `<` that begins no mark-up as an entity, for it would take what follows for
-/// mark-up.
+/// Escapes each `<` that begins no mark-up: otherwise the text after it would be taken for mark-up.
 fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
     let mut escaped = String::new();
     let (mut taken, mut place) = (0, 0);
@@ -329,7 +329,7 @@ fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// An entity of XML or HTML; one that nobody knows ends a word.
+/// Adds an entity of XML or HTML; an unknown one ends a word.
 fn add_entity(name: &str, words: &mut Words) {
     if let Some(text) = resolve_predefined_entity(name) {
         return words.add(text);
@@ -450,7 +450,7 @@ mod tests {
         for form in ["Cafe\u{301}", "Caf\u{e9}"] {
             assert_eq!(text_of("text/xml", format!("<p>{form}</p>").as_bytes()), "caf\u{e9}");
         }
-        // Posts from before have theirs as it came.
+        // Older posts have their text as it was received.
         assert_eq!(Folded::of_words("cafe\u{301}"), Folded::of("Caf\u{e9}"));
     }
 

@@ -1,4 +1,4 @@
-//! The configuration: whether it can be read, and what of it nobody reads.
+//! Findings about the configuration: whether it can be read, and which parts nothing reads.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) ->
     findings
 }
 
-/// What is allowed, and not for everybody.
+/// Returns findings about values that are allowed, but not right for every server.
 fn values(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     if config.store.durability == Durability::None {

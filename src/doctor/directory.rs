@@ -1,4 +1,4 @@
-//! The data directory.
+//! Findings about the data directory.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -23,23 +23,23 @@ use crate::server::{is_unfilled, options_at_rest, survived};
 
 /// A server that has a data directory open.
 pub(super) struct Running {
-    /// Its process, where the system tells it.
+    /// Number of its process, if the system reports it.
     pid: Option<i32>,
 }
 
 impl Running {
-    /// How many files the server may open; the limit that it has now, which it has raised itself as
-    /// far as it may.
+    /// Returns the number of files that the server may open: its present limit, which it has raised
+    /// as far as it may.
     pub(super) fn open_files(&self) -> Option<u64> {
         let limits = std::fs::read_to_string(format!("/proc/{}/limits", self.pid?)).ok()?;
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-        // Soft and hard; `unlimited` is no number, and more than any need.
+        // Soft and hard limit; `unlimited` is no number, and more than ever needed.
         let hard = line.split_whitespace().nth(1)?;
         Some(hard.parse().unwrap_or(u64::MAX))
     }
 }
 
-/// The server on a data directory, if one answers there.
+/// Returns the server on a data directory, if one answers there.
 pub(super) fn server_on(data: &Path) -> Option<Running> {
     let stream: UnixStream = socket::connect(data).ok()?;
     #[cfg(target_os = "linux")]
@@ -50,7 +50,8 @@ pub(super) fn server_on(data: &Path) -> Option<Running> {
     Some(Running { pid })
 }
 
-/// Whether there may be a server on a data directory, of a user whose socket this one may not open.
+/// Reports whether another user's server may have a data directory open: its socket can't be
+/// opened.
 pub(super) fn may_have_server(data: &Path) -> bool {
     matches!(socket::connect(data), Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
@@ -76,7 +77,7 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     let mut findings = vec![directory(data, running)];
     findings.extend(permissions(data, &found));
     let folder = content::folder_in(data);
-    // What can't be looked at is told of the permissions.
+    // A folder that can't be read is a finding about permissions.
     let is_elsewhere = std::fs::metadata(&folder).is_ok_and(|contents| contents.dev() != found.dev());
     let disks: &[(&Path, Holds)] =
         if is_elsewhere { &[(data, Holds::Tables), (&folder, Holds::Contents)] } else { &[(data, Holds::All)] };
@@ -86,7 +87,7 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     findings
 }
 
-/// A directory that the first start makes.
+/// Returns findings about a directory that the first start will create.
 fn not_yet(config: &Config) -> Vec<Finding> {
     let data: &Path = &config.data.directory;
     let above = data.ancestors().skip(1).map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
@@ -117,7 +118,7 @@ fn not_yet(config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// What the directory is.
+/// Returns the finding about the state of the directory.
 fn directory(data: &Path, running: Option<&Running>) -> Finding {
     let shown = data.display();
     if let Some(running) = running {
@@ -139,7 +140,7 @@ fn directory(data: &Path, running: Option<&Running>) -> Finding {
             let found = format!("{shown} has no {}, and is not empty", StoreFile::State.name());
             let advice = "if it was a data directory, restore a backup of the whole; else name an empty one";
             match rest_of_another(data) {
-                // No start goes on without it.
+                // No start goes on in this state.
                 Some(rest) => Finding::fail("directory", format!("{found}: there is {rest}"), advice),
                 None => Finding::warn("directory", found, advice),
             }
@@ -150,14 +151,14 @@ fn directory(data: &Path, running: Option<&Running>) -> Finding {
     }
 }
 
-/// What shows that a directory without tables had some, if anything does.
+/// Returns a sign that a directory without tables once had some, if there is one.
 fn rest_of_another(data: &Path) -> Option<String> {
     let is_there = |path: &Path| path.try_exists().unwrap_or(true);
     let file = StoreFile::ALL.into_iter().map(StoreFile::name).find(|name| is_there(&data.join(name)));
     file.map(str::to_owned).or_else(|| content::is_any_in(data).unwrap_or(true).then(|| "contents".to_owned()))
 }
 
-/// Who may do what with the directory and what lies in it.
+/// Returns findings about the permissions of the directory and its entries.
 fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
     let shown = data.display();
     let (owner, me) = (found.uid(), rustix::process::geteuid());
@@ -210,19 +211,19 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
     findings
 }
 
-/// Entries of the directory, and the folders of contents, that another user owns. No files of
-/// contents: there may be millions.
+/// Returns the entries of the directory, and the folders of contents, that another user owns. Files
+/// of contents are not checked: there may be millions.
 fn others_files(data: &Path, owner: u32) -> BTreeSet<String> {
     let entries = std::fs::read_dir(data).into_iter().flatten().flatten().map(|entry| PathBuf::from(entry.file_name()));
     let is_others = |entry: &PathBuf| {
         let found = std::fs::symlink_metadata(data.join(entry));
         found.is_ok_and(|found| found.uid() != owner && !found.file_type().is_socket())
     };
-    // The folder of contents is an entry, too.
+    // The folder of contents is among the entries, too.
     entries.chain(content::folders()).filter(is_others).map(|entry| entry.to_string_lossy().into_owned()).collect()
 }
 
-/// Who beside its owner may read a file; `None` for nobody.
+/// Returns the users beside the owner who may read a file; `None` if there are none.
 pub(super) fn readers(path: &Path) -> Option<&'static str> {
     std::fs::metadata(path).ok().and_then(|found| readers_of(&found))
 }
@@ -238,13 +239,13 @@ fn readers_of(found: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// Whether this process may, as it is now.
+/// Checks that this process may access a path, with its present rights.
 fn may(path: &Path, access: Access) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
-/// The journal and what it adds to the tables. Nothing is changed: it is read as `stet recover`
-/// does.
+/// Returns the finding about the journal and its additions to the tables. Nothing is changed: it is
+/// read as by `stet recover`.
 fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Finding> {
     let size = |file: StoreFile| std::fs::metadata(data.join(file.name())).map_or(0, |found| found.len());
     let sizes =
@@ -285,8 +286,8 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
     })
 }
 
-/// What the tables say that holds for more than them: whose contents go with them, and for which
-/// databases. A server has looked at its start.
+/// Returns findings about what the tables state: the identity of their contents, and the databases.
+/// A running server has checked these at its start.
 fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Finding> {
     if running.is_some() || is_unfilled(data) || !data.join(StoreFile::State.name()).is_file() {
         return Vec::new();
@@ -302,7 +303,7 @@ fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Findin
         };
         Ok::<_, OpenError>((mark, left_out(config, keys)?, other_main))
     };
-    // What can't be read is told of the journal.
+    // Errors in reading are findings about the journal.
     let Ok(Ok((mark, left_out, other_main))) = survived(data, look) else { return Vec::new() };
     let contents = mark.map(|mark| match content::identity::compare(&mark, data) {
         Ok(()) => Finding::ok("contents", "they are those of this directory"),

@@ -1,5 +1,5 @@
-//! The disk that the data directory lies on, and that of the contents where they have one of their
-//! own: what is free, what file system it is, whether it can be written to.
+//! Findings about the disk of the data directory, and that of the contents if it is another: free
+//! space, file system, and whether it can be written to.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,22 +12,22 @@ use stet_actors::count::counted;
 use super::{Finding, bytes};
 use crate::config::Config;
 
-/// How long a sync may take before it is told; on an SSD it takes some milliseconds.
+/// Duration of a sync from which on there is a warning; on an SSD it takes some milliseconds.
 const SLOW_SYNC: Duration = Duration::from_millis(100);
 
-/// How often a sync is tried; the middle one counts.
+/// Number of trial syncs; the median counts.
 const SYNCS: usize = 5;
 
-/// What findings about a disk are called: the directory's own, and that of the contents where they
-/// have another.
+/// Names of findings about a disk: for the directory's own, and for that of the contents if it is
+/// another.
 const DISK: (&str, &str) = ("disk", "disk (contents)");
 const FILE_SYSTEM: (&str, &str) = ("file system", "file system (contents)");
 const SYNC: (&str, &str) = ("sync", "sync (contents)");
 
-/// What a disk holds of a data directory.
+/// The parts of a data directory that are on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// All of it.
+    /// The whole directory.
     All,
     /// All but the contents, which have a disk of their own.
     Tables,
@@ -36,7 +36,7 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// What findings about the disk are called, of the two names for the directory's own and for
+    /// Selects the name of a finding about the disk, from that for the directory's own and that for
     /// the contents'.
     const fn name(self, (own, of_contents): (&'static str, &'static str)) -> &'static str {
         match self {
@@ -46,22 +46,22 @@ impl Holds {
     }
 }
 
-/// Whatever can be told of the disk of a folder that is there.
+/// Returns all findings about the disk of an existing folder.
 pub(super) fn look(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
     let mut findings = look_above(config, at, holds);
     findings.push(sync(at, holds));
     findings
 }
 
-/// What can be told of it without writing to the folder: it may be one above what is still to be
-/// made.
+/// Returns the findings that need no writing to the folder. It may be one above a directory that is
+/// still to be created.
 pub(super) fn look_above(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
     let mut findings = disk(config, at, holds);
     findings.extend(file_system(at, holds));
     findings
 }
 
-/// What is free on the disk.
+/// Returns findings about the free space.
 fn disk(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
     match rustix::fs::statvfs(at) {
         Ok(disk) => judge_disk(config.store.reserve_bytes, &disk, holds),
@@ -75,7 +75,7 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
     if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
         findings.push(Finding::fail(check, "it is mounted for reading alone", "mount it for writing"));
     }
-    // Some systems count no names at all.
+    // Some file systems do not count names.
     if disk.f_files > 0 && disk.f_favail < 1000 {
         let found = format!("it has room for {} more", counted(disk.f_favail, "file"));
         findings.push(Finding::fail(check, found, "make room for names (`df -i`), or take a file system with more"));
@@ -87,7 +87,7 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
     findings.push(if free == 0 {
         Finding::fail(check, format!("nothing is free: {refused} are refused (StorageFull)"), room)
     } else if holds == Holds::Tables {
-        // What uploads leave is left on the contents' disk.
+        // The reserve for uploads is kept on the contents' disk.
         let found = format!("{free_told} are free; changes are refused when nothing is (StorageFull)");
         if free < reserve { Finding::warn(check, found, room) } else { Finding::ok(check, found) }
     } else if free < reserve {
@@ -104,11 +104,11 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
     findings
 }
 
-/// What kind of file system it is, where that matters.
+/// Returns the finding about the kind of file system, on systems that report it.
 #[cfg(target_os = "linux")]
 fn file_system(at: &Path, holds: Holds) -> Option<Finding> {
     let kind = rustix::fs::statfs(at).ok()?.f_type;
-    // Magic numbers have 32 bits, whatever they are kept in.
+    // Magic numbers have 32 bits, whatever type they are kept in.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
     let kind = kind as u32;
     Some(judge_file_system(kind, holds))
@@ -119,8 +119,8 @@ fn file_system(_: &Path, _: Holds) -> Option<Finding> {
     None
 }
 
-/// The numbers are those of Linux: `linux/magic.h`, and statfs(2) for those of file systems outside
-/// it.
+/// Returns the finding about a kind of file system. The numbers are those of Linux:
+/// `linux/magic.h`, and statfs(2) for file systems outside it.
 #[cfg(target_os = "linux")]
 fn judge_file_system(kind: u32, holds: Holds) -> Finding {
     let check = holds.name(FILE_SYSTEM);
@@ -155,8 +155,8 @@ fn judge_file_system(kind: u32, holds: Holds) -> Finding {
     }
 }
 
-/// Whether what is written gets to the disk, and how long that takes. The file that is written has
-/// no name, and is gone with its last byte; where there are no such files, the directory alone is
+/// Tests whether written bytes reach the disk, and how long that takes. The test file has no name,
+/// and disappears when it is closed. Where such files are not supported, the directory alone is
 /// synced.
 fn sync(at: &Path, holds: Holds) -> Finding {
     let check = holds.name(SYNC);
@@ -176,8 +176,8 @@ fn sync(at: &Path, holds: Holds) -> Finding {
     }
 }
 
-/// A file in the directory that has no name and goes when it is closed; `None` where the file
-/// system or the system has none such.
+/// Creates a file in the directory that has no name and disappears when it is closed; `None` if the
+/// file system or the system does not support that.
 #[cfg(target_os = "linux")]
 fn nameless(data: &Path) -> io::Result<Option<File>> {
     use rustix::fs::OFlags;
@@ -195,7 +195,7 @@ fn nameless(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// How long a sync of one block takes.
+/// Measures a sync of one block.
 fn tried(data: &Path) -> io::Result<Duration> {
     let mut file = nameless(data)?;
     let folder = File::open(data)?;
@@ -231,7 +231,7 @@ mod tests {
             let findings = judge_disk(100, &disk(free), Holds::All);
             assert_eq!((findings.len(), findings[0].level), (1, level), "{free}");
         }
-        // Each disk is held against what is refused when it is full.
+        // Each disk is compared with the limit below which something is refused there.
         for (free, tables, contents) in [
             (0, Level::Fail, Level::Fail),
             (99, Level::Warn, Level::Fail),

@@ -1,4 +1,5 @@
-//! Where the server listens, who reaches it there, and how it shows who it is.
+//! Findings about the network: the listening address, its reachability, proxies and the
+//! certificate.
 
 use std::net::ToSocketAddrs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +9,7 @@ use crate::config::{Config, network};
 use crate::listen::Reserved;
 use crate::tls::{Certificates, Validity};
 
-/// Days before the end of a certificate from which it is told.
+/// Days before the end of a certificate from which on there is a warning.
 const DAYS_TO_RENEW: u64 = 14;
 
 const DAY_S: u64 = 24 * 60 * 60;
@@ -20,7 +21,7 @@ pub(super) fn look(config: &Config, is_running: bool) -> Vec<Finding> {
     findings
 }
 
-/// Whether it can listen, and who reaches it unencrypted.
+/// Returns the finding about the listening address, and about unencrypted access to it.
 fn listening(config: &Config, is_running: bool) -> Finding {
     let address = &config.server.listen;
     let resolved = match address.to_socket_addrs() {
@@ -30,7 +31,8 @@ fn listening(config: &Config, is_running: bool) -> Finding {
             return Finding::fail("listening", found, "name one, like `127.0.0.1:8080`");
         }
     };
-    // A running server has it. What is taken is given back, and nobody could connect.
+    // A running server has the address. An address that is taken here is released before anyone can
+    // connect.
     if !is_running && let Err(error) = Reserved::take(address, Vec::new(), None) {
         let found = format!("{address} can't be listened at: {error}");
         return Finding::fail(
@@ -62,7 +64,8 @@ fn judge_listening(config: &Config, is_local: bool) -> Finding {
     }
 }
 
-/// Proxies that are believed whatever they say of a client's address.
+/// Returns a finding if every address is trusted as a proxy, which makes all claims of a client's
+/// address valid.
 fn proxies(config: &Config) -> Option<Finding> {
     let everybody = |proxy: &&String| network(proxy).is_some_and(|network| network.prefix_len() == 0);
     let proxy = config.server.trusted_proxies.iter().find(everybody)?;
@@ -72,7 +75,7 @@ fn proxies(config: &Config) -> Option<Finding> {
     Some(Finding::warn("proxies", found, "name the proxies' own addresses"))
 }
 
-/// The certificate and its key.
+/// Returns findings about the certificate and its key.
 fn certificate(config: &Config) -> Vec<Finding> {
     let tls = &config.server.tls;
     if !tls.is_on() {
@@ -85,7 +88,7 @@ fn certificate(config: &Config) -> Vec<Finding> {
     }
     let good = Certificates::load(tls).and_then(|certificates| certificates.validity());
     findings.push(match good {
-        // A clock before 1970 is a finding of its own.
+        // A clock before 1970 is another finding.
         Ok(validity) => {
             let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
             judge_certificate(&tls.certificate.display().to_string(), &validity, now_s)

@@ -1,4 +1,4 @@
-//! The machine: limits of the process, memory, clock.
+//! Findings about the machine: limits of the process, memory, clock.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,13 +11,13 @@ use super::{Finding, bytes};
 use crate::config::{Config, machine_memory};
 use crate::server;
 
-/// 2026-01-01, before which nothing of this was there; epoch seconds.
+/// The earliest plausible time, 2026-01-01: stet is not older. Epoch seconds.
 const SANE_FROM_S: u64 = 1_767_225_600;
 
-/// 2100-01-01; epoch seconds.
+/// The latest plausible time, 2100-01-01; epoch seconds.
 const SANE_UNTIL_S: u64 = 4_102_444_800;
 
-/// How far the clock may seem to be behind a file's time: file systems round.
+/// Seconds by which the clock may seem to be behind a file's time: file systems round.
 const ROUNDING_S: u64 = 5;
 
 pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
@@ -28,13 +28,13 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     findings
 }
 
-/// How many files may be open: of the server that runs, or else of this process, whose limit a
-/// server started here would have.
+/// Returns the finding about the limit of open files: that of the running server, or else that of
+/// this process, which a server started here would have.
 fn open_files(config: &Config, running: Option<&Running>) -> Finding {
     let of_server = running.and_then(|running| running.open_files());
     let (who, limit) = match of_server {
         Some(limit) => ("the running server", limit),
-        // What the server raises it to is the hard one.
+        // A server raises its limit to the hard one.
         None => match rlimit::getrlimit(Resource::NOFILE) {
             Ok((_, hard)) => ("a server started here", hard),
             Err(error) => return Finding::ok("limits", format!("how many files may be open can't be told: {error}")),
@@ -62,7 +62,7 @@ fn judge_open_files(config: &Config, who: &str, limit: u64) -> Finding {
     }
 }
 
-/// A limit on the size of files stops the store one day.
+/// Returns a finding if the size of files is limited, since that will stop the store one day.
 fn file_sizes() -> Option<Finding> {
     let (soft, _) = rlimit::getrlimit(Resource::FSIZE).ok()?;
     (soft != rlimit::INFINITY).then(|| {
@@ -72,7 +72,8 @@ fn file_sizes() -> Option<Finding> {
     })
 }
 
-/// The memory that the server may take, beside that of the machine.
+/// Returns the finding about the memory that the server may take, compared with that of the
+/// machine.
 fn memory(config: &Config) -> Finding {
     match machine_memory() {
         Some(machine) => judge_memory(config, machine),
@@ -93,8 +94,8 @@ fn judge_memory(config: &Config, machine: u64) -> Finding {
     }
 }
 
-/// The time, which records, sessions and the audit trail go by, against the newest file of the
-/// directory.
+/// Returns the finding about the clock, on which records, sessions and the audit trail depend. It
+/// is compared with the newest file of the directory.
 fn clock(data: &Path) -> Finding {
     let written = |file: StoreFile| std::fs::metadata(data.join(file.name())).and_then(|found| found.modified()).ok();
     let newest = StoreFile::ALL.into_iter().filter_map(written).max();
@@ -107,7 +108,7 @@ fn judge_clock(now_s: u64, newest_s: Option<u64>) -> Finding {
     let set =
         "set the clock, and let it be kept (systemd-timesyncd, chrony): records, sessions and the audit trail go by it";
     if !(SANE_FROM_S..SANE_UNTIL_S).contains(&now_s) {
-        // Beyond the year 9999 nothing can be shown.
+        // Times beyond the year 9999 can't be shown.
         return Finding::fail("clock", format!("it says {}", shown(now_s.min(253_402_300_799))), set);
     }
     match newest_s.filter(|newest_s| *newest_s > now_s + ROUNDING_S) {

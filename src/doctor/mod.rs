@@ -1,6 +1,6 @@
-//! `stet doctor`: what an operator should know of a machine, a configuration and a data directory
-//! before a server runs on them, or beside one that does. It changes nothing. Each finding is a
-//! line that says what is so and, where something is to be done, what.
+//! `stet doctor`: checks a machine, a configuration and a data directory for an operator, before a
+//! server runs on them, or beside one that does. It changes nothing. Each finding is a line that
+//! states a fact and, if something is to be done, the remedy.
 
 mod configuration;
 mod directory;
@@ -16,15 +16,15 @@ use stet_actors::count::counted;
 use crate::config::{Config, ConfigError, Overrides};
 use crate::exit::{self, Exit, Failure};
 
-/// How good or bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// Nothing is to be done.
     Ok,
-    /// It goes on, and something may come of it.
+    /// A server runs, but trouble may follow.
     Warn,
-    /// A server does not start so, or not work as it must.
+    /// A server does not start, or does not work properly.
     Fail,
 }
 
@@ -38,15 +38,15 @@ impl Level {
     }
 }
 
-/// What was found out about one thing.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     level: Level,
-    /// What was looked at, in a word or a few.
+    /// The subject of the check, in a word or a few.
     check: &'static str,
-    /// What is so: a clause without its full stop.
+    /// The fact that was found: a clause without its full stop.
     found: String,
-    /// What to do, likewise; nothing where all is well.
+    /// The remedy, likewise; `None` where all is well.
     advice: Option<String>,
 }
 
@@ -63,30 +63,30 @@ impl Finding {
         Finding { level: Level::Fail, check, found: found.into(), advice: Some(advice.into()) }
     }
 
-    /// One line for people.
+    /// Returns the finding as one line for people.
     fn line(&self) -> String {
         let advice = self.advice.as_ref().map(|advice| format!(". To do: {advice}")).unwrap_or_default();
-        // Paths and messages of others are in it.
+        // The texts contain paths and foreign messages.
         let said = format!("{}{advice}", self.found).replace(char::is_control, "?");
         format!("{:4}  {:13}  {said}\n", self.level.name(), self.check)
     }
 }
 
-/// All of them.
+/// All findings, as they are printed in JSON.
 #[derive(Debug, Serialize)]
 struct Report {
     findings: Vec<Finding>,
-    /// How many are warnings.
+    /// Number of warnings.
     warnings: usize,
-    /// How many are failures.
+    /// Number of failures.
     failures: usize,
 }
 
-/// Looks at everything and prints what it finds, as lines or as one JSON object.
+/// Runs all checks and prints the findings, as lines or as one JSON object.
 ///
 /// # Errors
-/// [`Exit::Faults`] when something fails; warnings alone are no failure. [`Exit::Failed`] when
-/// nothing can be printed.
+/// [`Exit::Faults`] when something fails; warnings alone are no failure. [`Exit::Failed`] when the
+/// findings can't be printed.
 pub fn run(
     config: Result<Config, ConfigError>,
     file: Option<&Path>,
@@ -120,7 +120,7 @@ fn findings(config: Result<Config, ConfigError>, file: Option<&Path>, overrides:
             let is_served = server.is_some() || directory::may_have_server(&config.data.directory);
             findings.extend(edge::look(&config, is_served));
         }
-        // What needs no configuration, and is not guessed.
+        // Only checks that need no configuration, with the directory that was named.
         Err(_) => {
             if let Some(data) = overrides.data {
                 let config = Config { data: crate::config::DataConfig { directory: data }, ..Config::default() };
@@ -134,7 +134,7 @@ fn findings(config: Result<Config, ConfigError>, file: Option<&Path>, overrides:
     findings
 }
 
-/// Bytes as people read them.
+/// Formats a number of bytes for people.
 fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut unit = 0;

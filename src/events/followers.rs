@@ -21,93 +21,93 @@ use tokio::task::AbortHandle;
 use super::stored::{Happening, read};
 use crate::config::EventsConfig;
 
-/// Events that a pump reads and passes on before it lets followers on its own thread take them.
-/// Well below [`RING`], and the least `events.queue_events`.
+/// Number of events that a pump reads and passes on before followers on its own thread may take
+/// them. Well below [`RING`], and the least `events.queue_events`.
 const CHUNK: usize = 32;
 
-/// Events of a container that its followers are told of one after the other: all these places are
-/// made at once, of some 40 bytes each. Who is further behind reads from the store.
+/// Number of events in the channel of a container. All of its slots are allocated at once, with
+/// some 40 bytes each. A follower that is further behind reads from the store.
 const RING: usize = 256;
 
-/// Bytes of events that are kept for followers who have not taken them yet, of all containers
-/// together. Who comes later reads them from the store.
+/// Bytes of events of all containers together that are kept for followers who have not taken them
+/// yet. Later followers read them from the store.
 const RECENT_BYTES: usize = 32 << 20;
 
-/// How long a pump waits before it reads again what it could not read.
+/// Pause before a pump retries a failed read.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
-/// After how many seconds a follower for whom there is no room may try again.
+/// Seconds after which a follower who was refused for want of room may try again.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
-/// See the module's head.
+/// The followers of all containers, and the pumps that send them events.
 pub struct Followers {
     options: EventsConfig,
     list: RwLock<List>,
     recent: Arc<Recent>,
-    /// For work on stored and on large events: as much at a time as there are cores.
+    /// The permits for work on stored and on large events: as many as there are cores.
     turns: Arc<Semaphore>,
     meters: Meters,
 }
 
 #[derive(Default)]
 struct List {
-    /// The server ends: no more events are sent.
+    /// Whether the server is ending, so that no more events are sent.
     closed: bool,
-    /// Those who wait for events.
+    /// Connections that wait for events.
     waiting: Places,
-    /// Those who only read what is stored: no more than may wait, counted apart.
+    /// Connections that only read stored events: at most as many as may wait, counted apart.
     reading: Places,
     followed: HashMap<Loid, Followed>,
 }
 
-/// Who has a place.
+/// The places that are taken.
 #[derive(Default)]
 struct Places {
     all: usize,
     by_user: HashMap<Text, Own>,
 }
 
-/// What one user has.
+/// The places and permits of one user.
 struct Own {
     places: usize,
-    /// One of the turns at a time, so that nobody takes them all.
+    /// One permit for long work at a time, so that no user takes all permits.
     turn: Arc<Semaphore>,
-    /// One more, for what takes a moment.
+    /// One more permit, for short work.
     short_turn: Arc<Semaphore>,
 }
 
-/// What was sent last, of all containers: so long it is in memory. A follower who has not taken it
-/// holds no more than its number.
+/// The events of all containers that were sent last, as long as they stay in memory. A follower who
+/// has not taken one holds only a weak reference to it.
 #[derive(Default)]
 struct Recent(Mutex<(VecDeque<Arc<Happening>>, usize)>);
 
-/// What followers hear of: an event of a container.
+/// The message to followers about an event of a container.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    /// The container's revision after it.
+    /// The container's revision after the event.
     pub revision: u64,
-    /// The event, as long as it is kept for those who have not taken it.
+    /// The event, as long as it is kept for followers who have not taken it.
     pub happening: Weak<Happening>,
 }
 
-/// A container that somebody follows.
+/// A container that has followers.
 struct Followed {
-    /// The only one that lasts: when it goes, every follower hears that it is over.
+    /// The only lasting sender: once it is dropped, every follower is notified of the end.
     sender: Sender<Heard>,
-    /// Rung at each commit of the container.
+    /// Notified at each commit of the container.
     bell: Arc<Notify>,
     followers: usize,
     pump: AbortHandle,
 }
 
-/// What `/metrics` shows.
+/// The metrics of followers.
 struct Meters {
     followers: Gauge,
     sent: Counter,
     dropped: Counter,
 }
 
-/// One user's place for one connection; given back when dropped.
+/// One user's place for one connection, released on drop.
 pub struct Place {
     followers: Arc<Followers>,
     user: Text,
@@ -116,23 +116,22 @@ pub struct Place {
     short_turn: Arc<Semaphore>,
 }
 
-/// A turn for work that takes time and memory; given back when dropped.
+/// A permit for work that takes time and memory, released on drop.
 pub struct Turn {
     _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
-/// One follower of one container; leaves the list when dropped.
+/// One follower of one container, removed from the list on drop.
 pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
-    /// Events from the moment of entry on, in order. [`Followers`] says more about `Lagged` and
-    /// `Closed`.
+    /// Events since the follower entered, in order. [`Followers`] describes `Lagged` and `Closed`.
     pub receiver: Receiver<Heard>,
 }
 
 impl Followers {
-    /// A list with nobody in it; to be made after the metrics have been set up.
+    /// Creates an empty list. Call it after the metrics have been set up.
     pub fn new(options: EventsConfig) -> Followers {
         let meters = Meters {
             followers: metrics::gauge!("stet_event_followers"),
@@ -143,10 +142,10 @@ impl Followers {
         Followers { options, list: RwLock::default(), recent: Arc::default(), turns, meters }
     }
 
-    /// A place for one of the user's connections, which waits for events, or does not.
+    /// Takes a place for one of the user's connections; `waits` states whether it waits for events.
     ///
     /// # Errors
-    /// `Overloaded` when there is none left for that user, or for anybody.
+    /// `Overloaded` when no place is left for that user, or for all users.
     pub fn place(self: &Arc<Self>, user: &Text, waits: bool) -> Result<Place> {
         let mut list = self.list.write();
         let places = list.places(waits);
@@ -167,7 +166,7 @@ impl Followers {
         Ok(Place { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
     }
 
-    /// Enters a follower of a container that has had the revision `known`, or a later one. Must be
+    /// Adds a follower of a container that has had the revision `known`, or a later one. Must be
     /// called within a runtime of tokio, on which the pump then runs.
     ///
     /// # Errors
@@ -183,7 +182,7 @@ impl Followers {
         }
         let followed = list.followed.entry(container).or_insert_with(|| {
             let (sender, _) = channel(self.options.queue_events.min(RING));
-            // Rung once: a commit may have come since `known` was read.
+            // Notified once: there may have been a commit since `known` was read.
             let bell = Arc::new(Notify::new());
             bell.notify_one();
             let to = (sender.downgrade(), self.recent.clone());
@@ -195,7 +194,7 @@ impl Followers {
         Ok(Follower { followers: self.clone(), container, receiver })
     }
 
-    /// Ends all streams, for the server ends; there are no new ones.
+    /// Ends all streams, because the server ends, and permits no new ones.
     pub fn close(&self) {
         let mut list = self.list.write();
         list.closed = true;
@@ -206,7 +205,7 @@ impl Followers {
 
     fn leave(&self, container: Loid) {
         let mut list = self.list.write();
-        // Not there any more after the end.
+        // The container is not in the list any more after the end.
         let Some(followed) = list.followed.get_mut(&container) else { return };
         followed.followers -= 1;
         if followed.followers == 0 {
@@ -223,7 +222,7 @@ impl List {
 }
 
 impl Recent {
-    /// Keeps what is sent now, and lets go of what was sent longest ago for it.
+    /// Keeps an event that is sent now, and drops the oldest ones beyond the limit.
     fn keep(&self, happening: &Arc<Happening>) {
         let mut kept = self.0.lock();
         let (events, bytes) = &mut *kept;
@@ -236,26 +235,26 @@ impl Recent {
 }
 
 impl Place {
-    /// Waits for a turn.
+    /// Waits for a permit.
     ///
     /// # Errors
-    /// None: turns are there as long as their list is.
+    /// None in practice: permits exist as long as their list does.
     pub async fn turn(&self) -> Result<Turn> {
         self.turn_of(&self.turn).await
     }
 
-    /// Waits for a turn beside that, for what takes a moment: a stream begins though another of the
-    /// user is being read.
+    /// Waits for a permit for short work, beside that of [`Place::turn`]: a stream can begin while
+    /// another one of the user is being read.
     ///
     /// # Errors
-    /// As [`Place::turn`].
+    /// Those of [`Place::turn`].
     pub async fn short_turn(&self) -> Result<Turn> {
         self.turn_of(&self.short_turn).await
     }
 
     async fn turn_of(&self, own: &Arc<Semaphore>) -> Result<Turn> {
-        // Neither is ever closed. The user's own first: nobody waits for the others with more than
-        // one of each.
+        // Neither semaphore is ever closed. The user's own permit comes first, so that no user
+        // waits for the shared permits with more than one of each kind.
         let own = own.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         Ok(Turn { _own: own, _all: all })
@@ -279,8 +278,8 @@ impl Drop for Place {
 
 impl Observer for Followers {
     fn changed(&self, objects: &[Loid]) {
-        // A lock and not a mere counter: who enters after this has let go finds the change when it
-        // asks for the present revision.
+        // A lock and not a mere counter: a follower who enters after this lock is released finds
+        // the change when it asks for the present revision.
         let list = self.list.read();
         if list.followed.is_empty() {
             return;
@@ -292,12 +291,12 @@ impl Observer for Followers {
 }
 
 impl Follower {
-    /// Counts events that were sent to it.
+    /// Counts events that were sent to this follower.
     pub fn sent(&self, events: usize) {
         self.followers.meters.sent.increment(events as u64);
     }
 
-    /// Counts that it fell behind.
+    /// Counts this follower as dropped for being too late.
     pub fn dropped(&self) {
         self.followers.meters.dropped.increment(1);
     }
@@ -318,7 +317,7 @@ fn overloaded(why: String) -> Error {
     Error::new(Code::Overloaded, format!("{why}; try again later.")).with_detail("retryAfter", RETRY_AFTER_SECONDS)
 }
 
-/// Passes on what happens to a container after the revision `sent`, until nobody follows it.
+/// Sends the events of a container after the revision `sent`, until it has no followers.
 async fn pump(
     repository: Reader,
     container: Loid,
@@ -337,14 +336,14 @@ async fn pump(
                     continue;
                 }
             };
-            // Whoever hears of an event finds it in the container.
+            // Followers who receive an event must find its change in the container.
             repository.views_agree().await;
             let Some(followers) = followers.upgrade() else { return };
             for happening in happened {
                 sent = happening.revision();
                 let happening = Arc::new(happening);
                 recent.keep(&happening);
-                // It fails when nobody listens at this moment.
+                // Sending fails when there are no receivers at this moment.
                 let _ = followers.send(Heard { revision: sent, happening: Arc::downgrade(&happening) });
             }
             drop(followers);

@@ -1,28 +1,27 @@
-//! Following containers live: who follows what, and what they are sent.
+//! Live following of containers: the followers, and the events that they are sent.
 //!
-//! Followers are sent what the store keeps: the events that each change leaves in its own change
-//! set ([`stored`]). A commit only rings a bell (`Followers`, an observer of the store): it costs a
-//! lock that nobody holds for long, and nothing more where nobody follows. A task for each
-//! container that is followed, its *pump*, then reads what is new, makes the text of each event
-//! once, and passes it to all followers of the container: what was sent last is in memory, in so
-//! many bytes for all containers together. Whoever comes back, is late, or is found to have missed
-//! something, reads the same events from the store; who is later than `events.queue_events` is let
-//! go.
+//! Followers are sent the events that the store keeps, which each change leaves in its own change
+//! set ([`stored`]). A commit only notifies `Followers`, an observer of the store. That costs a
+//! briefly held lock, and nothing more where nobody follows. A task for each followed container,
+//! its *pump*, then reads new events and renders the text of each event once. It passes the text to
+//! all followers of the container. The latest events stay in memory, within one limit of bytes for
+//! all containers together. A follower that comes back, is late, or has missed something reads the
+//! same events from the store. One that is later than `events.queue_events` is disconnected.
 //!
-//! A stream has no more in memory than a piece of what it sends, or one large event, which counts
-//! among the replies that wait for their clients (`memory.calls_bytes`). Reading what is stored,
-//! and finding out which of many objects a caller may read, takes a turn: one of each user, and as
-//! many in all as there are cores.
+//! A stream has no more in memory than a piece of what it sends, or one large event. That counts
+//! among the replies that wait for their clients (`memory.calls_bytes`). Reading stored events, and
+//! finding out which of many objects a caller may read, takes a permit. Each user has one, and
+//! there are as many in all as there are cores.
 //!
 //! # Why there is no gap
 //!
-//! A follower is in the list before it asks for the present revision. A change that is committed
-//! later rings the bell, and one committed before is below that revision: in either case the pump,
-//! or the store, has all that comes after it. Each revision of a container has one event, so a
-//! follower sees by the numbers alone that nothing is missing, and leaves out what it was sent
-//! already.
+//! A follower is in the list before it asks for the present revision. A later commit notifies the
+//! pump, and an earlier one is below that revision. In either case the pump, or the store, has all
+//! events after it. Each revision of a container has one event. So a follower sees by the numbers
+//! alone that nothing is missing, and skips events that it was sent already.
 //!
-//! [`sight`] decides who may be sent what; [`stream`] is the connection.
+//! [`sight`] decides which callers may be sent which parts of an event; [`stream`] is the
+//! connection.
 
 mod followers;
 pub(crate) mod sight;

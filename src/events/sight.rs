@@ -1,10 +1,10 @@
-//! What one caller may learn of a change.
+//! The parts of a change that one caller may see.
 //!
-//! The caller must be allowed to read the container at the moment of sending; else the stream ends.
-//! Objects that may not be read are left out, and posts of a liveblog that are not approved for all
-//! who do not see all posts ([`Access::sight`]): an event does not know whose post it names. A
-//! change of which nothing is left is reported by its revision alone, so that the numbers stay
-//! without gaps.
+//! The caller must be allowed to read the container at the moment of sending; otherwise the stream
+//! ends. Objects that the caller may not read are left out. So are unapproved posts of a liveblog
+//! for callers who do not see all posts ([`Access::sight`]), because an event does not state whose
+//! post it names. If nothing is left of a change, it is reported by its revision alone, so that the
+//! numbers have no gaps.
 
 use stet_actors::error::Result;
 use stet_actors::families::{Entry, Families};
@@ -18,47 +18,48 @@ use crate::access::Access;
 use crate::limits::yielding::YieldTimer;
 use crate::newsroom::Newsroom;
 
-/// The name of an event of which the caller may know nothing but that it was.
+/// The name of an event of which the caller may see the revision only.
 pub const HIDDEN: &str = "hidden";
 
-/// The kind of an event by which posts ceased to be approved, for those who see no others.
+/// The kind of an event by which posts ceased to be approved, for callers who see approved posts
+/// only.
 pub const REMOVED: &str = "removed";
 
-/// A change on its way to becoming a text for one caller: each object that it names is looked at,
-/// and they may be many.
+/// A change while it is filtered for one caller. Each object that it names is checked, and there
+/// may be many.
 pub struct Sifting<'h> {
     happening: &'h Happening,
-    /// How far it is; nothing for one that has not begun.
+    /// The progress; `None` before the beginning.
     begun: Option<Sifted<'h>>,
 }
 
 struct Sifted<'h> {
-    /// Whether the caller sees what readers of a liveblog see.
+    /// Whether the caller sees only what readers of a liveblog see.
     as_a_reader: bool,
     kind: &'h str,
     ids: Vec<&'h str>,
-    /// Which of the ids is looked at next.
+    /// Index of the next id to check.
     next: usize,
     kept: Vec<&'h str>,
-    /// An item of a drawer stands before its object, and goes with it.
+    /// An item of a drawer is before its object, and is kept or left out with it.
     items: Vec<&'h str>,
 }
 
-/// Ids that are looked at between two looks at the clock.
+/// Number of ids that are checked between two readings of the clock.
 const AT_ONCE: usize = 16;
 
 impl<'h> Sifting<'h> {
-    /// Of a change.
+    /// Begins to filter a change.
     pub fn of(happening: &'h Happening) -> Sifting<'h> {
         Sifting { happening, begun: None }
     }
 
-    /// Goes on until there is the text, or until others should have their turn (`None`). The caller
-    /// may read the container with that record; they may have lost rights since it went on the last
-    /// time.
+    /// Continues until the text is complete, or until others should have their turn (`None`). The
+    /// caller may read the container with that record, but may have lost rights since the last
+    /// call.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn go_on(
         &mut self,
         newsroom: &Newsroom,
@@ -68,7 +69,7 @@ impl<'h> Sifting<'h> {
     ) -> Result<Option<Written>> {
         let (happening, event) = (self.happening, &self.happening.event);
         let family = Families::ALL.get(container.family);
-        // Parts of the container, such as posts, are no objects whose rights could be looked at.
+        // Parts of the container, such as posts, are no objects with rights of their own.
         let as_they_are = access.sees_all() || is_of_parts(family, event);
         let as_reader = family.is_some_and(Entry::hides_parts) && access.sight(container)? != Sight::All;
         if as_they_are {
@@ -108,12 +109,12 @@ impl<'h> Sifting<'h> {
     }
 }
 
-/// Whether a change is one of the container's parts, such as posts, and names nothing else.
+/// Reports whether a change concerns parts of the container only, such as posts.
 fn is_of_parts(family: Option<&Entry>, event: &Event) -> bool {
     family.is_some_and(|family| family.is_of_parts(&event.kind))
 }
 
-/// The text of a change with what is left of it.
+/// Returns the text of a change with the remaining ids.
 fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Written {
     let event = &happening.event;
     if kind == event.kind && ids.len() == event.ids.len() {
@@ -125,9 +126,9 @@ fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Written {
     text(&Notice::of(happening.container, event, kind, ids)).into()
 }
 
-/// Kind and ids of a change for those who see approved posts only. A post that ceases to be
-/// approved is reported as removed, whatever became of it; one that was not and is not approved is
-/// left out, and so is one of which that was not noted.
+/// Returns the kind and ids of a change for callers who see approved posts only. A post that ceases
+/// to be approved is reported as removed, whatever was done to it. A post that was not and is not
+/// approved is left out, and so is one whose earlier status was not recorded.
 pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Vec<&'e str>) {
     let (withdrawn, unseen) = match (&event.withdrawn, &event.unseen) {
         (Some(withdrawn), Some(unseen)) => (&withdrawn[..], &unseen[..]),
@@ -139,15 +140,15 @@ pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Ve
     (if all_removed { REMOVED } else { &event.kind }, ids)
 }
 
-/// Whether an object may be read, in the recycle bin too.
+/// Reports whether an object may be read, also in the recycle bin.
 fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: Loid) -> Result<bool> {
     if let Some(cached) = newsroom.records.get(&newsroom.repository, loid.object())? {
         return access.sees(&cached);
     }
     match newsroom.repository.any_record(loid.object())? {
         Some(record) => access.sees(&record),
-        // A part of the container, such as an item of a topic; any other is gone for good, and has
-        // no folder to go by.
+        // A part of the container, such as an item of a topic. Any other object was destroyed, and
+        // has no folder by which rights could be checked.
         None => Ok(newsroom.repository.container_of(loid)? == Some(container.loid)),
     }
 }
@@ -202,7 +203,7 @@ mod tests {
         }
     }
 
-    /// An event as it was stored before it was noted who sees the posts that it names.
+    /// Returns an event as it was stored before the readers of its posts were recorded.
     fn from_before(kind: &str) -> Event {
         #[derive(serde::Serialize)]
         struct Before<'a> {
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(&hidden[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         let part = written(&full, kind, vec!["b"]).bytes;
         assert!(std::str::from_utf8(&part).unwrap().contains("\"ids\":[\"b\"]"));
-        // One that never named anything has nothing to hide.
+        // An event that never named anything has nothing to hide.
         let bare = happening(&[], &[], &[]);
         assert_eq!(written(&bare, kind, Vec::new()).bytes, bare.whole.bytes);
     }

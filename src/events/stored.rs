@@ -10,16 +10,16 @@ use stet_actors::store::{Event, EventLog, Resumed, Room, StatusStep, StoreError}
 
 use crate::limits::{PIECE, SharedReservation};
 
-/// Bytes of text that are read at a time. An event that has more, because it names many objects,
-/// comes alone.
+/// Bytes of text that are read at a time. An event with more, because it names many objects, is
+/// read alone.
 pub const MOST_BYTES: usize = PIECE;
 
-/// An event on the wire. Clones share the bytes.
+/// The text of an event on the wire. Clones share the bytes.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// Its text.
+    /// The text.
     pub bytes: Bytes,
-    /// All who are sent the same bytes.
+    /// The memory shared by all receivers of the same bytes.
     pub share: SharedReservation,
 }
 
@@ -29,33 +29,33 @@ impl From<Bytes> for Written {
     }
 }
 
-/// A change of a container, with its text for those who may know all of it.
+/// A change of a container, with its text for callers who may see all of it.
 #[derive(Debug)]
 pub struct Happening {
     /// The container.
     pub container: Loid,
-    /// What the store keeps.
+    /// The event as stored.
     pub event: Event,
-    /// Made once for all followers.
+    /// The text for callers who may see all of it, rendered once.
     pub whole: Written,
-    /// The text for readers of a liveblog, made once for all of them.
+    /// The text for readers of a liveblog, rendered once for all of them.
     pub for_readers: OnceLock<Written>,
 }
 
 impl Happening {
-    /// A change of a container and its text.
+    /// Renders the text of a change of a container.
     pub fn of(container: Loid, event: Event) -> Happening {
         let ids = event.ids.iter().map(String::as_str).collect();
         let whole = text(&Notice::of(container, &event, &event.kind, ids)).into();
         Happening { container, event, whole, for_readers: OnceLock::new() }
     }
 
-    /// The container's revision after the change.
+    /// Returns the container's revision after the change.
     pub fn revision(&self) -> u64 {
         self.event.revision
     }
 
-    /// About how many bytes of memory it takes, text for readers and all.
+    /// Returns the approximate bytes of memory that it takes, including the text for readers.
     pub fn bytes(&self) -> usize {
         let Event { ids, withdrawn, unseen, .. } = &self.event;
         let names = [Some(ids), withdrawn.as_ref(), unseen.as_ref()].into_iter().flatten().flatten();
@@ -64,12 +64,12 @@ impl Happening {
     }
 }
 
-/// What `data:` says, as JSON.
+/// The JSON in the `data:` line of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notice<'a> {
     /// Loid of the container.
     pub container: String,
-    /// Its revision after the change.
+    /// The container's revision after the change.
     pub revision: u64,
     /// Name of the command, as in the audit trail.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,21 +80,21 @@ pub struct Notice<'a> {
     /// Name of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<&'a str>,
-    /// Epoch milliseconds.
+    /// Time of the change, epoch milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
-    /// The status before and after, of a change of status.
+    /// The status before and after a change of status.
     #[serde(flatten)]
     pub status: Option<StatusStep>,
 }
 
 impl<'a> Notice<'a> {
-    /// That the container has that revision, and nothing else.
+    /// Returns a notice that has the container's revision and nothing else.
     pub fn bare(container: Loid, revision: u64) -> Notice<'a> {
         Notice { container: container.to_string(), revision, kind: None, ids: None, user: None, at: None, status: None }
     }
 
-    /// A change with these of its ids.
+    /// Returns the notice of a change with the given ids.
     pub fn of(container: Loid, event: &'a Event, kind: &'a str, ids: Vec<&'a str>) -> Notice<'a> {
         Notice {
             kind: Some(kind),
@@ -107,25 +107,24 @@ impl<'a> Notice<'a> {
     }
 }
 
-/// An event of that name on the wire.
+/// Returns an event of that name on the wire.
 pub fn named(name: &str, notice: &Notice<'_>) -> Bytes {
-    // Numbers and texts can't fail to serialise, and JSON has no line ends: the one thing that
-    // would break an event.
+    // Numbers and texts can't fail to serialise. JSON has no line ends, which would break an event.
     let data = serde_json::to_string(notice).unwrap_or_default();
     format!("id: {}\nevent: {name}\ndata: {data}\n\n", notice.revision).into()
 }
 
-/// An event on the wire, named as its kind.
+/// Returns an event on the wire, named as its kind.
 pub fn text(notice: &Notice<'_>) -> Bytes {
     named(notice.kind.unwrap_or("message"), notice)
 }
 
-/// The first `most` events of a container after a revision, oldest first, as they are on disk, or
-/// fewer if their texts come to [`MOST_BYTES`]; and whether there may be more behind them. Without
-/// any there are no more.
+/// Returns the first `most` events of a container after a revision, oldest first, as they are on
+/// disk, and whether there may be more. There are fewer if their texts reach [`MOST_BYTES`]; if
+/// there are none, there are no more.
 ///
 /// # Errors
-/// What the store says, or that a row can't be understood.
+/// Errors of the store, or a row that can't be decoded.
 pub fn read(
     log: &dyn EventLog,
     container: Loid,
@@ -133,7 +132,7 @@ pub fn read(
     most: usize,
 ) -> Result<(Vec<Happening>, bool), StoreError> {
     let (events, more) = log.events_of(&Resumed { container, after, room: Room::of(most, MOST_BYTES) })?;
-    // Their texts may be longer than what is stored of them.
+    // The texts may be longer than the stored events.
     let mut room = Room::of(most, MOST_BYTES);
     let count = events.len();
     let happenings = events.into_iter().map(|event| Happening::of(container, event));
@@ -142,10 +141,10 @@ pub fn read(
     Ok((found, more))
 }
 
-/// Returns the revision of the first event after `after` that is kept, on disk.
+/// Returns the revision of the first event after `after` that is kept on disk.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn next_kept(log: &dyn EventLog, container: Loid, after: u64) -> Result<Option<u64>, StoreError> {
     let (events, _) = log.events_of(&Resumed { container, after, room: Room::of(1, MOST_BYTES) })?;
     Ok(events.first().map(|event| event.revision))
@@ -204,7 +203,7 @@ mod tests {
         store
     }
 
-    /// Revisions of what is read, and whether there may be more.
+    /// Returns the revisions of the events that are read, and whether there may be more.
     fn revisions(store: &MemoryStore, after: u64, most: usize) -> (Vec<u64>, bool) {
         let (found, more) = read(store, CONTAINER, after, most).expect("it can be read");
         (found.iter().map(Happening::revision).collect(), more)

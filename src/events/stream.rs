@@ -1,11 +1,16 @@
-//! One follower's connection: where it begins, what it is sent, when it ends.
+//! One follower's connection: its beginning, its events and its end.
 //!
-//! It ends when the caller's session ends, the container may not be read any more or is gone, the
-//! follower has fallen behind by more than `events.queue_events`, or the server ends. All of that
-//! is checked before each event, and every [`LOOK`] besides, so that an idle stream ends as well. A
-//! follower that has gone is noticed when something is written to it twice, so whatever is sent is
-//! followed by a comment at the next look. A container in the recycle bin is followed up to the
-//! revision that it has there: its state may be far ahead of the event that is sent.
+//! A stream ends
+//!
+//! - when the caller's session ends,
+//! - when the container may no longer be read or was destroyed,
+//! - when the follower is behind by more than `events.queue_events`,
+//! - when the server ends.
+//!
+//! All of that is checked before each event, and every [`LOOK`] as well, so that an idle stream
+//! ends, too. A follower that has disconnected is noticed only at the second write. So whatever is
+//! sent is followed by a comment at the next check. A container in the recycle bin is followed up
+//! to its revision there: its state may be far ahead of the event that is sent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,86 +38,87 @@ use crate::newsroom::Newsroom;
 /// The bytes of a stream, as the web layer sends them.
 pub type Body = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
-/// How often an idle stream looks whether it should go on.
+/// Interval at which an idle stream checks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Events that are read from the store at a time, if they are light enough.
+/// Number of events that are read from the store at a time, if they are small enough.
 const CHUNK: usize = 256;
 
-/// How long a large event waits for room, which others give back when their clients have taken what
-/// they asked for or are let go.
+/// Time for which a large event waits for memory, which others return when their clients have taken
+/// their replies or are disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The name of the first event of a stream that begins now.
+/// The name of the first event of a stream that begins with the present.
 pub const HELLO: &str = "hello";
 
-/// The name of the event that says: missed events are no longer kept, read the container again.
+/// The name of the event after which the follower must read the container again, since missed
+/// events are no longer kept.
 pub const RESET: &str = "reset";
 
 /// The beginning of every stream: the milliseconds that a browser waits before it connects again.
 ///
-/// Browsers wait between a few milliseconds and five seconds by themselves. Three seconds let a
-/// server restart before its followers return.
+/// Browsers themselves wait between a few milliseconds and five seconds. Three seconds let a server
+/// restart before its followers return.
 const RETRY: &str = "retry: 3000\n\n";
 
-/// A line that says nothing, so that the connection is used.
+/// A comment line, which only uses the connection.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
-/// Who follows what, and from where on.
+/// The request to follow a container: the caller, the container and the first event.
 pub struct Following {
-    /// What the server is made of.
+    /// The server's state.
     pub newsroom: Arc<Newsroom>,
-    /// Who follows.
+    /// The session of the follower.
     pub session: Arc<LiveSession>,
-    /// The container that is followed.
+    /// The followed container.
     pub container: Loid,
     /// The last event that the caller has; `None` begins with the present, 0 with the oldest event
     /// that is kept.
     pub after: Option<u64>,
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
-    /// Where large texts count as long as the client has not taken them.
+    /// The budget to which large texts are charged until the client has taken them.
     pub memory: MemoryBudget,
 }
 
-/// A stream's state between two pieces.
+/// The state of a stream between two pieces.
 struct Stream {
     following: Following,
     place: Place,
-    /// `None` for one that does not wait.
+    /// The place in the list; `None` for a stream that does not wait.
     follower: Option<Follower>,
-    /// The last revision that was sent, or is on its way.
+    /// The last revision that was sent, or is being sent.
     at: u64,
     next: Next,
-    /// What has not been handed on yet of what is on its way.
+    /// The remaining text that is being sent.
     rest: Text,
-    /// Room for a text that was found to need it.
+    /// Memory for a text that was found to need it.
     room: Option<Reservation>,
-    /// When something was last sent.
+    /// Time of the last write.
     sent: Instant,
-    /// Whether something more was sent since. To one that has gone the first write succeeds, and
-    /// only the next one shows it.
+    /// Whether a comment was sent since then. The first write to a client that has disconnected
+    /// succeeds, and only the next one fails.
     asked: bool,
-    /// Whether it could not take what happened as it did, and has not come up since.
+    /// Whether the stream could not take live events in time, and has not caught up since.
     late: bool,
 }
 
-/// What a stream does next.
+/// The next action of a stream.
 enum Next {
-    /// It sends this, then goes on with what is stored, or with what happens.
+    /// Send this text, then read stored events (if true) or wait for live ones.
     Send(Bytes, bool),
-    /// It reads what is stored.
+    /// Read stored events.
     Stored,
-    /// It waits for room for so many bytes, then reads what is stored. It has none of them in
-    /// memory meanwhile.
+    /// Wait for that many bytes of memory, then read stored events. The text is not in memory
+    /// during the wait.
     Room(u64),
-    /// It waits for what happens.
+    /// Wait for live events.
     Live,
-    /// It ends.
+    /// End the stream.
     End,
 }
 
-/// What is sent, and its part of the pool.
+/// A text that is being sent, with its reserved memory.
 #[derive(Default)]
 struct Text {
     bytes: Bytes,
@@ -120,27 +126,27 @@ struct Text {
 }
 
 impl From<Bytes> for Text {
-    /// Few, which do not count.
+    /// Wraps a short text, which is not charged.
     fn from(bytes: Bytes) -> Text {
         Text { bytes, _room: None }
     }
 }
 
-/// Why a stream ends.
+/// The reason why a stream ends.
 enum Ended {
-    /// The container may not be followed any more.
+    /// The container may no longer be followed.
     Over,
-    /// Others take too much of the pool: it is broken off, so that nobody takes that for all that
-    /// there is.
+    /// The reply budget is exhausted. The stream is aborted rather than ended, so that the client
+    /// can tell that it is incomplete.
     NoRoom,
 }
 
 impl Following {
-    /// Enters the list and gives the body.
+    /// Adds the follower to the list, and returns the body.
     ///
     /// # Errors
     /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a
-    /// container that has just gone; what the store says.
+    /// container that was just destroyed; errors of the store.
     pub async fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
         let Following { newsroom, container, .. } = &self;
         let place = followers.place(self.session.user(), self.wait)?;
@@ -148,10 +154,10 @@ impl Following {
             true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),
             false => None,
         };
-        // Only now: a change that is committed from here on is heard of.
+        // Only now, after the follower is in the list, so that no later commit is missed.
         let present = self.present()?;
-        // The log shows an event a moment after rows show what it tells of, and before views do.
-        // Who came in between would not find the event that comes next, and be told to begin anew.
+        // The log shows an event shortly after rows show its change, and before views do. A caller
+        // in between would not find the next event, and would have to begin anew.
         newsroom.repository.views_agree().await;
         let (at, first, stored) = self.beginning(&place, present).await?;
         let first = Next::Send([RETRY.as_bytes(), &first].concat().into(), stored);
@@ -172,7 +178,7 @@ impl Following {
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
 
-    /// The container's revision on disk.
+    /// Returns the container's revision on disk.
     fn present(&self) -> Result<u64> {
         let record = self.newsroom.repository.record(self.container)?;
         record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
@@ -190,15 +196,15 @@ impl Following {
         }
         Ok(match self.next_kept(place, after).await? {
             Some(next) if next == after + 1 => (after, COMMENT, true),
-            // 0 is no revision of an event, but the beginning of all that are kept.
+            // 0 is no revision of an event, but stands for the beginning of all kept events.
             Some(oldest) if after == 0 => (oldest - 1, COMMENT, true),
             None if after == 0 => (present, COMMENT, false),
             _ => (present, self.plain(RESET, present), false),
         })
     }
 
-    /// Returns the revision of the first event after another one that is kept. The event is read
-    /// for it, which may be large or wait for a disk.
+    /// Returns the revision of the first kept event after another one. The event itself is read for
+    /// this, so it may be large or wait for a disk.
     async fn next_kept(&self, place: &Place, after: u64) -> Result<Option<u64>> {
         let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.short_turn().await?);
         let reading = tokio::task::spawn_blocking(move || {
@@ -212,8 +218,8 @@ impl Following {
         named(name, &Notice::bare(self.container, revision))
     }
 
-    /// Looks at the caller, then gives the record to `read`. Returned beside its answer is the last
-    /// revision that may be sent, if the container is in the recycle bin.
+    /// Checks the caller's rights, then calls `read` with the record. Returns its result and, if
+    /// the container is in the recycle bin, the last revision that may be sent.
     fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Ended> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");
@@ -249,12 +255,12 @@ impl Stream {
             if !self.rest.bytes.is_empty() {
                 let size = self.rest.bytes.len().min(PIECE);
                 let piece = self.rest.bytes.split_to(size);
-                // A comment behind another tells nothing new.
+                // A second comment in a row shows nothing new.
                 self.asked = piece == COMMENT && !self.asked;
                 self.sent = Instant::now();
                 return Some((Ok(piece), self));
             }
-            // Nothing of it is there any more.
+            // Drops the memory of the text that was sent.
             self.rest = Text::default();
             let given = match std::mem::replace(&mut self.next, Next::End) {
                 Next::Send(bytes, stored) => {
@@ -269,7 +275,8 @@ impl Stream {
             match given {
                 Ok(text) => self.rest = text,
                 Err(Ended::Over) => {
-                    // Who is told that a container is gone does not find it any more.
+                    // A client that receives the end of a destroyed container must not find it any
+                    // more.
                     self.following.newsroom.repository.views_agree().await;
                     return None;
                 }
@@ -282,12 +289,12 @@ impl Stream {
         }
     }
 
-    /// Live events, after all the stored ones.
+    /// Returns the action after all stored events: live events, or the end.
     fn live(&self) -> Next {
         if self.follower.is_some() { Next::Live } else { Next::End }
     }
 
-    /// Waits until there is room.
+    /// Waits until there is enough memory.
     async fn wait_for_room(&mut self, bytes: u64) -> Result<Text, Ended> {
         let room = self.nothing();
         timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| Ended::NoRoom)?;
@@ -300,8 +307,8 @@ impl Stream {
         self.following.memory.reservation(Some(holder), Purpose::Replies)
     }
 
-    /// The text with its part of the pool, if that is there. Once it has been waited for, it is
-    /// taken, whatever has become of it since.
+    /// Returns the text with its reserved memory, if that is available. Memory that was waited for
+    /// is used even if the text has changed since.
     fn with_room(&mut self, text: Written) -> Option<Text> {
         let Written { bytes, share } = text;
         if bytes.len() <= PIECE {
@@ -313,18 +320,17 @@ impl Stream {
         Some(Text { bytes, _room: Some(room) })
     }
 
-    /// Sends the stored events, some at a time. It says nothing if there are none, or if there is
-    /// no room for the next of them.
+    /// Sends the stored events, some at a time. Returns an empty text if there are none, or if
+    /// there is no memory for the next of them.
     async fn stored(&mut self) -> Result<Text, Ended> {
         if let Some(follower) = &mut self.follower {
-            // What happens from here on comes again; what came while the store was read before is
-            // in it now.
+            // Live events from here on are received again; earlier ones are in the store by now.
             follower.receiver = follower.receiver.resubscribe();
         }
         let turn = self.place.turn().await.map_err(|_| Ended::Over)?;
         let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
-        // It may have to wait for a disk. The turn lasts until the texts are made; what has begun
-        // is carried to its end.
+        // The read may wait for a disk. The permit is held until the texts are rendered, and a read
+        // that has begun is completed.
         let reading =
             tokio::task::spawn_blocking(move || (read(newsroom.repository.events(), container, at, CHUNK), turn));
         let (chunk, more, _turn) = match reading.await {
@@ -335,7 +341,7 @@ impl Stream {
             }
             Err(_) => return Err(Ended::Over),
         };
-        // Whoever hears of an event finds it in the container.
+        // Followers who receive an event must find its change in the container.
         self.following.newsroom.repository.views_agree().await;
         self.late &= more;
         self.check_late()?;
@@ -344,7 +350,7 @@ impl Stream {
         for happening in &chunk {
             way.yield_if_due().await;
             if happening.revision() != self.at + 1 {
-                // They have just grown too old.
+                // The next events have just become too old.
                 let Ok(present) = self.following.present() else { return Err(Ended::Over) };
                 self.following.newsroom.repository.views_agree().await;
                 self.at = present;
@@ -360,7 +366,7 @@ impl Stream {
                 way.yield_now().await;
             };
             if event.bytes.len() > PIECE {
-                // It comes alone: what is read at a time is no more, or one event.
+                // A large event is sent alone: what is read at a time is smaller, or one event.
                 let bytes = event.bytes.len() as u64;
                 match self.with_room(event).filter(|_| text.is_empty()) {
                     Some(event) => {
@@ -380,17 +386,17 @@ impl Stream {
         Ok(text.freeze().into())
     }
 
-    /// What is stored where there is nothing more to wait for: the end is behind it.
+    /// Sends the remaining stored events when nothing more can come, and then ends the stream.
     async fn last_stored(&mut self) -> Result<Text, Ended> {
         let text = self.stored().await?;
         if text.bytes.is_empty() && !matches!(self.next, Next::Room(_)) { Err(Ended::Over) } else { Ok(text) }
     }
 
-    /// Lets go of a follower who could not take what happened, and is too far behind by now.
+    /// Disconnects a follower who could not take live events in time, and is now too far behind.
     fn check_late(&self) -> Result<(), Ended> {
         let Some(follower) = self.follower.as_ref().filter(|_| self.late) else { return Ok(()) };
-        // Each revision has one event. What becomes of a container in the recycle bin, or of one
-        // that is gone, is found elsewhere.
+        // Each revision has one event. A container that is in the recycle bin or was destroyed is
+        // handled elsewhere.
         let Ok(present) = self.following.present() else { return Ok(()) };
         let behind = present.saturating_sub(self.at);
         if behind > self.following.newsroom.config.events.queue_events as u64 {
@@ -421,18 +427,18 @@ impl Stream {
                     None => None,
                 };
                 Ok(text.unwrap_or_else(|| {
-                    // The store has what is missing, and there it gets a turn for what takes long.
+                    // The missing events are in the store, where long work gets a permit.
                     self.next = Next::Stored;
                     Text::default()
                 }))
             }
             Some(Err(RecvError::Lagged(_))) => {
-                // The store has what followers are not told of any more.
+                // The events that the channel has dropped are in the store.
                 (self.next, self.late) = (Next::Stored, true);
                 self.check_late()?;
                 Ok(Text::default())
             }
-            // The server ends. The pump may not have come to all that was done before, but the
+            // The server ends. The pump may not have passed on all that was done before, but the
             // store has it.
             Some(Err(RecvError::Closed)) => self.last_stored().await,
             None => {
@@ -442,15 +448,16 @@ impl Stream {
                         Ok(if comments { COMMENT.into() } else { Text::default() })
                     }
                     ((), Some(last)) if self.at >= last => Err(Ended::Over),
-                    // The pump has not come so far, but the store has it; or it has grown too old,
-                    // and nobody has it.
+                    // The pump is not that far yet, but the store has the event; or it is too old
+                    // and no longer kept.
                     ((), Some(_)) => self.last_stored().await,
                 }
             }
         }
     }
 
-    /// The text of the next event, if that is made at once and there is room for it.
+    /// Returns the text of the next event, if it can be rendered at once and there is memory for
+    /// it.
     fn heard(&mut self, happening: &Happening) -> Result<Option<Text>, Ended> {
         let Some((event, last)) = self.look_at(&mut Sifting::of(happening), &YieldTimer::new())? else {
             return Ok(None);
@@ -462,16 +469,16 @@ impl Stream {
         Ok(text)
     }
 
-    /// The text of an event, if that does not take longer, and the last revision that may be sent,
-    /// if there is one.
+    /// Returns the text of an event, if it can be rendered at once, with the last revision that may
+    /// be sent, if there is one.
     fn look_at(&self, sifting: &mut Sifting<'_>, way: &YieldTimer) -> Result<Option<(Written, Option<u64>)>, Ended> {
         let newsroom = &self.following.newsroom;
         let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, way))?;
         Ok(text.map(|text| (text, last)))
     }
 
-    /// Notes that the event by which the container came to that revision is on its way. Whether it
-    /// is the last: the container is in the recycle bin, and nothing more was done.
+    /// Records that the event of that revision is being sent. Returns whether it is the last one:
+    /// the container is in the recycle bin, and nothing more was done.
     fn is_on_its_way(&mut self, revision: u64, last: Option<u64>) -> bool {
         self.at = revision;
         if let Some(follower) = &self.follower {

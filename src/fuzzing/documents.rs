@@ -1,4 +1,4 @@
-//! XML, and JSON that becomes XML.
+//! Fuzzing of XML, and of JSON that becomes XML.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,13 +12,14 @@ use crate::auth::is_answer;
 use crate::sysconfig::files::{Files, Read, Shelf, SourceFile};
 use crate::sysconfig::{Commands, Content, Jobs, ObjectTypes, SiteContent, Workflows};
 
-/// A depth that inputs come to.
+/// Limits that inputs can reach.
 const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, ..Limits::UNBOUNDED };
 
-/// Room for what escapes add.
+/// Wider limits, for the text that escapes add.
 const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20, ..Limits::UNBOUNDED };
 
-/// JSON as it is given for attributes: what can be written as XML is read as one JSON ever after.
+/// Takes JSON as given for attributes. If it can be written as XML, that is always read as the same
+/// JSON.
 pub fn attributes(data: &[u8]) -> bool {
     let Ok(given) = serde_json::from_slice::<Value>(data) else { return false };
     let Ok(text) = stet_xml::from_json(&given, &LIMITS) else { return false };
@@ -29,8 +30,8 @@ pub fn attributes(data: &[u8]) -> bool {
     true
 }
 
-/// A document and edits of it, `[text, [[edit, path, content, number], …]]`: what comes of them is
-/// a document within the limits, in which a text that was set stands where it was put.
+/// Takes a document and edits of it, `[text, [[edit, path, content, number], …]]`. The result is a
+/// document within the limits, and a text that was set is found where it was put.
 pub fn edits(data: &[u8]) -> bool {
     let Ok((text, given)) =
         serde_json::from_slice::<(Option<String>, Vec<(String, String, Value, Option<usize>)>)>(data)
@@ -71,14 +72,14 @@ pub fn edits(data: &[u8]) -> bool {
         let path = Path::parse(path).unwrap_or_else(|error| panic!("{path} was one: {error}"));
         let [found] = first_texts(made.as_deref().unwrap_or_default(), [&path], &LIMITS)
             .unwrap_or_else(|error| panic!("{made:?}: {error}"));
-        // What the path says of the text or of a child may not hold any more.
+        // Conditions of the path on the text or a child may no longer hold.
         assert!(found.as_ref() == Some(content) || path.to_string().contains('['), "{made:?}: {found:?}");
     }
     true
 }
 
-/// A document, an expression and the number of a node, `[text, expression, number]`: what is found
-/// and set is within the limits and the budget, and the path of a node leads back to it.
+/// Takes a document, an expression and the number of a node, `[text, expression, number]`. Results
+/// are within the limits and the budget, and the path of a node leads back to it.
 pub fn xpath(data: &[u8]) -> bool {
     let Ok((text, expression, index)) = serde_json::from_slice::<(String, String, usize)>(data) else { return false };
     let Ok(xpath) = XPath::parse(&expression) else { return false };
@@ -87,7 +88,8 @@ pub fn xpath(data: &[u8]) -> bool {
     for node in found.iter().take(5) {
         let back = XPath::parse(&node.path).ok();
         let back = back.and_then(|path| path.find(&text, &LIMITS, &mut Budget { looks: 200_000, bytes: 1 << 20 }).ok());
-        // A path may be longer than an expression, or have a name in it that is an operator's.
+        // A path may be longer than an expression may be, or contain a name that is also an
+        // operator's.
         assert!(back.as_ref().is_none_or(|back| back[..] == [node.clone()]), "{node:?}: {back:?}");
     }
     match xpath.set(&text, (index, "new"), &LIMITS, &mut budget) {
@@ -104,7 +106,7 @@ pub fn xpath(data: &[u8]) -> bool {
     }
 }
 
-/// A text as an XML document, and as each of the documents that are read from files and from other
+/// Takes a text as an XML document, and as each kind of document that is read from files or other
 /// servers.
 pub fn xml(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
@@ -133,7 +135,8 @@ pub fn xml(data: &[u8]) -> bool {
     }
 }
 
-/// A text as a DTD: what it declares stands in it, each element and each child of one once.
+/// Takes a text as a DTD. Each declared element, and each child of one, is listed once and stands
+/// in the text.
 pub fn declarations(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let declared = match stet_xml::declarations(text, &LIMITS) {
@@ -153,7 +156,7 @@ pub fn declarations(data: &[u8]) -> bool {
     true
 }
 
-/// A text as every file that a cache is read of, and as the files that these take in.
+/// Reads a text as every file of a cache, and as the files that these include.
 fn configuration<T: Content>(text: &str) {
     let mut files = Files::new();
     for _ in 0..20 {
@@ -173,8 +176,8 @@ fn configuration<T: Content>(text: &str) {
     panic!("files are asked for without end: {text:?}");
 }
 
-/// A text as a document that others are put into, as one that is put into others, and as one that a
-/// DTD is put into.
+/// Reads a text as a document that others are put into, as one that is put into others, and as one
+/// that a DTD is put into.
 fn parts(text: &str) {
     let mark = ("posts", "here");
     if let Ok(frame) = stet_xml::frame(text, mark, &LIMITS) {
@@ -202,7 +205,7 @@ fn parts(text: &str) {
     }
 }
 
-/// What holds of a document and its JSON.
+/// Asserts the relations between a document and its JSON.
 fn check(text: &str, json: &Value) {
     let tight = Limits { max_bytes: text.len() - 1, ..LIMITS };
     assert_eq!(stet_xml::check(text, &tight).err().map(|error| error.kind()), Some(XmlErrorKind::TooLarge), "{text:?}");

@@ -1,4 +1,4 @@
-//! Headers: what proxies say, tokens, entity tags, ranges.
+//! Fuzzing of headers: those of proxies, tokens, entity tags, ranges.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use crate::http::etag::{ETag, expectation};
 use crate::http::identify::token_of;
 use crate::http::range::{self, Wanted};
 
-/// The proxy that is trusted, and whom it says it speaks for.
+/// The trusted proxy, and the client that it names.
 const PROXY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
 
@@ -24,7 +24,7 @@ static PROXIES: LazyLock<[Proxies; 2]> = LazyLock::new(|| {
     })
 });
 
-/// The value of every header that is read, whatever a client puts there.
+/// Takes the value of every header that is read, as any client may send it.
 pub fn headers(data: &[u8]) -> bool {
     let Ok(value) = HeaderValue::from_bytes(data) else { return false };
     let mut map = HeaderMap::new();
@@ -43,7 +43,8 @@ pub fn headers(data: &[u8]) -> bool {
     known || asked || token.is_some() || expected
 }
 
-/// Whether `If-Match` lets anything through; then it is what a tag of ours says.
+/// Reports whether `If-Match` has a condition that can be met. Each tag in it must survive being
+/// written and read again.
 fn expected_in(headers: &HeaderMap) -> bool {
     match expectation(headers) {
         Some(Expect::OneOf { tags, .. }) => {
@@ -59,7 +60,8 @@ fn expected_in(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether it asks for a part of ten bytes, or for none of them; a part lies within them.
+/// Reports whether the value asks for a part of ten bytes, or for a range outside them. A part is
+/// within the bytes.
 fn range_of(value: &HeaderValue) -> bool {
     let mut map = HeaderMap::new();
     map.insert(header::RANGE, value.clone());
@@ -67,14 +69,14 @@ fn range_of(value: &HeaderValue) -> bool {
     if let Wanted::Part { first, last } = wanted {
         assert!(first <= last && last < 10, "{wanted:?}");
     }
-    // Nothing is asked for of a state that is not there.
+    // The condition is not met, so the range is ignored.
     map.insert(header::IF_RANGE, value.clone());
     assert_eq!(range::wanted(&map, 10, &ETag::of_bytes("a"), Some(1000)), Wanted::Whole);
     wanted != Wanted::Whole
 }
 
-/// Whatever a client sends, whom the trusted proxy names behind it is the one who counts: in a line
-/// of its own, and on the client's line.
+/// Asserts that the client named by the trusted proxy counts, whatever the client itself has sent:
+/// in a line of its own, and on the client's line.
 fn from_a_proxy(value: &HeaderValue) {
     for (proxies, name, own) in [
         (&PROXIES[0], HeaderName::from_static("x-forwarded-for"), "198.51.100.7"),
@@ -92,7 +94,7 @@ fn from_a_proxy(value: &HeaderValue) {
             assert_eq!(client_address(&request, proxies), CLIENT, "{name}: {lines:?}");
             let _ = (host(&request, proxies), is_secure(&request, proxies));
         }
-        // Not from a proxy: it counts for nothing.
+        // A header that is not from a proxy is ignored.
         let stranger = request(&[&joined]).peer_addr(SocketAddr::new(CLIENT, 1)).to_http_request();
         assert_eq!(client_address(&stranger, proxies), CLIENT);
         assert!(!is_secure(&stranger, proxies));

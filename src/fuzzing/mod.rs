@@ -1,8 +1,9 @@
-//! Input from outside, and rows read back from disk, each kind as a function that takes any bytes:
-//! no input may make it panic, and what it says must hold of every input that is taken.
+//! Fuzzing of external input, and of rows read back from disk. Each kind of input is a function
+//! that takes any bytes: no input may make it panic, and its assertions must hold for every
+//! accepted input.
 //!
-//! The fuzz targets in `fuzz/` call these; so do the tests here, with the seeds in `fuzz/seeds` and
-//! what becomes of them.
+//! The fuzz targets in `fuzz/` call these. So do the tests here, with the seeds in `fuzz/seeds` and
+//! mutations of them.
 
 mod dates;
 mod documents;
@@ -17,17 +18,17 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-/// A kind of input.
+/// A fuzz target for one kind of input.
 #[derive(Debug)]
 pub struct Target {
     /// Name of the fuzz target, and of its folder of seeds.
     pub name: &'static str,
-    /// Looks at an input. Panics when something does not hold; says whether the input was taken,
+    /// Checks an input, and panics when an assertion fails. Returns whether the input was accepted,
     /// rather than refused.
     pub run: fn(&[u8]) -> bool,
 }
 
-/// All kinds.
+/// All fuzz targets.
 pub const TARGETS: &[Target] = &[
     target("source", names::source),
     target("query", requests::query),
@@ -51,7 +52,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool) -> Target {
 /// Runs the target of that name.
 ///
 /// # Panics
-/// There is none, or something does not hold.
+/// There is no such target, or an assertion fails.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
     let target = target.unwrap_or_else(|| panic!("there is no target `{name}`"));

@@ -1,4 +1,4 @@
-//! Names of objects: loids, uuids, paths, in requests' paths and out of them.
+//! Fuzzing of names of objects: loids, uuids, paths, in requests' paths and elsewhere.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::http::router::{Found, Router};
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(routes::all()));
 
-/// Anything as a source, as a name, and as a path of a request.
+/// Takes any text as a source, as a name, and as a path of a request.
 pub fn source(data: &[u8]) -> bool {
     if let Some(loid) = Loid::from_key(data) {
         assert_eq!(loid.to_key(), data[..Loid::KEY_LEN]);
@@ -38,7 +38,7 @@ pub fn source(data: &[u8]) -> bool {
     source.is_some()
 }
 
-/// A name that is parsed and written parses to the same value again.
+/// Asserts that a parsed name, written again, parses to the same value.
 fn round<T: FromStr + Display + Debug + PartialEq>(text: &str) -> Option<T> {
     let value: T = text.parse().ok()?;
     let written = value.to_string();
@@ -46,7 +46,7 @@ fn round<T: FromStr + Display + Debug + PartialEq>(text: &str) -> Option<T> {
     Some(value)
 }
 
-/// Percent-encoded, any text is one segment, and comes out as it was.
+/// Asserts that any text, percent-encoded, is one segment of a path and is decoded to itself.
 fn in_a_path(text: &str) {
     if text.is_empty() {
         return;

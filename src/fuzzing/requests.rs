@@ -1,4 +1,4 @@
-//! Queries and JSON bodies.
+//! Fuzzing of queries and JSON bodies.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,10 +19,10 @@ use crate::http::route::{Kind, QueryParam};
 use crate::limits::Reservation;
 use crate::records::Display;
 
-/// Levels that a body may have here.
+/// Maximum levels of a body here.
 const DEPTH: usize = 64;
 
-/// The endpoint by its number (two bytes), then the query of a call.
+/// Takes the number of an endpoint (two bytes), then the query of a call.
 pub fn query(data: &[u8]) -> bool {
     let Some((head, rest)) = data.split_at_checked(2) else { return false };
     let Ok(raw) = std::str::from_utf8(rest) else { return false };
@@ -57,7 +57,7 @@ pub fn query(data: &[u8]) -> bool {
     true
 }
 
-/// Reads a body as one type, and says whether it is one.
+/// A function that reads a body as one type, and reports whether it is one.
 type Read = fn(&[u8]) -> bool;
 
 fn object<T: DeserializeOwned>(body: &[u8]) -> bool {
@@ -72,7 +72,8 @@ fn reading(room: &Reservation) -> Reading<'_> {
     Reading { required: true, depth: DEPTH, values: 10_000, room, secret: false, entries: 100 }
 }
 
-/// The same must come of it whether it is secret or not, save for the words.
+/// Asserts that a secret body is accepted exactly if an open one is. Only the words of errors may
+/// differ.
 fn read(body: &[u8], reader: impl Fn(Reading<'_>) -> stet_actors::error::Result<()>) -> bool {
     let room = Reservation::unaccounted();
     let [open, secret] = [false, true].map(|secret| reader(Reading { secret, ..reading(&room) }));
@@ -98,14 +99,14 @@ const BODIES: &[Read] = &[
     object::<Value>,
 ];
 
-/// The type by its number (one byte, counted from the digit 0), then the JSON body of a call.
+/// Takes the number of a type (one byte, counted from the digit 0), then the JSON body of a call.
 pub fn json_body(data: &[u8]) -> bool {
     let Some((number, body)) = data.split_first() else { return false };
     let taken = BODIES[usize::from(number.wrapping_sub(b'0')) % BODIES.len()](body);
     let room = Reservation::unaccounted();
     match reading(&room).some(body) {
         Ok(said) => {
-            // What is passed over may be a number that nothing holds, or half a character.
+            // A skipped value may be a number that no type holds, or half a character.
             let levels = serde_json::from_slice(body).map_or(0, |value| levels(&value));
             assert!(levels <= DEPTH, "{levels} levels are taken");
             if let Err(refusal) = Display::with_defaults(true).with(said) {

@@ -1,4 +1,4 @@
-//! Data read back from disk: rows and the journal's records.
+//! Fuzzing of data read back from disk: rows and the journal's records.
 
 use std::fmt::Debug;
 
@@ -14,10 +14,10 @@ use stet_store::blob;
 use crate::auth::{Group, Session, User};
 use crate::sysconfig::caches::snapshot::Snapshot;
 
-/// The format of events, which are no rows of the domain's own.
+/// The format of events, which are no rows of the domain.
 const EVENT_FORMAT: u8 = 1;
 
-/// Reads a value as one kind of row, and says whether it is one.
+/// A function that reads a value as one kind of row, and reports whether it is one.
 type Read = fn(&[u8]) -> bool;
 
 const KINDS: &[Read] = &[
@@ -43,7 +43,7 @@ fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {
     true
 }
 
-/// A part of a container, known by its kind alone.
+/// Reads a part of a container, whose type is known by its kind alone.
 fn part(kind: PartKind, value: &[u8]) -> bool {
     let (Ok(derived), Ok(again)) = (kind.derive(value), kind.again(value)) else { return false };
     assert_eq!(kind.again(&again).as_ref(), Ok(&again));
@@ -54,11 +54,13 @@ fn part(kind: PartKind, value: &[u8]) -> bool {
     true
 }
 
-/// What follows from a row is what a check of the whole store takes to follow from its value.
+/// Asserts that the index entries of a row are those that a check of the whole store derives from
+/// its value.
 fn follows(derived: Derived, value: &Bytes) {
     let Derived { place, entries } = derived;
     assert!(entries.iter().all(|(key, _)| key.table.is_index()), "{entries:?}");
-    // Rows of the domain stand where they say; the others, `index_of` knows nothing of.
+    // Rows of the domain are stored under the key that they state; for all others `index_of`
+    // returns nothing.
     let found =
         index_of(Families::ALL, place.table, &place.key, value).unwrap_or_else(|error| panic!("{place:?}: {error}"));
     assert!(found == entries, "{place:?}");
@@ -77,11 +79,11 @@ fn segment(value: &[u8]) -> bool {
     true
 }
 
-/// The kind of row by its number (one byte, counted from the digit 0, the kinds of parts last),
+/// Takes the number of a kind of row (one byte, counted from the digit 0, the kinds of parts last),
 /// then a stored value.
 pub fn rows(data: &[u8]) -> bool {
     let Some((number, value)) = data.split_first() else { return false };
-    // As a check of the whole store meets it: any value, under any key, in any table.
+    // Like a check of the whole store: any value, under any key, in any table.
     let table = Table::ALL[usize::from(*number) % Table::ALL.len()];
     let (key, rest) = value.split_at(value.len().min(27));
     let families = Families::ALL;
@@ -94,15 +96,15 @@ pub fn rows(data: &[u8]) -> bool {
     }
 }
 
-/// The number of a kind of parts among the kinds of rows.
+/// Returns the number of a kind of parts among the kinds of rows.
 #[cfg(test)]
 pub(super) fn number_of(kind: PartKind) -> u8 {
     let among = Families::ALL.parts().position(|other| other.number() == kind.number()).expect("it is listed");
     b'0' + (KINDS.len() + among) as u8
 }
 
-/// A record of the journal; what is behind the first byte also as the inside of one whose head is
-/// right.
+/// Takes a record of the journal. The bytes after the first are also taken as the body of a record
+/// with a valid head.
 pub fn journal(data: &[u8]) -> bool {
     let inside = data.get(1..).unwrap_or_default();
     let mut framed = vec![1];

@@ -1,4 +1,4 @@
-//! One of each thing that is stored, always the same.
+//! Samples of every kind of stored value, always the same.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::auth::{Grant, Group, User};
 const LOID: Loid = Loid::new(DatabaseId::FIRST, 4711);
 const FOLDER: Loid = Loid::new(DatabaseId::FIRST, 12);
 
-/// Target, name of the seed, input.
+/// Returns target, name of the seed, and input of each sample.
 pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let plain = Record { uuid: uuid(), ..Record::new(LOID, "desk", "Drawer", FamilyKind::Drawer, &"ada".into(), 1000) };
     let kept = |kept| Receipt {
@@ -50,7 +50,7 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let mut user = User::new("ada");
     user.home = Some("/Users/ada".to_owned());
     let removed = RemovedPost { liveblog: LOID, post: FOLDER, revision: 9, was_approved: true, author: "ada".into() };
-    // As rows were written that did not note who may have seen the post.
+    // Older rows did not record who may have seen the post.
     let before = encode_value(1, &(FolderKey(LOID), FolderKey(FOLDER), 9u64));
     vec![
         ("rows", "record", row(b'0', &record())),
@@ -165,7 +165,7 @@ fn grants() -> Vec<Grant> {
     vec![Grant { privilege: Privilege::Read, folder: Some(FOLDER.to_string()) }]
 }
 
-/// Its fields in their order: not all of them are anybody's to set.
+/// Encodes the fields of a session in their order, since some of them are private.
 fn session(key: Option<(&str, Vec<Grant>)>) -> Bytes {
     encode_value(1, &([7u8; 32], "s1", "ada", "Editorial", "desk", 1u64, 2u64, 3u64, 4u64, "192.0.2.7", key))
 }
@@ -219,7 +219,7 @@ fn sets() -> Vec<Set> {
     ]
 }
 
-/// Without the zeros that fill its page: they teach nothing.
+/// Encodes a journal record without the zeros that fill its page: they add nothing to a seed.
 fn journal(sets: &[Set]) -> Vec<u8> {
     let mut bytes = Vec::new();
     blob::encode(sets.iter().map(Set::parts), &mut bytes);

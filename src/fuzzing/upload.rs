@@ -12,12 +12,12 @@ use crate::api::object::{Form, read_parts};
 use crate::config::LimitsConfig;
 use crate::content::{ContentStore, UploadBounds};
 
-/// Small, so that inputs come to them.
+/// Limits that are small enough for the inputs to reach.
 const PARTS: usize = 6;
 const OPTIONS_BYTES: usize = 600;
 const UPLOAD_BYTES: u64 = 1500;
 
-/// What reading a form needs.
+/// The form reader with everything that it needs.
 struct FormReader {
     runtime: Runtime,
     contents: ContentStore,
@@ -28,7 +28,7 @@ struct FormReader {
 impl FormReader {
     fn new() -> FormReader {
         let folder = TempDir::new().expect("a temporary directory can be made");
-        // Nothing here is so large that it would go to a file.
+        // Every input is too small to be stored in a file.
         let contents =
             ContentStore::open(folder.path(), 1 << 20, UploadBounds::NONE).expect("contents can be opened there");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
@@ -36,7 +36,7 @@ impl FormReader {
             upload_parts: PARTS,
             upload_part_options_bytes: OPTIONS_BYTES,
             upload_bytes: UPLOAD_BYTES,
-            // Nobody is slow here, and a timer costs.
+            // No input is slow, and a timer costs time.
             upload_progress_seconds: 0,
             ..LimitsConfig::default()
         };
@@ -55,15 +55,15 @@ thread_local! {
     static READER: FormReader = FormReader::new();
 }
 
-/// How the body is cut (one byte), then a multipart body with the boundary `b`. However it is cut,
-/// the same comes of it.
+/// Fuzzes the form reader: the first byte says how the body is cut, the rest is a multipart body
+/// with the boundary `b`. The result must not depend on the cuts.
 pub fn multipart(data: &[u8]) -> bool {
     let Some((cut, body)) = data.split_first() else { return false };
     let whole = Bytes::copy_from_slice(body);
     READER.with(|reader| {
         let at_once = reader.read(stream::iter([whole.clone()]));
         let in_pieces = reader.read(pieces(whole, *cut).then(|piece| async {
-            // Not all of the body is there when it is read.
+            // The reader must cope with a body that has not arrived completely.
             tokio::task::yield_now().await;
             piece
         }));
@@ -81,7 +81,7 @@ pub fn multipart(data: &[u8]) -> bool {
     })
 }
 
-/// Cuts at places that follow from `cut`: pieces of one byte to some thirty.
+/// Cuts the body at offsets that follow from `cut`, into pieces of one to some thirty bytes.
 fn pieces(whole: Bytes, cut: u8) -> impl Stream<Item = Bytes> {
     stream::iter((0..).scan((0, u32::from(cut)), move |(at, dice), _| {
         if *at >= whole.len() {

@@ -23,33 +23,33 @@ use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 use crate::traces::Traces;
 
-/// Where in its life the server is.
+/// The stages of the server between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stage {
-    /// Not yet of use.
+    /// Not ready for calls yet.
     Starting,
     /// Serving.
     Ready,
-    /// Ending: what is under way is brought to its end.
+    /// Shutting down: running calls are completed.
     Draining,
 }
 
-/// What the web layer is given to serve.
+/// The endpoints that the web layer serves, and the state of their handlers.
 pub struct Surface {
     /// The endpoints, as tables.
     pub groups: &'static [Group],
-    /// What their handlers keep between calls.
+    /// The state that their handlers keep between calls.
     pub kept: Kept,
 }
 
-/// What handlers keep between calls, such as replies: one value of each type, of which the web
-/// layer knows nothing.
+/// State that handlers keep between calls, such as cached replies: one value of each type. The web
+/// layer does not know these types.
 #[derive(Default)]
 pub struct Kept(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Kept {
-    /// The same with a value more.
+    /// Adds a value and returns the collection.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Kept {
         self.0.insert(TypeId::of::<T>(), Box::new(value));
@@ -57,8 +57,8 @@ impl Kept {
     }
 }
 
-/// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask
-/// that.
+/// The state of the web layer. It dereferences to its newsroom, so that handlers can call the
+/// newsroom's methods on it.
 pub struct App {
     /// The newsroom that is served.
     pub newsroom: Arc<Newsroom>,
@@ -66,29 +66,29 @@ pub struct App {
     pub groups: &'static [Group],
     /// Finds endpoints.
     pub router: Router,
-    /// The proxies that are trusted.
+    /// The trusted proxies.
     pub proxies: Proxies,
     /// The header that makes browsers use TLS only (HSTS), if it is to be sent.
     pub strict_transport: Option<HeaderValue>,
-    /// How many calls a client may make, if that is limited.
+    /// The limit on the number of calls of a client, if there is one.
     pub call_limit: Option<CallLimit>,
     /// The time of the threads that calls share.
     pub time_slices: TimeSlices,
-    /// What `/metrics` shows.
+    /// The metrics that `/metrics` shows.
     pub metrics: Metrics,
-    /// The same, as it was last shown.
+    /// The last rendered text of `/metrics`.
     pub shown_metrics: Shared,
     /// The meters of the endpoints.
     pub meters: Meters,
-    /// Where traces go, if anywhere.
+    /// The exporter of traces, if one is configured.
     pub traces: Option<Traces>,
-    /// What `/openapi.json` answers, once it was asked for.
+    /// The reply of `/openapi.json`, rendered on first use.
     pub openapi: OnceCell<KeptText>,
-    /// By which objects are changed.
+    /// The handle by which calls change objects.
     pub(super) changes: Changes,
     kept: Kept,
     stage: AtomicU8,
-    /// Which process an id of a request is of, and how many there have been.
+    /// The number of this process in the ids of its requests, and the count of its requests so far.
     process: u32,
     requests: AtomicU64,
 }
@@ -102,8 +102,8 @@ impl Deref for App {
 }
 
 impl App {
-    /// Puts the web layer of `newsroom` together, which calls change by `changes`, with the
-    /// endpoints of `surface`; it is [`Stage::Starting`].
+    /// Builds the web layer of `newsroom` in [`Stage::Starting`]. It has the endpoints of
+    /// `surface`, and its calls change objects through `changes`.
     pub fn new(newsroom: Arc<Newsroom>, changes: Changes, surface: Surface, metrics: Metrics) -> App {
         let Surface { groups, kept } = surface;
         let config = &newsroom.config;
@@ -134,17 +134,17 @@ impl App {
         }
     }
 
-    /// What the handlers keep of type `T`.
+    /// Returns the state of type `T` that the handlers keep.
     ///
     /// # Panics
-    /// When the surface that the server was given has none: every type that a handler asks for is
-    /// in `api::surface`.
+    /// When the server's surface has no value of this type. `api::surface` adds one for every type
+    /// that a handler uses.
     pub fn kept<T: Any>(&self) -> &T {
         let kept = self.kept.0.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref());
         kept.expect("the surface has what its handlers keep")
     }
 
-    /// Where in its life the server is.
+    /// Returns the current stage of the server.
     pub fn stage(&self) -> Stage {
         match self.stage.load(Ordering::Acquire) {
             0 => Stage::Starting,
@@ -153,18 +153,19 @@ impl App {
         }
     }
 
-    /// Goes on to another stage.
+    /// Moves the server to another stage.
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Release);
     }
 
-    /// An id for the next request: unique in this process, and unlikely to be that of another's.
+    /// Returns an id for the next request: unique in this process, and unlikely to be that of
+    /// another process's request.
     pub fn next_request_id(&self) -> RequestId {
         RequestId { process: self.process, count: self.requests.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
-/// An id as it stands in a header. Without the machinery of `format!`, for every call gets one.
+/// Renders a request id as a header's value. It avoids `format!`, because every call gets an id.
 pub(super) fn as_header(id: RequestId) -> HeaderValue {
     // Eight digits, a dash, and up to sixteen digits.
     let mut text = [0; 25];

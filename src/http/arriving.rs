@@ -1,9 +1,10 @@
-//! A call whose body is still to come bit by bit: a form, or a content. That may take as long as
-//! the client likes, and meanwhile the caller may lose their rights, and a path may come to lead to
-//! another object. So nothing can be looked up before the body and used after it: what a handler is
-//! given here tells of no object, and becomes a [`Call`] when the body is there and the caller has
-//! been looked at again. What the body is for is found twice, and the handler has what was found
-//! last.
+//! A call whose body, a form or a content, is still arriving.
+//!
+//! That may take as long as the client likes. In that time the caller may lose rights, and a path
+//! may come to name another object. So nothing may be looked up before the body and used after it.
+//! [`Arriving`] therefore gives a handler access to no object. It becomes a [`Call`] when the body
+//! is complete and the caller has been checked again. The target of the body is looked up twice,
+//! and the handler gets the second result.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -17,12 +18,12 @@ use super::call::Call;
 use super::query::Query;
 use super::route::Taken;
 
-/// The time after which a caller whose body is still coming is looked at again: less than a session
-/// may idle for.
+/// The interval at which a caller whose body is still arriving is checked again. It is shorter than
+/// the idle time of a session.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
-/// See the module's head.
-// Boxed: handed from future to future, it would have a place in each.
+/// A call whose body has not been received yet.
+// Boxed, because it moves from future to future, and each would reserve space for it.
 pub struct Arriving(Box<Call>);
 
 impl Taken for Arriving {
@@ -32,24 +33,25 @@ impl Taken for Arriving {
 }
 
 impl Arriving {
-    /// The query, which tells some calls what their body is.
+    /// Returns the query, which tells some endpoints what their body contains.
     pub fn query(&self) -> &Query {
         &self.0.query
     }
 
-    /// The request's headers.
+    /// Returns the request's headers.
     pub fn headers(&self) -> &HeaderMap {
         self.0.headers()
     }
 
-    /// Reads the body. The caller is checked again (see [`check_again`]) now and then, when the
-    /// session counts as used, and afterwards. `target` finds what the body is for: before anything
-    /// is received, for a caller who may not do this need not send it all, and to be read by; and
-    /// once more afterwards, to be used.
+    /// Receives the body with `read`. `target` looks up what the body is for. It runs before the
+    /// body, because a caller who may not do this need not send all of it, and its result is passed
+    /// to `read`. It runs again after the body, and that result is returned. The caller is checked
+    /// repeatedly while the body arrives, which also keeps the session in use, and once afterwards
+    /// (see [`check_again`]).
     ///
     /// # Errors
-    /// What `target` and `read` say; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the
-    /// store says.
+    /// The errors of `target` and `read`; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`;
+    /// errors of the store.
     pub async fn received<O, T>(
         self,
         target: impl Fn(&Call) -> Result<O>,
@@ -57,7 +59,8 @@ impl Arriving {
     ) -> Result<(Box<Call>, O, T)> {
         let Arriving(mut call) = self;
         let before = target(&call)?;
-        // The dispatcher gives one to every route whose body comes so; it is read once.
+        // The dispatcher provides one for every route whose body arrives in this way. It is read
+        // once.
         let incoming = call.incoming.take().ok_or_else(Error::internal)?;
         let received = {
             let call = &*call;

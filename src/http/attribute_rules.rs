@@ -1,6 +1,6 @@
-//! Attribute texts held to their metadata definitions (docs/api/metadata.md, "Validation"), for one
-//! change of a call. Commands ask [`DefinedAttributes`] for every text that they store; nothing
-//! else decides what is refused or reported.
+//! The check of attribute texts against their metadata definitions (docs/api/metadata.md,
+//! "Validation"), for one change of a call. Commands ask [`DefinedAttributes`] about every text
+//! that they store. Nothing else decides what is refused or reported.
 
 use std::fmt;
 use std::future::Future;
@@ -18,13 +18,13 @@ use crate::limits::offload::{LARGE_TEXT, offload};
 use crate::newsroom::Newsroom;
 use crate::sysconfig::{Finding, MetadataDefinition, SiteContent};
 
-/// How often checks of a change are put off before they are made in the command.
+/// The number of checks of one change that may be postponed. Later ones run within the command.
 const MOST_PUT_OFF: usize = 8;
 
-/// Findings of a change that are reported.
+/// The number of findings of a change that are reported.
 const MOST_REPORTED: usize = 100;
 
-/// The metadata definitions in force, and what they have found in the texts of one change.
+/// The metadata definitions in force, and their findings in the texts of one change.
 pub(super) struct DefinedAttributes {
     newsroom: Arc<Newsroom>,
     state: Mutex<State>,
@@ -39,7 +39,7 @@ struct State {
     reported: Vec<Finding>,
 }
 
-/// A text, and the definition that it is held to.
+/// A text and the definition that applies to it.
 #[derive(Clone)]
 struct Subject {
     content: Arc<SiteContent>,
@@ -59,24 +59,25 @@ impl Subject {
 }
 
 impl DefinedAttributes {
-    /// The rules for one change.
+    /// Creates the rules for one change.
     pub fn of(newsroom: Arc<Newsroom>) -> DefinedAttributes {
         DefinedAttributes { newsroom, state: Mutex::default() }
     }
 
-    /// What was found and not refused.
+    /// Removes and returns the findings that did not cause a refusal.
     pub fn take_reported(&self) -> Vec<Finding> {
         std::mem::take(&mut self.state.lock().reported)
     }
 
-    /// The findings of a text; `None` if it is to be checked outside of the command.
+    /// Returns the findings of a text; `None` if it is to be checked outside of the command.
     fn findings(&self, subject: Subject) -> Option<Arc<[Finding]>> {
         if subject.text.len() >= LARGE_TEXT {
             let mut state = self.state.lock();
             if let Some((_, findings)) = state.known.iter().find(|(known, _)| known.is(&subject)) {
                 return Some(findings.clone());
             }
-            // Texts may change each time; then the command has to wait for the check.
+            // A text may change each time. After several attempts the command has to wait for the
+            // check.
             if state.times_put_off < MOST_PUT_OFF {
                 state.times_put_off += 1;
                 state.put_off = Some(subject);
@@ -119,8 +120,8 @@ impl AttributeRules for DefinedAttributes {
     }
 }
 
-/// The refusal of attributes: the message is about the first element, `details.faults` has all that
-/// are kept.
+/// Builds the error for refused attributes. The message names the first element at fault, and
+/// `details.faults` lists all findings.
 fn refusal(findings: &[Finding]) -> Error {
     let strict: Vec<&Finding> = findings.iter().filter(|finding| finding.is_strict).collect();
     let faults: Vec<_> =

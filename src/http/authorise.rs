@@ -1,5 +1,5 @@
-//! What a call needs before its handler sees it: the endpoint's privilege, on the objects in its
-//! path.
+//! The checks before a call reaches its handler: the endpoint's privilege, in general and on the
+//! objects in the path.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::router::Params;
 use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
 
-/// Refuses a call before its objects are looked up: a caller who holds the privilege nowhere learns
-/// nothing of any object.
+/// Refuses a call before its objects are looked up, so that a caller who holds the privilege
+/// nowhere learns nothing about any object.
 ///
 /// # Errors
 /// `PermissionDenied`.
@@ -38,12 +38,12 @@ pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Pa
     }
 }
 
-/// What each object in the path needs. A caller with the privilege everywhere is not kept waiting,
-/// and hears of an object that is not there from the handler; any other hears it here, where what
-/// they may not see is not there either.
+/// Checks the privilege on each object in the path. A caller who has the privilege everywhere skips
+/// the check, and the handler reports a missing object. Any other caller gets that error here,
+/// where an object that they may not see counts as missing.
 ///
 /// # Errors
-/// `ObjectNotFound`, `PermissionDenied`, `DatabaseNotFound`; what the store says.
+/// `ObjectNotFound`, `PermissionDenied`, `DatabaseNotFound`; errors of the store.
 pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, sources: &Sources) -> Result<()> {
     for (name, needed) in route.needs() {
         if access.has_everywhere(needed) {
@@ -61,7 +61,8 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
             Err(error) if error.code == Code::ObjectNotFound && route.takes_items => {
                 access.admit(needed, &app.item(source)?.0, source)?;
             }
-            // It may be a template: whether the main database's serves is for the handler to say.
+            // The source may name a template. The handler decides whether the main database's
+            // template is used.
             Err(error) if error.code == Code::ObjectNotFound && needed == Privilege::Read => {
                 access.admit(needed, &*app.resolve_configured(source, database)?, source)?;
             }
@@ -71,11 +72,11 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
     Ok(())
 }
 
-/// Looks at the caller again once a body has come, which may take as long as it likes: what a
-/// session and its rights are is decided when something is done. Gives the rights as they are now.
+/// Checks the caller again after a body has arrived, which may take any time: the session and
+/// rights at the time of the action count. Returns the current rights.
 ///
 /// # Errors
-/// `InvalidToken` for a session that has ended since; else as the first time.
+/// `InvalidToken` for a session that has ended since; otherwise the errors of the first check.
 pub fn check_again(
     app: &App,
     route: &Route,
@@ -91,7 +92,7 @@ pub fn check_again(
     Ok(rights)
 }
 
-/// The same but for the objects in the path.
+/// Checks the caller as [`check_again`] does, but without the objects in the path.
 ///
 /// # Errors
 /// `InvalidToken`, `PermissionDenied`.

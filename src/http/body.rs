@@ -1,5 +1,5 @@
-//! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, one by one and
-//! all together, refused with the place of the fault.
+//! The readers of request bodies (docs/api/README.md, "Bodies"). Each body, and all bodies
+//! together, are bounded while they stream. An error names the place of the fault.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,15 +21,15 @@ use crate::config::LimitsConfig;
 use crate::json::schema_of_content;
 use crate::limits::{GrowingBuffer, Reservation};
 
-/// A body that is yet to come, and the room that what has come of it takes.
+/// An unread body, and the reservation for the part that has been read.
 pub struct Incoming {
-    /// The bytes as they come.
+    /// The bytes as they arrive.
     pub payload: Payload,
-    /// The room of the call.
+    /// The memory reservation of the call.
     pub room: Arc<Reservation>,
 }
 
-/// The refusal of a body that is larger than allowed.
+/// Returns the error for a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
     Error::new(Code::TooLarge, format!("{what} is larger than the {} allowed.", counted(limit, "byte")))
         .with_detail("limit", limit)
@@ -42,14 +42,14 @@ fn invalid(message: String) -> Error {
 /// Reads a body of at most `limit` bytes.
 ///
 /// # Errors
-/// `TooLarge` as soon as the limit is passed or announced to be; `Overloaded` when too many bodies
-/// are under way; `InvalidBody` when the client breaks off.
+/// `TooLarge` as soon as the limit is exceeded, or announced to be; `Overloaded` if all bodies
+/// together take too much memory; `InvalidBody` if the client stops sending.
 pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> Result<Bytes> {
     let Incoming { mut payload, room } = incoming;
     if announced.is_some_and(|announced| announced > limit as u64) {
         return Err(too_large("The body", limit as u64));
     }
-    // What is announced is no reason to allocate it: it may never come.
+    // The announced size is not allocated at once: the bytes may never arrive.
     let mut body = GrowingBuffer::new(&room);
     while let Some(chunk) = payload.next().await {
         let chunk =
@@ -62,17 +62,17 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
     Ok(body.freeze())
 }
 
-/// Whether a body that may be left out is as good as left out: without a byte, or an object of JSON
-/// without a key, which libraries send for no data (docs/api/README.md, "Bodies"). For bodies that
-/// are contents: those that are JSON are read as such.
+/// Reports whether an optional body counts as absent: it is empty, or a JSON object without a key,
+/// which libraries send for no data (docs/api/README.md, "Bodies"). Only for bodies that are
+/// contents; JSON bodies are parsed as such.
 pub fn says_nothing(body: &[u8]) -> bool {
     let body = without_mark(body);
     let within = body.trim_ascii().strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
     body.is_empty() || within.is_some_and(|within| within.trim_ascii().is_empty())
 }
 
-/// A byte order mark in UTF-8, which editors put in front of files. It is no part of a JSON text
-/// (RFC 8259, 8.1).
+/// The UTF-8 byte order mark, which editors put at the start of files. It is not part of a JSON
+/// text (RFC 8259, 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns a JSON text without the byte order mark in front of it.
@@ -80,12 +80,12 @@ pub fn without_mark(json: &[u8]) -> &[u8] {
     json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
 }
 
-/// Bytes that a body may take once it is read without being counted: that is less than what its
-/// connection takes.
+/// The number of bytes that a parsed body may take without being counted: less than its connection
+/// takes.
 const UNCOUNTED: usize = 4 << 10;
 
-/// How many values a JSON text has, where an empty list or object counts for two; found without
-/// recursion, before it is parsed.
+/// Counts the values of a JSON text before it is parsed, without recursion. An empty list or object
+/// counts as two.
 fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize> {
     let (mut depth, mut values, mut in_text, mut escaped) = (0usize, 1usize, false, false);
     for byte in json {
@@ -115,21 +115,21 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
     Ok(values)
 }
 
-/// How a JSON body is read.
+/// The limits and rules by which a JSON body is read.
 #[derive(Clone, Copy)]
 pub struct Reading<'r> {
-    /// Whether a body is required: otherwise an absent or blank one is `{}`.
+    /// Whether a body is required. Otherwise an absent or blank one counts as `{}`.
     pub required: bool,
-    /// How deep it may be nested.
+    /// The number of levels that it may be nested.
     pub depth: usize,
-    /// How many values it may have.
+    /// The number of values that it may have.
     pub values: usize,
-    /// Where what is read of it counts.
+    /// The reservation that the parsed values count against.
     pub room: &'r Reservation,
-    /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply
-    /// may be logged on the way, and what is at the wrong place may be just that.
+    /// Whether the body contains a password or a token. Then an error quotes nothing of the body:
+    /// replies may be logged on their way, and a misplaced value may be the secret.
     pub secret: bool,
-    /// How many entries a list of sources may have ([`entries_allowed`]).
+    /// The number of entries that a list of sources may have ([`entries_allowed`]).
     pub entries: usize,
 }
 
@@ -137,14 +137,14 @@ thread_local! {
     static ENTRIES: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// How many entries of a list of sources are of use in the body that is being read on this thread:
-/// what is behind them need not be held, for the list is too long.
+/// Returns how many entries of a list of sources are useful in the body that this thread is
+/// reading. Later entries need not be stored, because the list is refused for its length.
 pub fn entries_allowed() -> usize {
     ENTRIES.get()
 }
 
 impl<'r> Reading<'r> {
-    /// For bodies with nothing secret in them.
+    /// Returns the rules for a body without a secret.
     pub fn of(limits: &LimitsConfig, required: bool, room: &'r Reservation) -> Reading<'r> {
         let (depth, values, entries) = (limits.json_depth, limits.json_values, limits.list_sources);
         Reading { required, depth, values, room, secret: false, entries }
@@ -153,9 +153,8 @@ impl<'r> Reading<'r> {
     /// Parses a JSON body.
     ///
     /// # Errors
-    /// `InvalidBody` with the JSON path of the fault; `TooLarge` for one of too many values;
-    /// `Overloaded` when there is no room for what is read of it, which counts as long as the body
-    /// does.
+    /// `InvalidBody` with the JSON path of the fault; `TooLarge` for too many values; `Overloaded`
+    /// if there is no room for the parsed values, which are counted as long as the body is.
     pub fn any<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
         let body = without_mark(body);
         let blank = body.iter().all(u8::is_ascii_whitespace);
@@ -164,7 +163,7 @@ impl<'r> Reading<'r> {
         }
         let json = if blank { b"{}" } else { body };
         let values = values_of(json, self.depth, self.values)?;
-        // Its texts once more, and what holds them.
+        // The texts are copied once, and the values around them need memory too.
         let read = json.len() + values * LimitsConfig::VALUE_BYTES as usize;
         if read > UNCOUNTED {
             self.room.add(read)?;
@@ -172,8 +171,8 @@ impl<'r> Reading<'r> {
         self.parse(json)
     }
 
-    /// Parses what is neither too deep nor has too many values, and counts elsewhere or is gone at
-    /// once.
+    /// Parses a text whose depth and number of values have been checked. The result is counted
+    /// elsewhere or dropped at once.
     fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T> {
         let mut reader = serde_json::Deserializer::from_slice(json);
         ENTRIES.set(self.entries);
@@ -198,19 +197,19 @@ impl<'r> Reading<'r> {
         Ok(value)
     }
 
-    /// [`Reading::any`] for a body that must be an object.
+    /// Parses a JSON body that must be an object, otherwise like [`Reading::any`].
     ///
     /// # Errors
-    /// As [`Reading::any`].
+    /// The errors of [`Reading::any`].
     pub fn object<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
         self.any(body).map(|Object(value)| value)
     }
 
-    /// What `T` takes of a body that is an object, or a list, of which it takes nothing. That must
-    /// be little, whatever the body has: it is not counted.
+    /// Reads the fields that `T` knows from a body that is an object. A list is accepted too, but
+    /// ignored. The result must be small for any body, because its memory is not counted.
     ///
     /// # Errors
-    /// As [`Reading::any`].
+    /// The errors of [`Reading::any`].
     pub fn some<T: DeserializeOwned + Default>(self, body: &[u8]) -> Result<T> {
         let body = without_mark(body);
         let blank = body.iter().all(u8::is_ascii_whitespace);
@@ -229,7 +228,7 @@ impl<'r> Reading<'r> {
     }
 }
 
-/// What a body is as a whole.
+/// The kind of a body: an object, a list or another value.
 enum Whole<T> {
     Object(T),
     List,
@@ -285,8 +284,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
     }
 }
 
-/// Something that must be an object, as a body or within one. A struct alone does not see to that:
-/// serde also takes a list for it, of its fields in their order.
+/// A value that must be a JSON object, as a body or within one. A plain struct does not ensure
+/// that: serde also accepts a list of its fields in order.
 #[derive(Debug, Clone, Default)]
 pub struct Object<T>(pub T);
 
@@ -312,8 +311,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// What is wrong with a body, without quoting anything of it: of a value that is none of those
-/// allowed, which are allowed.
+/// Describes a parse error without quoting the body. For a value that is not among the allowed ones
+/// it lists those.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if let Some(allowed) = wording::allowed_instead(&text) {
@@ -327,7 +326,7 @@ fn without_values(error: &serde_json::Error) -> String {
         let wanted = wanted.split(" at line ").next().unwrap_or(wanted);
         return format!("the value there must be {}", wording::wanted_as(wanted));
     }
-    // Where the JSON itself is broken, the text gives a location; of a field, a name that is ours.
+    // For broken JSON the text contains a position; for a field, a name of the schema.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
     if harmless { text } else { "the value there is not of the type wanted".to_owned() }
 }
@@ -356,7 +355,7 @@ mod tests {
         let error = reading(&room, 8).any::<Vec<String>>(list(998).as_bytes()).unwrap_err();
         assert_eq!(error.code, Code::Overloaded, "all is held");
         assert!(reading(&room, 8).any::<Vec<String>>(list(20).as_bytes()).is_ok(), "little does not count");
-        // Text with what looks like values in it is one.
+        // A text that contains what looks like values is one value.
         assert!(
             reading(&Reservation::unaccounted(), 8)
                 .any::<String>(format!("\"{}\"", ",[{".repeat(9999)).as_bytes())

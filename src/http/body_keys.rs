@@ -2,7 +2,8 @@
 //!
 //! One body may be read by several types (the request, its display options, its database), so no
 //! single reader can say that a key is unknown. The schema of the endpoint's body can: it is the
-//! one in the OpenAPI document. What may stand in any JSON body (docs/api/README.md) is added here.
+//! one in the OpenAPI document. This module adds the keys that any JSON body may have
+//! (docs/api/README.md).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,21 +22,21 @@ use crate::auth::Privilege;
 use crate::nearest::nearest_name;
 use crate::records::display;
 
-/// Marks a property of a schema whose name is matched without regard to case.
+/// The mark of a schema property whose name is matched without regard to case.
 pub(crate) const ANY_CASE: &str = "x-stet-any-case";
 
-/// The number of levels of a schema that are looked at. Anything may stand below.
+/// The number of levels of a schema that are read. Any key is accepted below them.
 const MAX_DEPTH: usize = 16;
 
-/// The keys that are known at a place of a body, and below it.
+/// The known keys at one place of a body, and below it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Keys {
     known: Vec<Key>,
     /// The keys in the entries of a list.
     entries: Option<Box<Keys>>,
-    /// Whether an object with these keys may stand here.
+    /// Whether an object with these keys is allowed here.
     is_object: bool,
-    /// Whether anything may stand here: attributes given as JSON.
+    /// Whether any value is allowed here: attributes given as JSON.
     is_free: bool,
 }
 
@@ -60,13 +61,13 @@ pub(super) struct UnknownKey {
     pub within: String,
     /// The key, shortened.
     pub name: String,
-    /// The known key of that object that is nearest to it.
+    /// The most similar known key of that object.
     pub nearest: Option<String>,
-    /// The place where a key of this very name is known.
+    /// The place where a key of exactly this name is known.
     pub elsewhere: Option<&'static str>,
 }
 
-/// The keys of each endpoint that was called so far.
+/// The keys of each endpoint that has been called so far.
 static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<Keys>>>> = LazyLock::new(RwLock::default);
 
 /// Returns the keys that an endpoint knows in its body or in the part `options` of its form; `None`
@@ -89,8 +90,8 @@ pub(super) fn keys_of(route: &'static Route) -> Option<Arc<Keys>> {
 }
 
 impl Keys {
-    /// Returns the keys of a whole body of that type: those of its schema, and those that any body
-    /// may have.
+    /// Returns the keys of a complete body of this type: those of its schema, and those that any
+    /// body may have.
     fn of_body(type_of: TypeOf, creates: bool) -> Keys {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = type_of(&mut generator).to_value();
@@ -100,7 +101,8 @@ impl Keys {
         for name in flags.chain([display::WEB_PRODUCT, display::SYSTEM_ATTRIBUTE]) {
             everywhere.add(name, true, Keys::default());
         }
-        // Display options are read from `options` in any case; all else there under this very name.
+        // Display options in `options` match in any case; other keys there only under their exact
+        // name.
         keys.add("options", false, everywhere.clone());
         keys.add("options", true, everywhere.clone());
         if let Some(options) = keys.known.iter_mut().find(|key| key.is("options")) {
@@ -111,7 +113,7 @@ impl Keys {
         }
         keys.add("databaseId", false, Keys::default());
         keys.merge(everywhere);
-        // A body that only has display options is described as any value.
+        // The schema of a body that has only display options allows any value.
         keys.is_free = false;
         keys
     }
@@ -160,7 +162,7 @@ impl Keys {
         }
     }
 
-    /// Takes in what is known where any of two values may stand.
+    /// Adds the keys of another schema for the same place.
     fn merge(&mut self, other: Keys) {
         for Key { name, any_case, below } in other.known {
             self.add(&name, any_case, below);
@@ -176,18 +178,18 @@ impl Keys {
         self.known.iter().find(|key| key.is(name))
     }
 
-    /// Whether no unknown key can stand here or below.
+    /// Reports whether no unknown key is possible here or below.
     fn is_leaf(&self) -> bool {
         self.is_free || (!self.is_object && self.entries.as_ref().is_none_or(|entries| entries.is_leaf()))
     }
 
-    /// Whether a key of this name is known at the top of the body.
+    /// Reports whether a key of this name is known at the top of the body.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// Returns the unknown keys of a JSON body, each once, and no more than a reply reports. A body
-    /// that is broken is looked at up to where it breaks: who reads it refuses it.
+    /// Returns the unknown keys of a JSON body, each once, at most as many as a reply reports. A
+    /// broken body is examined up to the fault; its reader refuses it.
     pub(super) fn unknown_in(&self, json: &[u8]) -> Vec<UnknownKey> {
         let found = RefCell::default();
         let walk = Walk { keys: self, place: &Place::Top, top: self, found: &found };
@@ -209,7 +211,7 @@ impl Keys {
     }
 }
 
-/// A place in a body; written, it is a JSON path.
+/// A place in a body. Its text form is a JSON path.
 enum Place<'p> {
     Top,
     Key(&'p Place<'p>, &'p str),
@@ -226,7 +228,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Reads a value for its unknown keys, and keeps nothing else of it.
+/// A visitor that collects the unknown keys of a value and stores nothing else.
 #[derive(Clone, Copy)]
 struct Walk<'w> {
     keys: &'w Keys,
@@ -274,7 +276,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         if !self.keys.is_object {
-            // A list is wanted here; who reads it refuses this.
+            // A list is expected here. The body's reader refuses this value.
             while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(());
         }
@@ -287,7 +289,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
                 Found::Unknown => {
                     map.next_value::<IgnoredAny>()?;
                 }
-                // More of them are not reported.
+                // Further ones are not reported.
                 Found::TooMany => return Err(A::Error::custom("there are too many unknown keys")),
             }
         }
@@ -331,14 +333,14 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 }
 
-/// A key, as far as the walk needs it.
+/// The result of looking up a key.
 enum Found<'w> {
     Known(&'w Key),
     Unknown,
     TooMany,
 }
 
-/// Looks a key up while it is read, so that a known one takes no memory.
+/// A visitor that looks up a key while it is read, so that a known one needs no memory.
 struct FindKey<'w>(Walk<'w>);
 
 impl<'de, 'w> DeserializeSeed<'de> for FindKey<'w> {
@@ -411,7 +413,7 @@ mod tests {
         check_in: Option<bool>,
     }
 
-    /// Paths and nearest names of what is unknown in a body.
+    /// Returns the paths of the unknown keys in a body, with their nearest known names.
     fn unknown(body: &str) -> Vec<(String, Option<String>)> {
         let found = Keys::of_body(type_of::<Desk>, false).unknown_in(body.as_bytes());
         found.into_iter().map(|key| (format!("{}.{}", key.within, key.name), key.nearest)).collect()

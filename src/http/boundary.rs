@@ -1,19 +1,19 @@
-//! The boundary of a form, from the header `Content-Type`.
+//! The boundary of a multipart form, from the header `Content-Type`.
 //!
 //! Clients send boundaries such as `----=_Part_0_1330685.1342696` without the quotes that the
-//! grammar wants for `=`. The boundary is read here, and handed to the form's reader in quotes.
+//! grammar requires for `=`. The boundary is read here and passed to the form's reader in quotes.
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use stet_actors::error::{Code, Error, Result};
 
 use super::parameters::{Parameter, Parameters, shortened};
 
-/// Characters that a boundary may have beside letters and digits: those of RFC 2046, 5.1.1, and
-/// those of a token.
+/// The characters that a boundary may have besides letters and digits: those of RFC 2046, 5.1.1,
+/// and those of a token.
 const PUNCTUATION: &str = "'()+_,-./:=?!#$%&*^`|~{}@<>[]";
 
-/// The header for the reader of the parts of a form with a boundary that [`boundary_of`] gives: of
-/// no kind of form, because the reader would refuse heads that are well.
+/// Returns a header with the boundary from [`boundary_of`], for the parser of the parts. Its type
+/// is not `multipart/form-data`, because the parser would then refuse valid part headers.
 pub fn reader_header(boundary: &str) -> HeaderMap {
     let mut made = HeaderMap::new();
     if let Ok(value) = HeaderValue::try_from(format!("multipart/mixed; boundary=\"{boundary}\"")) {
@@ -25,15 +25,15 @@ pub fn reader_header(boundary: &str) -> HeaderMap {
 /// Checks the header `Content-Type` of a form.
 ///
 /// # Errors
-/// As [`boundary_of`].
+/// The errors of [`boundary_of`].
 pub fn check_form_type(headers: &HeaderMap) -> Result<()> {
     boundary_of(headers).map(drop)
 }
 
-/// The boundary of a form: visible ASCII characters, and blanks, but no quotes.
+/// Returns the boundary of a form: visible ASCII characters and blanks, but no quotes.
 ///
 /// # Errors
-/// `InvalidBody`: the header is missing, names another type, or has no boundary that can be used.
+/// `InvalidBody` if the header is missing, names another type, or has no usable boundary.
 pub fn boundary_of(headers: &HeaderMap) -> Result<String> {
     let text = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let text = String::from_utf8_lossy(text);

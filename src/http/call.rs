@@ -1,4 +1,5 @@
-//! A call on its way to a handler: everything that was checked already, in named types.
+//! A call on its way to its handler: the request with all values that have been checked, in named
+//! types.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,13 +37,13 @@ use crate::records::Cached;
 use crate::records::Display;
 use crate::traces;
 
-/// The sources in a path, by the names of their parameters. No endpoint has more than fit in
-/// without an allocation.
+/// The sources in a path, by the names of their parameters. The inline capacity is enough for every
+/// endpoint, so there is no allocation.
 pub type Sources = SmallVec<[(&'static str, Source); 2]>;
 
-/// See the module's head.
+/// A call that has passed all checks, for its handler.
 pub struct Call {
-    /// What the server is made of.
+    /// The state of the server.
     pub app: Arc<App>,
     /// The endpoint.
     pub route: &'static Route,
@@ -52,75 +53,75 @@ pub struct Call {
     pub query: Query,
     /// Path parameters, decoded.
     pub params: Params<'static>,
-    /// Those of them that are sources.
+    /// The path parameters that are sources.
     pub sources: Sources,
-    /// Who calls; always there where the route requires a token.
+    /// The caller's session; always present if the route requires a token.
     pub session: Option<Arc<LiveSession>>,
-    /// What the session may do.
+    /// The rights of the session.
     pub rights: Arc<Rights>,
-    /// The body, where the route has one that is not a multipart form.
+    /// The body, if the route has one that is not a multipart form.
     pub body: Bytes,
-    /// The unread body of a multipart form or of a content.
+    /// The unread body, if it is a multipart form or a content.
     pub(super) incoming: Option<Incoming>,
-    /// What the body takes of the budget, which counts until the call is answered; none where the
-    /// route has no body.
+    /// The body's part of the memory budget, held until the call is answered; `None` if the route
+    /// has no body.
     pub(super) room: Option<Arc<Reservation>>,
-    /// The `Idempotency-Key` that the call has taken.
+    /// The claim on the call's `Idempotency-Key`.
     pub claim: Option<Arc<Claim>>,
-    /// What `If-Match` expects of what changes.
+    /// The condition from `If-Match` on the changed object.
     pub(super) expect: Option<Arc<Expect>>,
-    /// The client's address, as trusted proxies show it.
+    /// The client's address, as reported by trusted proxies.
     pub client: IpAddr,
-    /// Whom what it does is done for.
+    /// The request that the call's work and log lines are attributed to.
     pub trace: Trace,
-    /// The request's part in a trace of OpenTelemetry, if there are any.
+    /// The request's part in a trace of OpenTelemetry, if there is one.
     pub otel: Option<traces::Trace>,
-    /// What the client is to be warned of; see [`Call::warn`].
+    /// The warnings for the client; see [`Call::warn`].
     pub(super) warnings: Warnings,
 }
 
 impl Call {
-    /// Reports something that the client should know of a call that is carried out all the same.
+    /// Adds a warning to the reply of a call that is carried out nevertheless.
     pub fn warn(&self, warning: Warning) {
         self.warnings.add(warning);
     }
 
-    /// Request headers.
+    /// Returns the request's headers.
     pub fn headers(&self) -> &HeaderMap {
         self.http.headers()
     }
 
-    /// Whether a read may be answered with
+    /// Reports whether a read may be answered with
     /// [`Reply::not_modified`](super::reply::Reply::not_modified) before the representation with
-    /// this tag is made.
+    /// this tag is rendered.
     ///
     /// `false` may also mean that only the finished reply shows which tag the 304 must have. Then
-    /// the reply is made, and its ETag is compared again when it goes out.
+    /// the reply is rendered, and its ETag is compared again before it is sent.
     pub fn has(&self, tag: &ETag) -> bool {
         tag.is_known(self.headers()) && is_form_known(&self.http, self.app.config.server.compress_bytes, tag)
     }
 
-    /// The token as it came.
+    /// Returns the token as the client sent it.
     pub fn token(&self) -> Option<String> {
         token_of(&self.http)
     }
 
-    /// Returns the key in the address, if that is how the caller is known.
+    /// Returns the key in the address, if the caller is identified by it.
     pub fn key_in_address(&self) -> Option<String> {
         key_in_address(self.route, &Pairs::of(self.http.query_string())).map(str::to_owned)
     }
 
-    /// A path parameter.
+    /// Returns a path parameter.
     pub fn param(&self, name: &str) -> &str {
-        // The router gives every parameter that the pattern has.
+        // The router provides every parameter of the pattern.
         self.params.get(name).unwrap_or_default()
     }
 
-    /// A path parameter that is a source.
+    /// Parses a path parameter as a source.
     ///
     /// # Errors
-    /// `InvalidParameter` for one that the table of endpoints does not call a source, and that is
-    /// none.
+    /// `InvalidParameter` for a parameter that the route does not declare as a source, and whose
+    /// value is none.
     pub fn source(&self, name: &str) -> Result<Source> {
         match self.sources.iter().find(|(known, _)| *known == name) {
             Some((_, source)) => Ok(source.clone()),
@@ -128,7 +129,7 @@ impl Call {
         }
     }
 
-    /// A path parameter that is a whole number.
+    /// Parses a path parameter as a whole number.
     ///
     /// # Errors
     /// `InvalidParameter`.
@@ -137,7 +138,7 @@ impl Call {
         text.parse().map_err(|_| Error::parameter(name, text, "a whole number"))
     }
 
-    /// The database that the call names.
+    /// Returns the database that the call names.
     ///
     /// # Errors
     /// `DatabaseNotFound`.
@@ -145,12 +146,12 @@ impl Call {
         self.app.database(self.query.text("databaseId"))
     }
 
-    /// An empty reservation for what is gathered in memory for the reply.
+    /// Returns an empty reservation for memory that the reply needs while it is built.
     pub(crate) fn reply_memory(&self) -> Reservation {
         self.app.memory.reservation(behalf(), Purpose::Replies)
     }
 
-    /// What the caller may do.
+    /// Returns the caller's access to objects.
     pub fn access(&self) -> Access<'_> {
         match &self.session {
             Some(session) => Access::of(&self.app, session, &self.rights),
@@ -158,11 +159,11 @@ impl Call {
         }
     }
 
-    /// Looks at the caller again, who may have lost the session or rights since the call came: see
-    /// [`check_again`]. Who is refused may do nothing from then on.
+    /// Checks the caller again, who may have lost the session or rights since the call arrived: see
+    /// [`check_again`]. After a refusal the call has no rights.
     ///
     /// # Errors
-    /// As [`check_again`].
+    /// The errors of [`check_again`].
     pub(super) fn look_again(&mut self) -> Result<()> {
         let rights =
             check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.params, &self.sources);
@@ -170,16 +171,16 @@ impl Call {
         rights.map(drop)
     }
 
-    /// Notes that the session, which has just been checked, is in use by a call that takes long.
+    /// Notes that a long call still uses the session, which has just been checked.
     pub(super) fn still_in_use(&self) {
         if let Some(session) = &self.session {
             self.app.sessions.used_still(session);
         }
     }
 
-    /// Whether the caller may go on reading an object, asked as often as it is called: for answers
-    /// that take as long as the client likes. The session counts as used each time. Of an object
-    /// that is not there any more, they may have the rest.
+    /// Returns a check whether the caller may continue to read an object, for replies that take as
+    /// long as the client likes. Each run counts as a use of the session. If the object was
+    /// removed, the caller may read the rest.
     pub fn may_go_on_reading(&self, object: Loid) -> impl Fn() -> Result<()> + use<> {
         let (app, session) = (self.app.clone(), self.session.clone());
         move || {
@@ -206,8 +207,8 @@ impl Call {
         }
     }
 
-    /// The record of the object that a path parameter names, if what the endpoint needs there holds
-    /// for it: a path may lead elsewhere than when the call was let in.
+    /// Returns the record of the object that a path parameter names, if the endpoint's privilege
+    /// holds for it. The check is repeated because the path may name another object by now.
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`, `PermissionDenied`.
@@ -219,8 +220,8 @@ impl Call {
         self.route.needs().find(|(known, _)| *known == name).map_or(Privilege::Read, |(_, needed)| needed)
     }
 
-    /// The same for an endpoint that tells of a folder on the way to what the caller may read: its
-    /// outline, as [`Call::find_seen`].
+    /// Returns the record as [`Call::resolve`] does, but only the outline of a folder that the
+    /// caller may not read but that leads to objects they may: see [`Call::find_seen`].
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`.
@@ -228,30 +229,31 @@ impl Call {
         self.find_seen(&self.source(name)?, self.database()?)
     }
 
-    /// The record of the object that a source names, if the caller may read it.
+    /// Returns the record of the object that a source names, if the caller may read it.
     ///
     /// # Errors
-    /// `ObjectNotFound`, `PermissionDenied`, `InvalidPath`, what the store says.
+    /// `ObjectNotFound`, `PermissionDenied`, `InvalidPath`, errors of the store.
     pub fn find(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         self.find_for(Privilege::Read, source, database)
     }
 
-    /// The record of a template or another object of the configuration, if the caller may read it:
-    /// see [`Newsroom::resolve_configured`](crate::newsroom::Newsroom::resolve_configured).
+    /// Returns the record of a template or another object of the configuration, if the caller may
+    /// read it: see
+    /// [`Newsroom::resolve_configured`](crate::newsroom::Newsroom::resolve_configured).
     ///
     /// # Errors
-    /// As [`Call::find`].
+    /// The errors of [`Call::find`].
     pub fn find_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve_configured(source, database)?;
         self.access().check(Privilege::Read, &record, source)?;
         Ok(record)
     }
 
-    /// The record of the object that a source names, if the privilege holds for it; what needs more
-    /// than to read it is about the object, and none of its versions.
+    /// Returns the record of the object that a source names, if the privilege holds for it.
+    /// Privileges other than reading are about objects, so a version is refused.
     ///
     /// # Errors
-    /// As [`Call::find`]; `InvalidType` for a version.
+    /// The errors of [`Call::find`]; `InvalidType` for a version.
     pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve(source, database)?;
         self.access().check(privilege, &record, source)?;
@@ -261,22 +263,23 @@ impl Call {
         Ok(record)
     }
 
-    /// The record of the object that a source names; of a folder that is only on the way to what
-    /// the caller may read, its outline: for who shows no more than what is in the record. All else
-    /// that there is of an object is found by its loid, which the outline has.
+    /// Returns the record of the object that a source names. Of a folder that the caller may not
+    /// read, but that leads to readable objects, only the outline is returned. Use it only to show
+    /// what is in the record: everything else about an object is found by its loid, which the
+    /// outline contains.
     ///
     /// # Errors
-    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    /// `ObjectNotFound`, `InvalidPath`, errors of the store.
     pub fn find_seen(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve(source, database)?;
         self.as_seen(record)?.ok_or_else(|| Error::not_found(source))
     }
 
-    /// A record as the caller sees it: of a folder on the way to what they may read, its outline;
-    /// `None` for what is not there for them.
+    /// Returns a record as the caller may see it: in full, as the outline of a folder on the way to
+    /// readable objects, or `None` if it is hidden.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn as_seen(&self, record: Arc<Cached>) -> Result<Option<Arc<Cached>>> {
         Ok(match self.access().seen(&record)? {
             Seen::Whole => Some(record),
@@ -285,18 +288,18 @@ impl Call {
         })
     }
 
-    /// Who calls.
+    /// Returns the caller's session.
     ///
     /// # Errors
-    /// `InvalidToken` where the route requires no token and there is none.
+    /// `InvalidToken` if the route requires no token and the call has none.
     pub fn caller(&self) -> Result<&Arc<LiveSession>> {
         self.session.as_ref().ok_or_else(|| Error::new(Code::InvalidToken, "A token is needed for this."))
     }
 
-    /// Who calls, for the domain.
+    /// Returns the caller's identity for requests to the repository.
     ///
     /// # Errors
-    /// As [`Call::caller`].
+    /// The errors of [`Call::caller`].
     pub fn who(&self) -> Result<Who> {
         let session = self.caller()?;
         Ok(Who {
@@ -306,8 +309,8 @@ impl Call {
         })
     }
 
-    /// Refuses the call if it comes from a page of another site and the cookie alone authorises it:
-    /// for a GET that is about to change something, where not all calls of its endpoint do
+    /// Refuses the call if it comes from a page of another site and the cookie alone authorises it.
+    /// Needed for a GET that changes something, if not all calls of its endpoint do
     /// ([`Route::acts`]).
     ///
     /// # Errors
@@ -316,29 +319,29 @@ impl Call {
         check_origin(&self.app, &self.http)
     }
 
-    /// Network address of the client.
+    /// Returns the network address of the client.
     pub fn address(&self) -> IpAddr {
         self.client
     }
 
-    /// The receipt under which the outcome of this call is kept, if it may be sent again.
+    /// Returns the receipt that keeps the outcome of this call, if it has an `Idempotency-Key`.
     pub fn once(&self) -> Option<Arc<Once>> {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 
-    /// The answer to give at once if the call has been answered before: for multipart forms, of
-    /// which only their reader knows what was sent. `body` identifies the form's content, whatever
-    /// its boundary.
+    /// Returns the kept reply if the call has been answered before. For multipart forms, whose
+    /// content only their reader knows. `body` identifies the form's content, whatever its
+    /// boundary.
     ///
     /// # Errors
-    /// `IdempotencyMismatch`; what the store says.
+    /// `IdempotencyMismatch`; errors of the store.
     pub async fn answered_before<T>(&self, body: &[&[u8]]) -> Result<Option<Json<T>>> {
         let Some(claim) = &self.claim else { return Ok(None) };
         let kept = self.app.receipts.identify(claim, claim.fingerprint(body)).await?;
         Ok(kept.map(Json::kept))
     }
 
-    /// The JSON body, which must be an object.
+    /// Parses the JSON body, which must be an object.
     ///
     /// # Errors
     /// `InvalidBody` with the path of the fault.
@@ -346,18 +349,19 @@ impl Call {
         self.read(self.requires_body(), |reading, body| reading.object(body)).await
     }
 
-    /// The JSON body, of whatever kind the type takes.
+    /// Parses the JSON body, whose kind may be any that the type accepts.
     ///
     /// # Errors
-    /// As [`Call::json`].
+    /// The errors of [`Call::json`].
     pub async fn any_json<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
         self.read(self.requires_body(), |reading, body| reading.any(body)).await
     }
 
-    /// Megabytes of JSON take long, and can't be left halfway.
+    /// Parses the body, on another thread if it is large: megabytes of JSON take long, and parsing
+    /// can't be interrupted.
     async fn read<T: Send + 'static>(&self, required: bool, read: fn(Reading<'_>, &[u8]) -> Result<T>) -> Result<T> {
         let (app, secret, body) = (self.app.clone(), self.route.secret, self.body.clone());
-        // The dispatcher gives one to every route that has a body.
+        // The dispatcher provides one for every route that has a body.
         let room = self.room.clone().ok_or_else(Error::internal)?;
         let read = move || {
             let reading = Reading::of(&app.config.limits, required, &room);
@@ -374,15 +378,15 @@ impl Call {
         self.headers().get("content-type").and_then(|value| value.to_str().ok())
     }
 
-    /// Whether the body of a form endpoint is JSON.
+    /// Reports whether the body of a form endpoint is JSON.
     pub(super) fn has_json(&self) -> bool {
         self.content_type().is_some_and(|value| value.trim_start().starts_with("application/json"))
     }
 
-    /// The body of a form endpoint: URL-encoded fields, or the same as JSON.
+    /// Parses the body of a form endpoint: URL-encoded fields, or the same fields as JSON.
     ///
     /// # Errors
-    /// `InvalidBody` with the field at fault, or for a form in parts.
+    /// `InvalidBody` with the field at fault, or for a multipart form.
     pub async fn form<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
         let content_type = self.content_type();
         if self.has_json() {
@@ -401,14 +405,14 @@ impl Call {
         self.read(true, fields).await
     }
 
-    /// The display options of the query; for an endpoint that has none, the defaults of
+    /// Returns the display options of the query; for an endpoint without any, the defaults of
     /// `DISP(false, …)`.
     pub fn display(&self) -> Display {
         let has_options = self.route.query.iter().any(|param| matches!(param, QueryParam::Display { .. }));
         if has_options { self.query.display() } else { Display::with_defaults(false) }
     }
 
-    /// The display options of the query, then those in the body.
+    /// Returns the display options of the query, overridden by those in the body.
     ///
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
@@ -416,9 +420,9 @@ impl Call {
         self.display_over(self.display()).await
     }
 
-    /// The display options of the reply to a creation or change: `showPath` is on unless the query
-    /// or the body says something else. Asked for before the change, which a body that says
-    /// nonsense must not make.
+    /// Returns the display options of the reply to a creation or change: `showPath` is on unless
+    /// the query or the body turns it off. Call it before the change, which must not happen if the
+    /// options are invalid.
     ///
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
@@ -428,7 +432,7 @@ impl Call {
         self.display_over(Display { path, ..asked }).await
     }
 
-    /// These display options, then those in the body.
+    /// Returns these display options, overridden by those in the body.
     ///
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
@@ -443,8 +447,8 @@ impl Call {
     }
 }
 
-/// Refuses a version, which can't be changed, where an object is to be changed (docs/api/README.md,
-/// "Versions").
+/// Refuses a version where an object is to be changed, because versions can't be changed
+/// (docs/api/README.md, "Versions").
 ///
 /// # Errors
 /// `InvalidType`.
@@ -464,7 +468,8 @@ mod tests {
     use super::*;
     use crate::http::testing::House;
 
-    /// It is copied on its way to where it waits, and lies in memory for as long as a client takes.
+    /// A handler's future is copied on its way to the executor, and occupies memory for as long as
+    /// a client takes.
     #[actix_web::test]
     async fn what_a_handler_holds_while_it_waits_is_small() {
         let house = House::new().await;

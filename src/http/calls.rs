@@ -1,9 +1,9 @@
-//! How many calls a client may make: those of a session from its own budget, all others from their
-//! address's.
+//! The limit on the number of calls of a client. A call counts for its session if it has one,
+//! otherwise for its address.
 //!
-//! An invalid token counts as none, so calls with made-up ones come out of their address's budget.
-//! A session's budget lies in the session itself: it costs a call no look-up, and there are no more
-//! of them than there are sessions.
+//! A call with an invalid token has no session, so calls with made-up tokens count for their
+//! address. A session's balance is stored in the session itself: it needs no look-up, and there are
+//! at most as many balances as sessions.
 
 use std::net::IpAddr;
 
@@ -14,29 +14,29 @@ use stet_actors::error::{Code, Error, Result};
 use crate::auth::LiveSession;
 use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
 
-/// Seconds that the limit counts over.
+/// The period of the limit, in seconds.
 const WINDOW_SECONDS: u64 = 60;
 
-// The three fields that clients know, of the drafts of "RateLimit fields for HTTP" up to the sixth;
-// later drafts put the same into structured fields that hardly anything reads yet.
+// The three fields that clients know, from the drafts of "RateLimit fields for HTTP" up to the
+// sixth. Later drafts use structured fields instead, which hardly any client reads yet.
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// See the module's head.
+/// The rate limit for calls.
 pub struct CallLimit {
     quota: Quota,
     addresses: Quotas<IpAddr>,
 }
 
 impl CallLimit {
-    /// The limit of so many calls a minute; none for 0.
+    /// Creates a limit of that number of calls a minute; `None` for 0.
     pub fn new(calls_per_minute: u32) -> Option<CallLimit> {
         let quota = (calls_per_minute > 0).then(|| Quota::new(calls_per_minute, WINDOW_SECONDS))?;
         Some(CallLimit { quota, addresses: Quotas::new(quota, MOST_QUOTAS) })
     }
 
-    /// Counts a call. Returns the state of its budget in any case.
+    /// Counts a call. Returns the state of its quota in any case.
     ///
     /// # Errors
     /// `TooManyRequests`.
@@ -60,7 +60,7 @@ fn refusal(standing: &Standing) -> Error {
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", *retry_seconds)
 }
 
-/// Reports the budget to the client, in headers.
+/// Reports the state of the quota to the client, in headers.
 pub fn report(standing: &Standing, headers: &mut HeaderMap) {
     headers.insert(LIMIT, HeaderValue::from(standing.limit));
     headers.insert(REMAINING, HeaderValue::from(standing.remaining));

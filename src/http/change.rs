@@ -1,16 +1,18 @@
-//! How a call changes something: what `If-Match` expects and the outcome of an earlier same call go
-//! along with every change, and the record in a failed precondition is added here. For objects
-//! there is no other way: what handlers can reach of the repository is its
-//! [`Reader`](stet_actors::repository::Reader), and the handle that changes it is private to
-//! [`Changes`], which only this file opens. Whatever else changes objects (the sample, sessions
-//! that release locks, receipts) got a handle of its own when the server was put together.
+//! The way in which calls change objects.
 //!
-//! The reply to a change shows what the caller has left, not what others have made of it since: its
-//! ETag serves for the caller's next change. And whatever it takes to make it, it is made: from the
-//! change on the call is not refused for want of a turn ([`set_changed`]). But it shows what the
-//! caller may read when it is made: what they could change a moment ago, or when they sent the same
-//! call before, others may have moved out of their sight since. So replies about containers are
-//! made of a [`SeenView`], which nothing but this file makes.
+//! Every change carries the condition from `If-Match` and the outcome of an earlier attempt of the
+//! same call. A failed precondition gets the current record added here. There is no other way to
+//! change objects: handlers can reach only the repository's
+//! [`Reader`](stet_actors::repository::Reader). The handle for changes is private to [`Changes`],
+//! which only this file opens. Other code that changes objects (the sample, sessions that release
+//! locks, receipts) got its own handle when the server was built.
+//!
+//! The reply to a change shows the state that the caller's change has produced, not later changes
+//! of others. So its ETag is valid for the caller's next change. After the change the reply is
+//! always rendered: the call is no longer refused for want of a work permit ([`set_changed`]). But
+//! the reply shows only what the caller may read at that time: others may have moved an object out
+//! of the caller's sight since the change, or since the first attempt of the same call. So replies
+//! about containers are rendered from a [`SeenView`], which only this file creates.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -42,22 +44,21 @@ use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
 use crate::traces::Step;
 
-/// The handle by which calls change something; given to the web layer once, and taken out nowhere
-/// but here.
+/// The handle by which calls change objects. The web layer gets one, which only this file uses.
 pub struct Changes {
     repository: Repository,
     large: Arc<dyn LargeChanges>,
 }
 
 impl Changes {
-    /// Changes to what is in this repository, within the bounds of the configuration.
+    /// Creates the handle for this repository, within the limits of the configuration.
     pub fn to(repository: Repository, config: &Config) -> Changes {
         let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), config));
         Changes { repository, large }
     }
 }
 
-/// A container that a call names, known to be of its family.
+/// A container that a call names, known to belong to its family.
 pub struct Container<F> {
     loid: Loid,
     of: PhantomData<fn() -> F>,
@@ -72,21 +73,21 @@ impl<F> Clone for Container<F> {
 impl<F> Copy for Container<F> {}
 
 impl<F: Family> Container<F> {
-    /// The container that is seen.
+    /// Returns the container of a view.
     pub fn of(view: &Published<F::State>) -> Container<F> {
         Container { loid: view.state.object().record.loid, of: PhantomData }
     }
 
-    /// Its loid.
+    /// Returns the loid of the container.
     pub fn loid(&self) -> Loid {
         self.loid
     }
 }
 
-/// A container of family `F` as it is on disk.
+/// The committed view of a container of family `F`.
 pub type ViewOf<F> = Arc<Published<<F as Family>::State>>;
 
-/// A container as it is on disk, which the caller may read.
+/// The committed view of a container that the caller may read.
 pub struct SeenView<F: Family>(ViewOf<F>);
 
 impl<F: Family> Clone for SeenView<F> {
@@ -104,16 +105,16 @@ impl<F: Family> Deref for SeenView<F> {
 }
 
 impl<F: Family> SeenView<F> {
-    /// One that is shown to a caller whom tests make up.
+    /// Wraps a view for a caller that a test made up.
     #[cfg(test)]
     pub(crate) fn of_test(view: ViewOf<F>) -> SeenView<F> {
         SeenView(view)
     }
 }
 
-/// What became of a change of a container.
+/// The result of a command on a container.
 pub struct Left<R, F: Family> {
-    /// What the command says.
+    /// The reply of the command.
     pub reply: R,
     /// The container right after the command.
     pub view: SeenView<F>,
@@ -122,22 +123,23 @@ pub struct Left<R, F: Family> {
 /// The objects that the body of a bulk call lists.
 pub struct Each<'c> {
     call: &'c mut Call,
-    /// What is expected of those that the call itself has changed under a condition: one that is
-    /// listed again is at another revision than the caller has said, and by the caller's own doing.
+    /// The revisions that this call itself has left, for objects that it changed under a condition.
+    /// An object that is listed again no longer has the revision that the caller stated, and the
+    /// caller's own change is the reason.
     left: RefCell<HashMap<Loid, Arc<Expect>>>,
 }
 
 impl Each<'_> {
-    /// That at a place of the list, as the client has sent it: what was done there is known by it
-    /// when the call is sent again. A long list takes its time, so the caller is looked at again
-    /// before each: what a call may do is what they may do by now.
+    /// Returns the object at a position of the list as the client sent it. A retry recognises
+    /// completed changes by this position. A long list takes time, so the caller is checked again
+    /// before each object: their rights at that time count.
     ///
     /// # Errors
-    /// `InvalidToken`, `PermissionDenied`: of this one, and the call goes on to the next.
+    /// `InvalidToken`, `PermissionDenied`: for this object only; the call continues with the next.
     pub fn at(&mut self, place: usize) -> Result<OneOfMany<'_>> {
         self.call.look_again()?;
         self.call.still_in_use();
-        // It may still be refused, as one of its own would be.
+        // This change may still be refused, like the change of a call of its own.
         set_changed(false);
         Ok(OneOfMany { call: self.call, place, left: &self.left })
     }
@@ -151,34 +153,34 @@ pub struct OneOfMany<'c> {
 }
 
 impl<'c> OneOfMany<'c> {
-    /// The call, with what the caller may do by now.
+    /// Returns the call, with the caller's current rights.
     pub fn call(&self) -> &'c Call {
         self.call
     }
 
-    /// The object that an earlier same call has changed here, and whose change is not made again;
-    /// to be asked before a name is looked up, for the object may be gone or be called otherwise by
-    /// now.
+    /// Returns the object that an earlier attempt of the call has changed at this position, whose
+    /// change is not repeated. Ask before a name is looked up: the object may be removed or renamed
+    /// by now.
     pub fn done_before(&self) -> Option<Loid> {
         let object = self.call.once()?.done_at(self.place)?;
-        // At which revision that call has left it is not known any more.
+        // The revision that the earlier attempt left is not known any more.
         self.note_left(object, Expect::Any);
         Some(object)
     }
 
-    /// Changes it; may be tried again as long as nothing has been changed. There may be thousands
-    /// that fail a precondition, so the record that goes along is a short one.
+    /// Changes the object. The change may be retried as long as nothing has been changed. Thousands
+    /// may fail a precondition, so the record in the error is short.
     ///
     /// # Errors
-    /// As [`Call::change`].
+    /// The errors of [`Call::change`].
     pub async fn change<J: Joint>(&self, object: Loid, joint: J) -> Result<J::Reply> {
         self.change_part(object, object, joint).await
     }
 
-    /// Changes `named`, which is the object or a part of it; otherwise as [`OneOfMany::change`].
+    /// Changes `named`, which is the object or a part of it; otherwise like [`OneOfMany::change`].
     ///
     /// # Errors
-    /// As [`Call::change`].
+    /// The errors of [`Call::change`].
     pub async fn change_part<J: Joint>(&self, named: Loid, object: Loid, joint: J) -> Result<J::Reply> {
         let call = self.call;
         let step = call.once().map(|once| once.at(self.place, named)).transpose()?;
@@ -203,7 +205,7 @@ impl<'c> OneOfMany<'c> {
         }
     }
 
-    /// Notes what is expected of an object from here on, if the call expects anything of any.
+    /// Notes the expected revision of an object for later positions, if the call has a condition.
     fn note_left(&self, object: Loid, expect: Expect) {
         if self.call.expect.is_some() {
             self.left.borrow_mut().insert(object, Arc::new(expect));
@@ -212,13 +214,13 @@ impl<'c> OneOfMany<'c> {
 }
 
 impl Call {
-    /// The container of family `F` that a path parameter names.
+    /// Returns the container of family `F` that a path parameter names.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidType` for one of another family.
+    /// `ObjectNotFound`; `InvalidType` for a container of another family.
     pub fn container<F: Family>(&self, param: &str) -> Result<Container<F>> {
-        // One that is in memory is known to be of its family, and one that is changed all the time
-        // is in no other cache.
+        // A container in memory has a known family. A container that is changed all the time is in
+        // no other cache.
         if let Source::Loid(loid) = self.source(param)?
             && loid.version == 0
             && self.app.repository.is_in_memory::<F>(loid)
@@ -234,19 +236,19 @@ impl Call {
         Err(Error::new(Code::InvalidType, message).with_source(source))
     }
 
-    /// A container as it is on disk.
+    /// Returns the committed view of a container.
     ///
     /// # Errors
-    /// As [`Call::view_of`].
+    /// The errors of [`Call::view_of`].
     pub async fn view<F: Family>(&self, container: &Container<F>) -> Result<SeenView<F>> {
         self.view_of(container.loid).await
     }
 
-    /// The container with that loid as it is on disk.
+    /// Returns the committed view of the container with that loid.
     ///
     /// # Errors
-    /// `ObjectNotFound` for one that has gone, lies in the recycle bin, or may not be read;
-    /// `InvalidType`; that it can't be loaded.
+    /// `ObjectNotFound` if it was removed, is in the recycle bin, or may not be read;
+    /// `InvalidType`; an error if it can't be loaded.
     pub async fn view_of<F: Family>(&self, container: Loid) -> Result<SeenView<F>> {
         let view = match self.app.repository.loaded::<F>(container) {
             Some(view) => view,
@@ -255,12 +257,12 @@ impl Call {
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
     }
 
-    /// A container as a change has left it; or as it is, in the recycle bin or not, where that is
-    /// not known ([`Jointly::left`]). `None` if it is not there any more or may not be read, which
-    /// makes no failure of the change.
+    /// Returns a container as a change has left it. If that view is not known ([`Jointly::left`]),
+    /// returns the current one, in the recycle bin or not. `None` if the container was removed or
+    /// may not be read, which does not make the change fail.
     ///
     /// # Errors
-    /// That it can't be loaded; what the store says.
+    /// An error if the container can't be loaded; errors of the store.
     pub async fn view_after<F: Family>(
         &self,
         container: Loid,
@@ -281,11 +283,11 @@ impl Call {
         Ok(may.then(|| SeenView(view)))
     }
 
-    /// Changes a container, as all that the call changes.
+    /// Changes a container, as the only change of the call.
     ///
     /// # Errors
-    /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the
-    /// store says.
+    /// The errors of the command; `PreconditionFailed` with the current record; `Overloaded`;
+    /// errors of the store.
     pub async fn change<C: Command>(
         &self,
         container: &Container<C::Family>,
@@ -296,7 +298,8 @@ impl Call {
         let outcome = self.app.changes.repository.execute(container.loid, command, request).await;
         drop(traced);
         match outcome {
-            // The caller was let to it by its name in the path, and this is what they have left.
+            // The caller was admitted to the container by its name in the path, and this is the
+            // caller's own result.
             Ok(Done { reply, view }) => {
                 set_changed(true);
                 self.warn_of_attributes(&held_to);
@@ -306,11 +309,11 @@ impl Call {
         }
     }
 
-    /// Changes several objects as one, makes something new, or removes something, as all that the
-    /// call changes: it may be tried again as long as nothing has been changed.
+    /// Changes several objects as one, or creates or removes something, as the only change of the
+    /// call. The change may be retried as long as nothing has been changed.
     ///
     /// # Errors
-    /// As [`Call::change`].
+    /// The errors of [`Call::change`].
     pub async fn change_all<J: Joint>(&self, joint: J) -> Result<Jointly<J::Reply>> {
         let (request, held_to) = self.request()?;
         let traced = self.traced(J::NAME);
@@ -326,11 +329,11 @@ impl Call {
         }
     }
 
-    /// So many objects that the body of a bulk call lists, each of which is changed by a command of
-    /// its own.
+    /// Begins the changes of a bulk call whose body lists `many` objects. Each object is changed by
+    /// a command of its own.
     ///
     /// # Errors
-    /// That the call can't be carried out under its `Idempotency-Key`: see
+    /// An error if the call can't be carried out under its `Idempotency-Key`: see
     /// [`Once::check_places`](stet_actors::receipt::Once).
     pub fn each_of(&mut self, many: usize) -> Result<Each<'_>> {
         if let Some(once) = self.once() {
@@ -339,8 +342,8 @@ impl Call {
         Ok(Each { call: self, left: RefCell::default() })
     }
 
-    /// Whether an earlier same call has made the only change that this one makes, and its reply was
-    /// not kept: to be asked by who can't make the command without what was there before.
+    /// Reports whether an earlier attempt has made the only change of this call, and its reply was
+    /// not kept. For handlers that need the previous state to build their command.
     pub fn was_done(&self) -> bool {
         self.once().is_some_and(|once| once.is_done())
     }
@@ -355,26 +358,26 @@ impl Call {
         Ok(sent)
     }
 
-    /// The span of a change in the request's trace, if there is one: until it is dropped, when the
-    /// change is on disk or refused.
+    /// Begins the span of a change in the request's trace, if there is one. Drop it when the change
+    /// is on disk or refused.
     fn traced(&self, command: &'static str) -> Option<Step> {
         self.otel.as_ref().map(|trace| trace.step(command))
     }
 
-    /// What the call's only change goes with.
+    /// Builds the request that accompanies the only change of the call.
     fn request(&self) -> Result<(Request, Arc<DefinedAttributes>)> {
         self.request_under(self.step())
     }
 
-    /// Reports what attribute texts have that their metadata definitions only warn of.
+    /// Adds warnings for attribute texts that violate metadata definitions that only warn.
     fn warn_of_attributes(&self, held_to: &DefinedAttributes) {
         for finding in held_to.take_reported() {
             self.warn(Warning::new(finding.path, finding.message));
         }
     }
 
-    /// Under which the outcome of the call's only change is kept, if it may be sent again: for what
-    /// is no object. Changes of objects have it with them.
+    /// Returns the receipt step of a call that makes one change and has an `Idempotency-Key`. For
+    /// changes of anything but objects: changes of objects contain it already.
     pub fn step(&self) -> Option<ReceiptStep> {
         self.once().map(|once| once.only())
     }
@@ -393,7 +396,7 @@ impl Call {
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional
-    /// requests"), for who may read it.
+    /// requests"), if the caller may read it.
     async fn with_current(&self, error: Error, display: &Display) -> Error {
         let loid = error.source.as_ref().and_then(|source| source.parse().ok());
         let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
@@ -403,8 +406,8 @@ impl Call {
         }
     }
 
-    /// An object's record as a JSON value, without its attribute groups where they are large;
-    /// `None` when it can't be had.
+    /// Returns an object's record as a JSON value, without large attribute groups; `None` if it is
+    /// not available.
     async fn current_record(&self, loid: Loid, display: &Display) -> Option<Value> {
         let cached = self.app.records.get(&self.app.repository, loid).ok()??;
         if !self.access().may(Privilege::Read, &cached).ok()? {
@@ -427,7 +430,7 @@ mod tests {
     use crate::auth::{Grant, Group, User};
     use crate::http::testing::House;
 
-    /// A list of thousands takes longer than it takes to disable its sender.
+    /// The caller may lose their rights while a list of thousands is processed.
     #[actix_web::test]
     async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
         let house = House::new().await;
@@ -456,7 +459,7 @@ mod tests {
         ada.disabled = true;
         directory.by(Who::operator()).put_user(ada).await.expect("the store is well");
         assert_eq!(each.at(3).and_then(find).map_err(|error| error.code), Err(Code::InvalidToken));
-        // What is said of the others afterwards shows nothing that they may not read any more.
+        // The errors for the remaining objects show nothing that the caller may no longer read.
         let found = call.find(&story.into(), story.database).map(drop);
         assert_eq!(found.map_err(|error| error.code), Err(Code::ObjectNotFound));
     }

@@ -1,16 +1,16 @@
-//! Which client calls, through proxies that the configuration trusts.
+//! The client of a request, seen through proxies that the configuration trusts.
 //!
-//! A proxy says in a header for whom it speaks, and anybody can send such a header. So it counts
-//! only when the peer is a trusted proxy, and then from the right, where the nearest proxy has put
-//! what it saw itself: up to the first address that is not trusted. Entries to the left of that one
-//! were sent by it, and may be made up.
+//! A proxy names its client in a header, but anybody can send such a header. So the header counts
+//! only if the peer is a trusted proxy. It is read from the right, where the nearest proxy has
+//! added the address that it saw itself, up to the first address that is not trusted. Entries to
+//! the left were sent by that client and may be made up.
 //!
-//! Nothing that a client sends may change how the rest is read. So a value is parsed as bytes,
-//! whatever else is in it: a part that is not text can't be read, and hides no other. And quotes in
-//! a `Forwarded` count only where they leave no doubt; see [`elements`].
+//! Nothing that a client sends may change how the rest is read. So a value is parsed as bytes: a
+//! part that is not text is unreadable, but hides no other. Quotes in a `Forwarded` header count
+//! only if they are unambiguous; see [`elements`].
 //!
 //! Only one of the two kinds of header counts (`server.forwarded_header`): a proxy that writes one
-//! kind passes on the other as the client made it.
+//! kind passes on the other as the client sent it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -25,7 +25,7 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
 const FORWARDED_HOST: &str = "x-forwarded-host";
 
-/// The proxies that are trusted, and how they speak.
+/// The trusted proxies, and the kind of header that they write.
 #[derive(Debug)]
 pub struct Proxies {
     trusted: Vec<IpNet>,
@@ -36,14 +36,14 @@ pub struct Proxies {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Client<'r> {
     address: IpAddr,
-    /// What the proxy nearest to it says that it has asked by.
+    /// The scheme of the client's request, according to the nearest proxy.
     scheme: Option<&'r str>,
-    /// The host that it has asked, says that proxy.
+    /// The host of the client's request, according to the same proxy.
     host: Option<&'r str>,
 }
 
 impl Proxies {
-    /// Those of a configuration that has been checked.
+    /// Returns the trusted proxies of a checked configuration.
     pub fn new(server: &ServerConfig) -> Proxies {
         let trusted = server.trusted_proxies.iter().filter_map(|text| network(text)).collect();
         Proxies { trusted, header: server.forwarded_header }
@@ -68,14 +68,14 @@ impl Proxies {
                         break;
                     }
                 }
-                // Each proxy replaces these, or leaves those of the one before it: the last value
-                // is a trusted one's.
+                // Each proxy replaces these headers or passes them on. So the last value comes from
+                // a trusted one.
                 client.scheme = last(headers, FORWARDED_PROTO);
                 client.host = last(headers, FORWARDED_HOST);
             }
             ForwardedHeader::Forwarded => {
                 let elements: Vec<_> = values(headers, FORWARDED).flat_map(elements).collect();
-                // An element that can't be read ends the walk: whoever has sent it counts.
+                // An unreadable element ends the walk. The sender of it counts as the client.
                 for element in elements.into_iter().rev().take_while(|element| is_clear(element)) {
                     let field = |wanted: &str| {
                         let mut pairs = split(element, b';').filter_map(|pair| {
@@ -85,7 +85,7 @@ impl Proxies {
                         let (_, value) = pairs.find(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()))?;
                         Some(text(value)?.trim_matches('"'))
                     };
-                    // Whoever is hidden here was seen by a trusted proxy all the same.
+                    // A trusted proxy has seen the client, even if the header hides its address.
                     (client.scheme, client.host) = (field("proto"), field("host"));
                     let Some(address) = field("for").and_then(address_of) else { break };
                     client.address = address;
@@ -99,7 +99,7 @@ impl Proxies {
     }
 }
 
-/// The lines of a header, from first to last.
+/// Returns the values of a header's lines, from first to last.
 fn values<'r>(headers: &'r HeaderMap, name: &str) -> impl Iterator<Item = &'r [u8]> + use<'r> {
     headers.get_all(name).map(|value| value.as_bytes())
 }
@@ -108,7 +108,7 @@ fn is_comma(byte: &u8) -> bool {
     *byte == b','
 }
 
-/// A part of a value, if it is a text.
+/// Returns a part of a value, if it is text.
 fn text(part: &[u8]) -> Option<&str> {
     std::str::from_utf8(part.trim_ascii()).ok()
 }
@@ -118,23 +118,22 @@ fn last<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
     text(part).filter(|value| !value.is_empty())
 }
 
-/// Whether it can only be meant in one way where the quoted texts begin and end. What a proxy adds
-/// has its quotes in pairs. So an odd number of them is the client's doing, who opens a text that
-/// is to swallow what is added behind it; and a backslash may stand for a quote that does not
-/// count.
+/// Reports whether the quoted texts of a value can be read in one way only. A proxy adds quotes in
+/// pairs. So an odd number comes from a client, who opens a quoted text to swallow what is added
+/// behind it. A backslash may stand before a quote that does not count.
 fn is_clear(value: &[u8]) -> bool {
     let quotes = value.iter().filter(|byte| **byte == b'"').count();
     quotes == 0 || (quotes.is_multiple_of(2) && !value.contains(&b'\\'))
 }
 
-/// The elements of a line. Where quotes are in doubt, each comma ends one: then an element that the
-/// nearest proxy has added is still one, unless it has a quoted comma itself, and its parts are
-/// none that can be read.
+/// Splits a line into its elements. If its quotes are ambiguous, each comma ends an element. Then
+/// an element that the nearest proxy added is still whole, unless it contains a quoted comma
+/// itself, and then its parts are unreadable.
 fn elements(value: &[u8]) -> Vec<&[u8]> {
     if is_clear(value) { split(value, b',').collect() } else { value.split(is_comma).collect() }
 }
 
-/// The parts of a header's value, whose quoted texts may have the separator in them.
+/// Splits a header's value at a separator that may also occur in quoted texts.
 fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
     value.split(move |byte| {
@@ -143,7 +142,7 @@ fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// An address as proxies write it: bare, with a port, in brackets.
+/// Parses an address as proxies write it: bare, with a port, or in brackets.
 fn address_of(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
@@ -152,34 +151,34 @@ fn address_of(text: &str) -> Option<IpAddr> {
 }
 
 fn client<'r>(http: &'r HttpRequest, proxies: &Proxies) -> Client<'r> {
-    // Every connection over TCP has a peer.
+    // Every TCP connection has a peer.
     let peer = http.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
     proxies.client(peer, http.headers())
 }
 
-/// The address of the client.
+/// Returns the address of the client.
 pub fn client_address(http: &HttpRequest, proxies: &Proxies) -> IpAddr {
     client(http, proxies).address
 }
 
-/// What a request has that came to this server over TLS.
+/// The mark of a request that arrived at this server over TLS.
 #[derive(Debug, Clone, Copy)]
 pub struct OverTls;
 
-/// Whether the client uses TLS, to this server or to the proxy that it speaks to.
+/// Reports whether the client uses TLS, to this server or to the nearest proxy.
 pub fn is_secure(http: &HttpRequest, proxies: &Proxies) -> bool {
     http.extensions().contains::<OverTls>()
         || client(http, proxies).scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 
-/// The host, with its port if it has one, that the client has asked.
+/// Returns the host of the client's request, with its port if it has one.
 pub fn host<'r>(http: &'r HttpRequest, proxies: &Proxies) -> &'r str {
     let asked = || http.headers().get(header::HOST).and_then(|value| value.to_str().ok());
     let named = || http.uri().authority().map(|authority| authority.as_str());
     client(http, proxies).host.or_else(asked).or_else(named).unwrap_or_default()
 }
 
-/// Returns the address that the client has asked, up to the path: `https://desk.example`.
+/// Returns the address of the client's request up to the path: `https://desk.example`.
 pub fn origin(http: &HttpRequest, proxies: &Proxies) -> String {
     let scheme = if is_secure(http, proxies) { "https" } else { "http" };
     format!("{scheme}://{}", host(http, proxies))
@@ -236,7 +235,7 @@ mod tests {
         assert_eq!(seen("10.7.7.7, 10.9.9.9"), "10.7.7.7 - -");
         assert_eq!(seen("198.51.100.1:5123"), "198.51.100.1 - -");
         assert_eq!(seen("[2001:db9::7]:5123 , 2001:db8::1"), "2001:db9::7 - -");
-        // What can't be understood ends the walk: the last that was understood counts.
+        // An unreadable entry ends the walk: the last readable one counts.
         assert_eq!(seen("198.51.100.1, unknown, 10.9.9.9"), "10.9.9.9 - -");
         assert_eq!(seen("198.51.100.1, "), "10.1.2.3 - -");
         assert_eq!(seen(""), "10.1.2.3 - -");
@@ -274,7 +273,7 @@ mod tests {
         assert_eq!(seen(&format!("{open}, for=\"[2001:db9::7]:4711\";host=\"a\"")), "2001:db9::7 - a");
         assert_eq!(seen(&format!("{open}\\, for=203.0.113.9;host=a")), "203.0.113.9 - a");
         assert_eq!(seen(&format!("{open}\\\", for=203.0.113.9;host=a")), "203.0.113.9 - a");
-        // Pairs of its own are left as they are.
+        // Balanced quotes of the client are kept as they are.
         assert_eq!(seen(&format!("{open}\", for=203.0.113.9;by=\"a,b\"")), "203.0.113.9 - -");
     }
 

@@ -1,11 +1,12 @@
-//! Replies compressed for clients that ask for it (`Accept-Encoding`, RFC 9110, 12.5.3), by the
-//! coders of actix-http, a piece at a time on the threads of requests, which give way to others in
-//! between: however many ask for it, those threads alone work on it, and containers and the writer
-//! have theirs.
+//! The compression of replies for clients that ask for it (`Accept-Encoding`, RFC 9110, 12.5.3).
 //!
-//! Text alone is: JSON, XML and the like, of a certain size. Never what has a coding or is
-//! compressed by nature, a part of something, events (each must arrive when it comes), or what
-//! holds a secret, whose bytes could be guessed by lengths.
+//! The coders of actix-http run on the threads that serve requests, one piece at a time, and yield
+//! to other calls in between. So compression takes no time from containers and the writer, whatever
+//! the number of clients.
+//!
+//! Only text above a certain size is compressed: JSON, XML and the like. Exceptions are replies
+//! that have a coding already, partial replies, events (each must arrive at once), and replies with
+//! a secret, whose bytes could be guessed from lengths.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -24,24 +25,23 @@ use super::etag::{self, ETag};
 use super::held::Held;
 use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, give_way};
 
-/// Memory of a coder, at most: brotli's with its window.
+/// The most memory that a coder takes: brotli's, with its window.
 const CODER_BYTES: u64 = 8 << 20;
 
-/// The same for a reply of no more than a piece, of which no coder sees more than that. It counts
-/// too: it is made with the reply's head, and stays while the client has not taken the replies
-/// before.
+/// The most memory that a coder takes for a reply of at most one piece. It is counted too: the
+/// coder is created with the reply's head and stays until the client has taken the earlier replies.
 const SMALL_CODER_BYTES: u64 = 1 << 20;
 
-/// The codings, and what they add to the ETag of a representation.
+/// The codings, and the suffix that each adds to the ETag of a representation.
 pub(super) const CODINGS: [(ContentEncoding, &str); 3] =
     [(ContentEncoding::Zstd, ".zst"), (ContentEncoding::Brotli, ".br"), (ContentEncoding::Gzip, ".gz")];
 
-/// The tag of a representation without what a coding has added to it.
+/// Returns the tag of a representation without the suffix of a coding.
 pub(super) fn uncoded(tag: &str) -> &str {
     CODINGS.iter().find_map(|(_, suffix)| tag.strip_suffix(suffix)).unwrap_or(tag)
 }
 
-/// The coding in which a complete reply of text to this request goes out; `None` for none.
+/// Returns the coding for a complete text reply to this request; `None` for no coding.
 pub(super) fn negotiated(http: &HttpRequest) -> Option<ContentEncoding> {
     if http.method() == Method::HEAD || !http.headers().contains_key(header::ACCEPT_ENCODING) {
         return None;
@@ -54,37 +54,37 @@ pub(super) fn negotiated(http: &HttpRequest) -> Option<ContentEncoding> {
     }
 }
 
-/// Whether the tag of a 304 follows from the request alone.
+/// Reports whether the tag of a 304 follows from the request alone.
 ///
-/// A 304 has the tag that the reply itself would have (RFC 9110, 15.4.5). Where the client accepts
-/// a coding but names no compressed form of the text, that depends on the size of the text: the
-/// reply must be made to know it.
+/// A 304 has the tag of the reply itself (RFC 9110, 15.4.5). If the client accepts a coding but
+/// names no compressed form of the text, the tag depends on the size of the text. Then the reply
+/// must be rendered first.
 pub(super) fn is_form_known(http: &HttpRequest, from: u64, tag: &ETag) -> bool {
     from == 0 || negotiated(http).is_none() || names_coded_form(http, tag)
 }
 
-/// Whether the client has some compressed form of a representation. Then its text is long enough to
-/// be compressed.
+/// Reports whether the client has a compressed form of a representation. Then its text is known to
+/// be long enough for compression.
 fn names_coded_form(http: &HttpRequest, tag: &ETag) -> bool {
     let coded = CODINGS.iter().filter_map(|(coding, _)| coded_tag(tag.value(), *coding));
     coded.into_iter().any(|coded| etag::names(http.headers(), &coded))
 }
 
-/// Which replies may be compressed, and the memory that this may take.
+/// The rules for compressing a reply, and the memory for that.
 pub(super) struct Compression<'c> {
-    /// Bytes of a reply from which on it is compressed; 0 is never.
+    /// The smallest reply that is compressed, in bytes; 0 compresses none.
     pub from: u64,
     /// Whether the reply contains a secret.
     pub secret: bool,
-    /// Memory for replies that clients have not taken yet.
+    /// The budget for replies that clients have not taken yet.
     pub memory: &'c MemoryBudget,
-    /// The caller to whom the reply goes.
+    /// The caller who gets the reply.
     pub holder: Option<Holder>,
 }
 
 impl Compression<'_> {
-    /// Compresses a reply if the client asks for it and gains from it. Where too much waits for
-    /// clients already, the reply goes out as it is.
+    /// Compresses a reply if the client asks for it and gains from it. If too many replies are
+    /// waiting for their clients already, the reply is sent uncompressed.
     pub fn of(self, mut response: HttpResponse, http: &HttpRequest) -> HttpResponse {
         if response.status() != StatusCode::OK || !self.varies(&response) {
             return response;
@@ -102,10 +102,10 @@ impl Compression<'_> {
         response.map_body(|head, body| BoxBody::new(Held::new(encoder(coding, head, body), room)))
     }
 
-    /// The 304 in place of a reply that the client has already, with the tag and the `Vary` that
-    /// the reply would have.
+    /// Builds the 304 in place of a reply that the client has already, with the tag and the `Vary`
+    /// of that reply.
     ///
-    /// A `response` that is a 304 itself was never made: what its size would be is known from
+    /// If `response` is a 304 itself, the reply was not rendered, and its size is known from
     /// [`is_form_known`] alone.
     pub fn not_modified(&self, response: &HttpResponse, http: &HttpRequest) -> HttpResponse {
         let tag = response.headers().get(header::ETAG);
@@ -130,7 +130,7 @@ impl Compression<'_> {
         bare.finish()
     }
 
-    /// Whether the form of a complete reply depends on what the client accepts.
+    /// Reports whether the form of a complete reply depends on the codings that the client accepts.
     fn varies(&self, response: &HttpResponse) -> bool {
         let is_long_enough = match response.body().size() {
             BodySize::Sized(size) => size >= self.from,
@@ -140,7 +140,7 @@ impl Compression<'_> {
         self.from > 0 && is_long_enough && !self.secret && is_text(response.headers())
     }
 
-    /// Room for a coder, for as long as the reply is under way.
+    /// Reserves memory for a coder until the reply has been sent.
     fn room(&self, size: BodySize) -> Option<Reservation> {
         let room = self.memory.reservation(self.holder.clone(), Purpose::Replies);
         let is_small = matches!(size, BodySize::Sized(size) if size <= PIECE as u64);
@@ -151,20 +151,20 @@ impl Compression<'_> {
 /// The value of `Vary` of replies that are compressed for some clients.
 pub(super) const VARY: HeaderValue = HeaderValue::from_static("accept-encoding");
 
-/// A body in a coding, made a piece at a time on the thread that sends it.
+/// Wraps a body in a coder, which runs one piece at a time on the thread that sends it.
 pub(super) fn encoder(coding: ContentEncoding, head: &mut ResponseHead, body: BoxBody) -> impl MessageBody + 'static {
     let is_due = Rc::new(Cell::new(false));
     let slices = Slices { body, left: Bytes::new(), taken: 0, is_due: is_due.clone() };
     Pausing { coder: Box::pin(Encoder::response(coding, head, slices)), is_due, pause: None }
 }
 
-/// A coder that pauses after each piece. When its body waits, the coder itself gives out what it
-/// has, and is asked for more at once: so the pause is made around it.
+/// A coder that pauses after each piece. When its body is not ready, the coder returns its output
+/// so far and is polled again at once. So the pause is made around the coder.
 struct Pausing<B> {
     coder: Pin<Box<B>>,
     /// Whether a piece has been taken since the last pause.
     is_due: Rc<Cell<bool>>,
-    /// The pause that others go on in.
+    /// The pause during which other calls run.
     pause: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
@@ -187,7 +187,7 @@ impl<B: MessageBody> MessageBody for Pausing<B> {
     }
 }
 
-/// Whether a body is text that gains from it.
+/// Reports whether a body is text that gains from compression.
 fn is_text(headers: &HeaderMap) -> bool {
     let whole = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -197,24 +197,24 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_text && kind != "text/event-stream" && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
-/// The tag of a representation in a coding: its bytes are others (RFC 9110, 8.8.3.3). It names the
-/// same object and revision.
+/// Returns the tag of a representation in a coding, which differs because the bytes do (RFC 9110,
+/// 8.8.3.3). It names the same object and revision.
 fn coded_tag(tag: &HeaderValue, coding: ContentEncoding) -> Option<HeaderValue> {
     let (_, suffix) = CODINGS.iter().find(|(known, _)| *known == coding)?;
     HeaderValue::try_from(format!("{}{suffix}\"", tag.to_str().ok()?.strip_suffix('"')?)).ok()
 }
 
-/// Bytes that a coder takes at once: it would send more to a thread of its own, of which there may
-/// be hundreds.
+/// The number of bytes that a coder gets at once. The coder would send more to a thread of its own,
+/// and there may be hundreds of those.
 const SLICE: usize = 1023;
 
-/// A body in slices that a coder works on where it is asked to, and waits after each piece.
+/// A body in slices that a coder processes on the calling thread. It pauses after each piece.
 struct Slices {
     body: BoxBody,
     left: Bytes,
-    /// Bytes since it last waited.
+    /// Bytes since the last pause.
     taken: usize,
-    /// Set when it waits, for the [`Pausing`] around the coder.
+    /// Set at each pause, for the [`Pausing`] around the coder.
     is_due: Rc<Cell<bool>>,
 }
 
@@ -227,7 +227,7 @@ impl MessageBody for Slices {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         if self.taken >= PIECE {
-            // The coder gives what it has of the piece, and others come first.
+            // The coder returns its output for the piece, and other calls run first.
             self.taken = 0;
             self.is_due.set(true);
             cx.waker().wake_by_ref();
@@ -275,12 +275,12 @@ mod tests {
                 Some(_) => break,
             }
         }
-        // One behind each piece, which ends with a slice.
+        // One pause after each piece, which ends with a slice.
         assert!(all == whole && pauses == 2, "{} bytes, {pauses} pauses", all.len());
     }
 
-    /// The coder answered each pause of its body with what it had, and went on: a long reply kept
-    /// its thread to itself.
+    /// The coder answered each pause of its body with its output and continued. So a long reply
+    /// monopolised its thread.
     #[tokio::test]
     async fn whoever_sends_a_compressed_body_waits_after_each_piece() {
         for (coding, _) in CODINGS {
@@ -318,7 +318,7 @@ mod tests {
             tokio::task::yield_now().await;
             pieces
         };
-        // The head of the coding comes before the first pause.
+        // The head of the coded text is written before the first pause.
         for _ in 0..20 {
             assert!(next().await <= 2);
         }
@@ -339,7 +339,7 @@ mod tests {
             Compression { from: 1, secret: false, memory: &pool, holder }.of(response, &http)
         };
         let is_coded = |response: &HttpResponse| response.headers().contains_key(header::CONTENT_ENCODING);
-        // One user has a quarter of the pool.
+        // One user may take a quarter of the pool.
         let small: Vec<_> = (0..20).map(|_| answer(5000)).collect();
         assert_eq!(small.iter().filter(|response| is_coded(response)).count() as u64, CODER_BYTES / SMALL_CODER_BYTES);
         assert_eq!(pool.reserved(), CODER_BYTES);

@@ -1,14 +1,13 @@
-//! Connections between two calls.
+//! The state of a connection between its calls, and its shutdown when idle.
 //!
-//! The library bounds the time that the first head on a connection may take, and the time that
-//! nothing comes after a reply. Who sends a byte now and then after a reply is bounded by neither:
-//! a second head that never ends, or the rest of a body in chunks that nobody wanted, would hold a
-//! connection for ever, and a few thousand of them keep everybody else out. So a connection on
-//! which no call is under way for as long as both times together is shut down, whatever comes on
-//! it.
+//! The library limits the time for the first head on a connection, and the idle time after a reply.
+//! Neither limits a client that sends a byte now and then after a reply: a second head that never
+//! ends, or the rest of an unread chunked body. Such a client would hold a connection for ever, and
+//! a few thousand of them would exclude everybody else. So a connection is shut down when no call
+//! runs on it for the sum of both times, whatever arrives on it.
 //!
-//! What the library knows of a connection ends with its socket. A second handle to that is held
-//! here for the shutting down, so a connection costs two file descriptors.
+//! Shutting down the socket ends everything that the library keeps for a connection. This module
+//! keeps a second handle to the socket for that, so a connection takes two file descriptors.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -26,38 +25,38 @@ use tokio::time::Instant;
 
 use super::held::Held;
 
-/// Bytes of a body that are in the system's hands as soon as they are sent: while they are on their
-/// way, no time need be given.
+/// The size of a body that the system accepts as soon as it is sent, in bytes. Its time on the way
+/// does not have to be counted.
 const SMALL: u64 = 4 << 10;
 
-/// Calls after which others have their turn. A client may send many at once, and the library
-/// answers one after the other for as long as none has to wait.
+/// The number of consecutive calls after which other connections get a turn. A client may send many
+/// calls at once, and the library answers them one after the other as long as none has to wait.
 const ROW: usize = 8;
 
-/// See the module's head.
+/// A connection, whose idle time is watched.
 pub struct Connection {
     socket: Socket,
     patience: Duration,
-    /// Calls whose replies have not been sent.
+    /// The number of calls whose replies have not been sent.
     calls: Cell<usize>,
-    /// Calls since it last gave way to other connections.
+    /// The number of calls since the connection last yielded to others.
     row: Cell<usize>,
-    /// When there were last some.
+    /// The end of the last call, or the start of the connection.
     idle_since: Cell<Instant>,
-    /// Looks whether time is up; begins after the first call.
+    /// The task that checks the idle time, started by the first call.
     watch: RefCell<Option<JoinHandle<()>>>,
 }
 
 impl Connection {
-    /// The connection that has just been made on `io`, with or without TLS, on which nothing may be
-    /// asked for so long. If the process has no files left it is closed, for nobody would watch it:
-    /// `None`.
+    /// Watches a new connection on `io`, with or without TLS, which may be idle for `patience`. If
+    /// the process has no file descriptor left, the connection is closed because it could not be
+    /// watched: `None`.
     pub fn new(io: &dyn Any, patience: Duration) -> Option<Rc<Connection>> {
         let safe = || io.downcast_ref::<TlsStream<TcpStream>>().map(|stream| stream.get_ref().0);
         let stream = SockRef::from(io.downcast_ref::<TcpStream>().or_else(safe)?);
         let socket = stream.try_clone().inspect_err(|error| {
             tracing::warn!(%error, "a connection can't be watched, and is closed");
-            // It may be closed already; there is nothing else to be done.
+            // It may be closed already, and then nothing else is to be done.
             let _ = stream.shutdown(Shutdown::Both);
         });
         let socket = socket.ok()?;
@@ -71,7 +70,7 @@ impl Connection {
         }))
     }
 
-    /// Begins a call on it, after others have had their turn if it was the only one for long.
+    /// Begins a call on the connection. After several calls in a row others run first.
     pub async fn call(self: &Rc<Self>) -> CallUnderWay {
         self.calls.set(self.calls.get() + 1);
         let call = CallUnderWay { connection: self.clone() };
@@ -84,7 +83,7 @@ impl Connection {
         call
     }
 
-    /// Begins to look, if nobody does.
+    /// Starts the task that watches the connection, unless it runs already.
     fn watched(self: &Rc<Self>) {
         let mut watch = self.watch.borrow_mut();
         if watch.is_some() {
@@ -103,7 +102,7 @@ impl Connection {
                 }
                 end = connection.idle_since.get() + patience;
                 if end <= now {
-                    // It may be closed already; there is nothing else to be done.
+                    // It may be closed already, and then nothing else is to be done.
                     let _ = connection.socket.shutdown(Shutdown::Both);
                     return;
                 }
@@ -126,7 +125,7 @@ pub struct CallUnderWay {
 }
 
 impl CallUnderWay {
-    /// The reply, which holds this until all of it has been sent.
+    /// Returns the reply, which counts as under way until all of it has been sent.
     pub fn until_sent(self, reply: HttpResponse) -> HttpResponse {
         reply.map_body(|_, body| match body.size() {
             BodySize::None => body,

@@ -1,4 +1,4 @@
-//! The cookie that carries the token: set and cleared here, and nowhere else.
+//! The cookie that carries the token. It is set and cleared only here.
 
 use actix_web::http::header::{HeaderValue, SET_COOKIE};
 use stet_actors::error::{Error, Result};
@@ -8,11 +8,11 @@ use super::reply::Json;
 use super::{client, origin};
 use crate::auth::COOKIE;
 
-/// Lets a reply carry the token as the browser's cookie (docs/api/README.md, "Tokens"), for
-/// `seconds`; 0 takes it away. A page of another site gets the reply without it.
+/// Sets the token as the browser's cookie (docs/api/README.md, "Tokens") for `seconds`; 0 clears
+/// it. The reply to a page of another site gets no cookie.
 ///
 /// # Errors
-/// None with the tokens that there are.
+/// None for the tokens that the server creates.
 pub fn with_cookie<T>(call: &Call, reply: Json<T>, token: &str, seconds: u64) -> Result<Json<T>> {
     let app = &call.app;
     if origin::is_foreign(app, &call.http) {

@@ -1,25 +1,25 @@
-//! CORS: what a browser lets pages of other sites request here, and read of the replies.
+//! CORS: what a browser lets pages of other sites request, and which replies they may read.
 //!
-//! Only the origins of `server.cors_origins` get CORS headers. For all others, and for everybody
-//! when none is listed, this server is one that knows nothing of CORS, and browsers keep its
-//! answers from them.
+//! Only the origins of `server.cors_origins` get CORS headers. For all others, and if none is
+//! listed, the server behaves as one without CORS, and browsers withhold its replies from the
+//! pages.
 //!
 //! # Why not actix-cors
 //!
 //! Version 0.7.2, with the origins, methods and headers below, behaves as follows:
 //!
-//! - Origins that are not listed, and requests without one, are sent
+//! - Origins that are not listed, and requests without one, still get
 //!   `Access-Control-Allow-Credentials`, `Access-Control-Expose-Headers` and `Vary: Origin,
-//!   Access-Control-Request-Method, Access-Control-Request-Headers` all the same; only
-//!   `Access-Control-Allow-Origin` is kept from them. Caches in between then keep replies by three
-//!   request headers, on which none of them depends.
+//!   Access-Control-Request-Method, Access-Control-Request-Headers`. They only lack
+//!   `Access-Control-Allow-Origin`. Caches in between then distinguish replies by three request
+//!   headers that affect none of them.
 //! - A preflight from an origin that is not listed, or for another method or header, is 400 with a
-//!   line of text, where every `OPTIONS` is 405 `MethodNotAllowed` with `Allow`. The middleware
-//!   stands before the endpoints, so its own answers have no `X-Request-Id`.
+//!   line of text. Here every `OPTIONS` is 405 `MethodNotAllowed` with `Allow`. The middleware runs
+//!   before the endpoints, so its own answers have no `X-Request-Id`.
 //! - A preflight is 200, not 204, and its lists are in another order in each process: the methods
 //!   are a set.
-//! - The same list decides who may write with a cookie alone (`http::identify`); that check would
-//!   need a list of its own.
+//! - The same list decides which pages may write with a cookie alone (`http::identify`). That check
+//!   would need a list of its own.
 
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -32,10 +32,10 @@ use super::origin::listed_origin;
 /// The methods that endpoints have.
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 
-/// Seconds that a browser may go by a preflight.
+/// The number of seconds for which a browser may cache a preflight.
 const MAX_AGE: &str = "3600";
 
-/// Answers what a browser asks before the call of a page of a listed origin; `None` for any other
+/// Answers the preflight request for a call from a page of a listed origin; `None` for any other
 /// request.
 pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
     let asks = *http.method() == Method::OPTIONS && http.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -54,8 +54,8 @@ pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
     Some(response.finish())
 }
 
-/// Says in the headers of an answer that a page of the request's origin may read it, if the origin
-/// is listed.
+/// Adds the headers that let a page of the request's origin read the reply, if the origin is
+/// listed.
 pub fn admit(app: &App, http: &HttpRequest, headers: &mut HeaderMap) {
     let Some(origin) = listed_origin(app, http) else { return };
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());

@@ -1,10 +1,9 @@
 //! Preconditions by time: `If-Modified-Since` and `If-Unmodified-Since` (RFC 9110, 13.1.3 and
 //! 13.1.4).
 //!
-//! A tag tells more than a time, so where a request has both, the time does not count:
-//! `If-None-Match` wins over the first, `If-Match` over the second (13.2.2). A header that is no
-//! date, or is there more than once, does not count either; and none does for what has no
-//! `Last-Modified`.
+//! A tag is more precise than a time. So where a request has both, the time does not count:
+//! `If-None-Match` overrides the first, `If-Match` the second (13.2.2). A header that is no date,
+//! or occurs more than once, is ignored. Both are ignored for content without `Last-Modified`.
 
 use actix_web::http::header::{
     HeaderMap, HeaderName, HttpDate, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
@@ -13,15 +12,15 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::range::date_of;
 
-/// Whether a client that reads with these headers has what was last modified at that time, epoch
-/// seconds, if it is known.
+/// Reports whether a client with these headers has the content already. `modified` is the time of
+/// its last change in epoch seconds, if known.
 pub fn is_known(headers: &HeaderMap, modified: Option<u64>) -> bool {
     let (Some(modified), false) = (modified, headers.contains_key(IF_NONE_MATCH)) else { return false };
     date(headers, &IF_MODIFIED_SINCE).is_some_and(|since| date_of(modified) <= since)
 }
 
-/// Refuses a call whose headers say that what was last modified at that time, epoch seconds, must
-/// not have been.
+/// Refuses a call whose headers require that the content is unmodified since a time. `modified` is
+/// the time of its last change in epoch seconds.
 ///
 /// # Errors
 /// `PreconditionFailed`.

@@ -1,5 +1,5 @@
-//! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are
-//! here, in this order: route, token, origin, privilege, parameters, body, handler, reply.
+//! From an HTTP request to an endpoint and back. This module has the steps that all endpoints
+//! share, in this order: route, token, origin, privilege, parameters, body, handler, reply.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -46,10 +46,10 @@ use crate::limits::{CallTask, Holder, Purpose, SharedReservation, Standing, begi
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, Answered};
 
-/// Name of the response header that carries the request's id.
+/// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers any request.
+/// Answers a request of any kind.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
     let (connection, turn) = {
         let known = http.extensions();
@@ -87,7 +87,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         (None, None) => None,
     };
     if let Some(response) = response {
-        // What these say is the same for all, and there anyway.
+        // These replies are the same for all clients and always in memory.
         let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
         let compression =
             Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
@@ -105,7 +105,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
     let answering = trace.follow(answer(&app, &http, path, payload, (client, &trace), &mut known));
     let outcome = Timed::new(&task, pin!(answering), endpoint).await;
-    // What is answered or refused may come from rows, and the next call look at views.
+    // The reply may be built from rows, while the next call reads views. Both must agree.
     app.repository.views_agree().await;
     let Known { route: found, claim, standing, holder, otel: _, warnings } = known;
     let found = found.get();
@@ -155,11 +155,11 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     response
 }
 
-/// The endpoint that also answers at `compat.login_path`.
+/// The path of the endpoint that also answers at `compat.login_path`.
 const OLDER_LOGIN: &str = "/login";
 
-/// Returns the part of a request's path below the base path; empty for a path outside, which no
-/// endpoint has.
+/// Returns the part of a request's path below the base path. A path outside of it gives an empty
+/// text, which no endpoint has.
 fn below_base<'p>(config: &Config, path: &'p str) -> &'p str {
     let (base, login) = (config.server.base_path.as_str(), config.compat.login_path.as_str());
     match base {
@@ -169,18 +169,18 @@ fn below_base<'p>(config: &Config, path: &'p str) -> &'p str {
     }
 }
 
-/// How a call treats names that it does not know.
+/// The treatment of names that a call does not know.
 struct UnknownNames<'w> {
     warnings: &'w Warnings,
-    /// Whether the client asks for such calls to be refused.
+    /// Whether the client wants calls with unknown names to be refused.
     is_strict: bool,
 }
 
-/// The response of a call that succeeded: kept if it may be repeated, a 304 if the client has it,
-/// compressed if it asks for that.
+/// Builds the response of a successful call. It is kept if the call may be repeated, becomes a 304
+/// if the client has it, and is compressed if the client accepts that.
 ///
 /// # Errors
-/// `Overloaded` where too many replies to reads wait for their clients.
+/// `Overloaded` if too many replies to reads wait for their clients.
 fn deliver(
     app: &App,
     reply: Reply,
@@ -191,11 +191,11 @@ fn deliver(
     (claim, holder): (Option<&Claim>, Option<Holder>),
 ) -> Result<HttpResponse> {
     let UnknownNames { warnings, is_strict } = unknown;
-    // With warnings the bytes are a copy, which nobody else is sent.
+    // With warnings the bytes are a copy for this client alone.
     let share = if warnings.is_empty() { reply.share() } else { SharedReservation::default() };
     let (held, is_repeated) = (reply.held, matches!(reply.content, Content::Kept(_)));
     let (mut response, fresh) = render(reply, route, warnings, surface, http);
-    // What a reply says that is sent again, it said when it was made.
+    // A repeated reply noted this when it was first sent.
     let notes_strict = is_strict && !is_repeated;
     if notes_strict {
         prefer::note_strict(response.headers_mut());
@@ -204,7 +204,7 @@ fn deliver(
         Some(claim) => app.receipts.keep(claim, response),
         None => response,
     };
-    // A reply to a key in the address may have links that carry the key on.
+    // A reply to a key in the address may contain links with the key.
     let pairs = Pairs::of(http.query_string());
     let secret = route.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
     let from = app.config.server.compress_bytes;
@@ -224,16 +224,16 @@ fn deliver(
 /// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
 struct Known {
-    /// Known outside while the answer is still under way.
+    /// Shared, because it is read while the answer is still being built.
     route: Rc<Cell<Option<&'static Route>>>,
     claim: Option<Arc<Claim>>,
-    /// How the caller stands with the limit on calls.
+    /// The state of the caller's call quota.
     standing: Option<Standing>,
-    /// By whom a large reply is held.
+    /// The user or address that a large reply is charged to.
     holder: Option<Holder>,
     /// The call's part in a trace of OpenTelemetry.
     otel: Option<traces::Trace>,
-    /// What the client is to be warned of.
+    /// The warnings for the client.
     warnings: Warnings,
 }
 
@@ -245,7 +245,7 @@ async fn answer(
     (client, trace): (IpAddr, &Trace),
     known: &mut Known,
 ) -> Result<Reply> {
-    // A call that fails before its caller is known is its address's.
+    // A call that fails before its caller is known counts for its address.
     if let Some(turn) = http.extensions().get::<Rc<Turn>>() {
         turn.check().map_err(|error| counted(app, client, error, &mut known.standing))?;
     }
@@ -282,15 +282,15 @@ async fn answer(
     if let Some(session) = &session
         && route.takes_key()
     {
-        // The token does not identify the call, however it is sent: a retry may have the token of a
-        // new login.
+        // The token is no part of the call's identity: a retry may have the token of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
         known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
     }
     let query = Query::parse(route, pairs)?;
-    // Whether or not a handler needs it: a loid's own database wins, and what is in memory is found
-    // without one. Sessions, users, groups and keys belong to the server as a whole.
+    // Checked even if no handler needs it: a loid's own database takes precedence, and objects in
+    // memory are found without one. Sessions, users, groups and keys belong to the server as a
+    // whole.
     if route.is_about_a_database() {
         app.database(query.text("databaseId"))?;
     }
@@ -320,8 +320,8 @@ async fn answer(
     };
     if let Some(claim) = &known.claim
         && incoming.is_none()
-        // Who may do other things since the body began to come is not shown what they might not see
-        // any more.
+        // If the caller's rights have changed while the body arrived, the kept reply might show
+        // what they may no longer see.
         && (matches!(checked, Checked::Well) || claim.is_with(&rights))
     {
         let (hashed, body) = (claim.clone(), bytes.clone());
@@ -357,26 +357,30 @@ async fn answer(
         warnings: known.warnings.clone(),
     };
     call.check_names().await?;
-    // A panic would take the connection with it, and the others that its thread serves.
+    // A panic would close the connection and the other connections of its thread.
     AssertUnwindSafe((route.handler().answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
     })
 }
 
-/// What looking at the objects in the path has shown.
+/// The result of checking the objects in the path.
 enum Checked {
-    /// The caller may do this to them.
+    /// The caller may do this to all of them.
     Well,
-    /// One is not there for the caller, or not theirs to change: by the doing of the call itself,
-    /// perhaps, which may have moved it when it was sent before. That shows once it has been
-    /// identified; else it is the answer.
+    /// An object is missing for the caller, or not theirs to change. The call itself may be the
+    /// reason, if an earlier attempt moved the object. That is known once the call has been
+    /// identified; otherwise this error is the answer.
     NotThere(Error),
 }
 
 impl Checked {
+    /// Converts the outcome of the check; an error that the call itself may have caused is kept for
+    /// later.
+    ///
     /// # Errors
-    /// Those that a call under a key could not have brought about, and all of one without.
+    /// Errors that an earlier attempt of the call can't have caused; all errors of a call without a
+    /// key.
     fn of(checked: Result<()>, claim: Option<&Arc<Claim>>) -> Result<Checked> {
         match checked {
             Ok(()) => Ok(Checked::Well),
@@ -395,8 +399,8 @@ fn access_of<'a>(app: &'a App, session: Option<&'a Arc<LiveSession>>, rights: &'
     }
 }
 
-/// Has the paths among the sources of a call mean what they meant when it was carried out before;
-/// whether it was. If it was not, what they mean now goes along with what it does.
+/// Resolves path sources, on a retry, to the objects they named in the first attempt. Returns
+/// whether this is a retry. Otherwise it notes the objects that the paths name now.
 fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Result<bool> {
     let Some(once) = claim.once() else { return Ok(false) };
     let before = once.names();
@@ -407,7 +411,7 @@ fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Res
     }
     if sources.iter().any(|(_, source)| matches!(source, Source::Path(_))) {
         let database = app.database(query.text("databaseId"))?;
-        // What is not there the handler tells of.
+        // The handler reports a missing object.
         let named = |source: &Source| match source {
             Source::Path(_) => app.resolve(source, database).ok().map(|record| record.loid),
             Source::Loid(_) | Source::Uuid(_) => None,
@@ -417,7 +421,7 @@ fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Res
     Ok(before.is_some())
 }
 
-/// Counts a call against the limit on calls, if there is one, and notes how its budget stands.
+/// Counts a call against the limit on calls, if there is one, and stores the state of the quota.
 fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let (outcome, now) = limit.count(session, client, app.repository.clock().steady_ms());
@@ -425,15 +429,15 @@ fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mu
     outcome
 }
 
-/// What a call without a session that fails with `error` is answered: that there were too many of
-/// them counts for more.
+/// Counts a call without a session that fails with `error`, and returns the error to answer: that
+/// of an exceeded limit takes precedence.
 fn counted(app: &App, client: IpAddr, error: Error, standing: &mut Option<Standing>) -> Error {
     count(app, client, None, standing).err().unwrap_or(error)
 }
 
 fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
     let method = http.method();
-    // The whole path: who forgot the base path sees so.
+    // The message has the full path, so that a missing base path is noticed.
     let not_found = || {
         let mut message = format!("There is no endpoint `{}`.", http.uri().path());
         let base = &app.config.server.base_path;
@@ -460,7 +464,7 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
             Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
             Found::NoEndpoint => Err(not_found()),
         },
-        // A method that no endpoint has: the reply still lists those that fit.
+        // No endpoint has this method. The reply still lists the methods that fit.
         None => {
             let fitting: Vec<&str> = Verb::ALL
                 .into_iter()
@@ -472,7 +476,7 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
     }
 }
 
-/// Checks the values in the path; gives the sources among them.
+/// Checks the values in the path and returns the sources among them.
 fn check_params(route: &Route, params: &Params<'_>) -> Result<Sources> {
     let mut sources = Sources::new();
     for param in route.path_params {
@@ -488,7 +492,7 @@ fn check_params(route: &Route, params: &Params<'_>) -> Result<Sources> {
     Ok(sources)
 }
 
-/// The complete response, and whether the client has it already.
+/// Builds the complete response, and reports whether the client has it already.
 fn render(
     reply: Reply,
     route: Option<&'static Route>,
@@ -505,8 +509,8 @@ fn render(
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
-    // What a browser might show as a page: it may run nothing, load nothing, and send its address
-    // to nobody, in which a token may stand.
+    // A browser might show this content as a page. It may run and load nothing, and must not send
+    // its address, which may contain a token.
     let page = matches!(content, Content::Stream(..) | Content::Part(..) | Content::File(..) | Content::Made(..))
         || json.starts_with("application/xml");
     let mut response = match content {
@@ -532,7 +536,7 @@ fn render(
             let mut response = HttpResponse::PartialContent();
             response.content_type(media_type).insert_header((header::CONTENT_RANGE, range)).body(body)
         }
-        // When it ends, nothing else is asked for on its connection.
+        // After the last event, the connection is closed.
         Content::Events(stream) => HttpResponse::Ok().content_type("text/event-stream").force_close().streaming(stream),
     };
     let out = response.headers_mut();
@@ -553,7 +557,7 @@ fn render(
     (response, fresh)
 }
 
-/// What is made while it goes out. Of a HEAD nobody takes it, and nothing of it is made.
+/// Builds the response whose body is rendered while it is sent. For a HEAD nothing is rendered.
 fn made(media_type: &'static str, stream: BodyStream, http: &HttpRequest) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     match *http.method() {
@@ -579,19 +583,19 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
     response
 }
 
-/// What every response has.
+/// Adds the headers that every response has.
 fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
     if app.stage() == Stage::Draining {
-        // The next call comes on another connection, for which a load balancer may choose another
-        // server.
+        // The client opens another connection for its next call, and a load balancer may choose
+        // another server for it.
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, as_header(request_id));
     cors::admit(app, http, headers);
-    // The header describes a body, and a 304 has none; the body that the client keeps came with it
-    // (RFC 9110, 15.4.5).
+    // The header describes a body, and a 304 has none. The client has it from the reply that it
+    // keeps (RFC 9110, 15.4.5).
     if bodiless {
         return response;
     }

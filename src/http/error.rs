@@ -1,5 +1,5 @@
-//! The one table that gives each error code its status (docs/api/README.md, "Codes"), and the form
-//! an error goes out in.
+//! The table of the status of each error code (docs/api/README.md, "Codes"), and the forms in which
+//! errors are sent.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error};
 
-/// Which of the two sets of resources an endpoint belongs to (docs/api/README.md, "Base path and
-/// surfaces").
+/// The two sets of resources (docs/api/README.md, "Base path and surfaces").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     /// Below `/v3`: replies in an envelope.
@@ -19,14 +18,14 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// The surface of a path below the base path.
+    /// Returns the surface of a path below the base path.
     pub fn of(path: &str) -> Surface {
         if path == "/v3" || path.starts_with("/v3/") { Surface::V3 } else { Surface::Older }
     }
 }
 
-/// The status of a code. First: v3. Second: the older surface, where it differs
-/// (docs/api/README.md, "Codes").
+/// Returns the status of a code. In the table, the first status is that of v3, and the second that
+/// of the older surface if it differs (docs/api/README.md, "Codes").
 pub fn status(code: Code, surface: Surface) -> StatusCode {
     use StatusCode as S;
     let (v3, older) = match code {
@@ -69,19 +68,19 @@ pub fn status(code: Code, surface: Surface) -> StatusCode {
     }
 }
 
-/// After how many seconds a client may try again, where the error does not say (its detail
-/// `retryAfter`).
+/// The number of seconds after which a client may retry, unless the error has a detail
+/// `retryAfter`.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// An error on its way to a client.
 pub struct ErrorReply<'a> {
-    /// What went wrong.
+    /// The error.
     pub error: &'a Error,
-    /// Where.
+    /// The surface of the endpoint.
     pub surface: Surface,
-    /// The request it answers.
+    /// The id of the request.
     pub request_id: &'a str,
-    /// What codes begin with.
+    /// The prefix of codes.
     pub prefix: &'a str,
 }
 
@@ -92,19 +91,19 @@ pub struct FailureBody<'a> {
     /// The code with its prefix.
     #[schemars(schema_with = "code_schema")]
     pub code: String,
-    /// A whole sentence.
+    /// A complete sentence.
     pub message: &'a str,
     /// The source concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'a str>,
-    /// Further facts.
+    /// Further facts, such as the parameter at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<&'a Map<String, Value>>,
-    /// The request, as the log names it.
+    /// The id of the request, as in the log.
     pub request_id: &'a str,
 }
 
-/// The code of an error: any of them, for further ones may come.
+/// Returns the schema of an error's code. It allows any text, because further codes may be added.
 fn code_schema(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
     json_schema!({
@@ -123,16 +122,16 @@ pub struct FailureEnvelope<'a> {
     result: FailureBody<'a>,
 }
 
-/// RFC 9457, where `Accept` prefers it.
+/// A failure as defined by RFC 9457, if `Accept` prefers that.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem<'a> {
     r#type: &'static str,
     /// The code without its prefix.
     title: &'a str,
-    /// The status of the answer.
+    /// The status of the response.
     status: u16,
-    /// A whole sentence.
+    /// A complete sentence.
     detail: &'a str,
     #[schemars(schema_with = "code_schema")]
     code: String,
@@ -144,12 +143,12 @@ pub struct Problem<'a> {
 }
 
 impl ErrorReply<'_> {
-    /// The status.
+    /// Returns the status of the response.
     pub fn status(&self) -> StatusCode {
         status(self.error.code, self.surface)
     }
 
-    /// Content type and body, as the client's `Accept` asks.
+    /// Returns the content type and the body, in the form that the client's `Accept` prefers.
     pub fn body(&self, headers: &HeaderMap) -> (&'static str, Vec<u8>) {
         let code = format!("{}{}", self.prefix, self.error.code.name());
         let body = FailureBody {
@@ -180,10 +179,10 @@ impl ErrorReply<'_> {
         ("application/json", bytes.unwrap_or_default())
     }
 
-    /// Headers that the code asks for.
+    /// Returns the headers that the code requires.
     pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         match self.error.code {
-            // The older surface's, too, for a missing privilege: no 401 goes without it (RFC 9110).
+            // The older surface's 401 for a missing privilege needs the header too (RFC 9110).
             _ if self.status() == StatusCode::UNAUTHORIZED => {
                 vec![(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"stet\""))]
             }
@@ -202,7 +201,7 @@ impl ErrorReply<'_> {
     }
 }
 
-/// Whether `Accept` ranks `application/problem+json` above `application/json`.
+/// Reports whether `Accept` ranks `application/problem+json` above `application/json`.
 fn prefers_problem(headers: &HeaderMap) -> bool {
     let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else { return false };
     if !accept.contains("application/problem+json") {

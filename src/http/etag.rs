@@ -2,9 +2,10 @@
 //! 9110).
 //!
 //! An ETag is `"<revision>-<object>-<representation>"`. The object is the container or object that
-//! the path names, by its loid, and the revision is its; the rest distinguishes representations of
-//! it. `If-None-Match` compares all of it, `If-Match` object and revision, so that an ETag of any
-//! representation serves for a write, and none of another object that has had its name since.
+//! the path names, given by its loid, and the revision is the object's. The third part
+//! distinguishes representations. `If-None-Match` compares all parts, `If-Match` only object and
+//! revision. So an ETag of any representation is valid for a write, but not one of another object
+//! that has taken the name since.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,7 +16,7 @@ use stet_actors::expect::{Expect, Tag};
 
 use super::compress::uncoded;
 
-/// Characters of a header that a message shows.
+/// The number of characters of a header that a message shows.
 const SHOWN: usize = 100;
 
 /// A strong entity tag, quoted. A clone shares the text.
@@ -23,30 +24,30 @@ const SHOWN: usize = 100;
 pub struct ETag(HeaderValue);
 
 impl ETag {
-    /// The tag of a representation of an object as it is at a revision: `what` is anything that
-    /// differs when the bytes may.
+    /// Creates the tag of a representation of an object at a revision. `what` is anything that
+    /// differs whenever the bytes may differ.
     pub fn new(of: Tag, what: impl Hash) -> ETag {
         ETag::written(&format!("{}-{}-{:016x}", of.revision, of.object, hash_of(what)))
     }
 
-    /// The tag of bytes that stay what they are whatever becomes of the object they belong to: of
-    /// no use in `If-Match`.
+    /// Creates the tag of bytes that never change, whatever happens to their object. It is of no
+    /// use in `If-Match`.
     pub fn of_bytes(what: impl Hash) -> ETag {
         ETag::written(&format!("{:016x}", hash_of(what)))
     }
 
     fn written(text: &str) -> ETag {
-        // Quotes, digits, dots, a dollar and dashes are visible ASCII, which is all that a header's
-        // value must be.
+        // Quotes, digits, dots, a dollar and dashes are visible ASCII, as a header's value must be.
         ETag(HeaderValue::try_from(format!("\"{text}\"")).expect("a tag is a header's value"))
     }
 
-    /// As it stands in a header.
+    /// Returns the tag as a header's value.
     pub fn value(&self) -> &HeaderValue {
         &self.0
     }
 
-    /// Whether a client that sends these headers has this representation already (`If-None-Match`).
+    /// Reports whether a client with these headers has this representation already
+    /// (`If-None-Match`).
     pub fn is_known(&self, headers: &HeaderMap) -> bool {
         tags(headers, &header::IF_NONE_MATCH)
             .is_some_and(|mut tags| tags.any(|tag| tag == "*" || self.is(tag.strip_prefix("W/").unwrap_or(tag))))
@@ -59,14 +60,14 @@ impl From<HeaderValue> for ETag {
     }
 }
 
-/// Whether `If-None-Match` names a tag, weak or strong.
+/// Reports whether `If-None-Match` names a tag, weak or strong.
 pub(super) fn names(headers: &HeaderMap, wanted: &HeaderValue) -> bool {
     tags(headers, &header::IF_NONE_MATCH)
         .is_some_and(|mut tags| tags.any(|tag| wanted == tag.strip_prefix("W/").unwrap_or(tag)))
 }
 
 impl ETag {
-    /// Whether that is the tag, or what it is in a coding.
+    /// Reports whether a text is this tag, or its form in a coding.
     fn is(&self, tag: &str) -> bool {
         let inside = |tag: &str| Some(uncoded(tag.strip_suffix('"')?).to_owned());
         tag == self.0 || self.0.to_str().is_ok_and(|own| own.strip_suffix('"').map(str::to_owned) == inside(tag))
@@ -79,14 +80,14 @@ fn hash_of(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The entity tags of a header; `None` without it. A `*` is given as itself.
+/// Returns the entity tags of a header, `*` included; `None` without the header.
 fn tags<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<impl Iterator<Item = &'h str>> {
     headers
         .contains_key(name)
         .then(|| headers.get_all(name).filter_map(|value| value.to_str().ok()).flat_map(|value| Tags { rest: value }))
 }
 
-/// The members of a list of entity tags, whether they are any or not.
+/// An iterator over the members of a list of entity tags. They need not be valid tags.
 struct Tags<'h> {
     rest: &'h str,
 }
@@ -99,8 +100,8 @@ impl<'h> Iterator for Tags<'h> {
         if list.is_empty() {
             return None;
         }
-        // A tag of others may have commas in it: it ends at its closing quote. Without one there is
-        // no quote in what follows, so that each byte is looked at twice at most.
+        // A foreign tag may contain commas: it ends at its closing quote. Without a closing quote
+        // there is no quote in the remaining text, so each byte is read at most twice.
         let opening = ["\"", "W/\""].into_iter().find(|opening| list.starts_with(opening)).map(str::len);
         let closing = opening.and_then(|opening| Some(opening + list[opening..].find('"')? + 1)).unwrap_or(0);
         let end = list[closing..].find(',').map_or(list.len(), |comma| closing + comma);
@@ -109,21 +110,21 @@ impl<'h> Iterator for Tags<'h> {
     }
 }
 
-/// What a tag of ours names; `None` for one that is weak, or not ours.
+/// Parses the object and revision of a tag; `None` if it is weak or was not created by this server.
 fn named(tag: &str) -> Option<Tag> {
     let inside = tag.strip_prefix('"')?.strip_suffix('"')?;
     let (revision, rest) = inside.split_once('-')?;
     let (object, _) = rest.split_once('-')?;
     let known = Tag { object: object.parse().ok()?, revision: revision.parse().ok()? };
-    // Nothing else than what `ETag::new` writes.
+    // Accepts exactly the form that `ETag::new` writes.
     inside.starts_with(&format!("{}-{}-", known.revision, known.object)).then_some(known)
 }
 
-/// What `If-Match` expects; `None` without it. It takes time in proportion to the header's size,
-/// which is bounded.
+/// Returns the condition in `If-Match`; `None` without the header. The time is proportional to the
+/// header's size, which is bounded.
 ///
-/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old
-/// one. Weak ones are kept for the message.
+/// A tag that is weak or not from this server matches nothing, so the call fails as it would for an
+/// old tag. Weak tags are kept for the error message.
 pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
     let mut all = tags(headers, &header::IF_MATCH)?.peekable();
     if all.next_if_eq(&"*").is_some() && all.peek().is_none() {
@@ -139,7 +140,7 @@ pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
     Some(Expect::OneOf { tags, weak })
 }
 
-/// What the conditions of a call expect that may meet an object or make a new one: `If-Match`, or
+/// Returns the condition of a call that may change an existing object or create one: `If-Match`, or
 /// `If-None-Match: *`.
 ///
 /// # Errors
@@ -155,14 +156,14 @@ pub fn expectation_of_meeting(headers: &HeaderMap) -> Result<Option<Expect>> {
     Err(Error::parameter("If-None-Match", shown(headers), wanted))
 }
 
-/// `If-None-Match` as a message shows it.
+/// Returns `If-None-Match` for a message, shortened.
 fn shown(headers: &HeaderMap) -> String {
     let value = headers.get(header::IF_NONE_MATCH).map(HeaderValue::as_bytes).unwrap_or_default();
     String::from_utf8_lossy(value).chars().take(SHOWN).collect()
 }
 
-/// Refuses `If-None-Match` on a change of objects: it is a condition on the change (RFC 9110,
-/// 13.1.2), which no command knows, and must not be dropped without a word.
+/// Refuses `If-None-Match` on a change of objects. It is a condition on the change (RFC 9110,
+/// 13.1.2) that no command supports, and it must not be ignored silently.
 ///
 /// # Errors
 /// `InvalidParameter`.

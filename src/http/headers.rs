@@ -1,16 +1,17 @@
-//! The one list of headers that the server reads from requests and writes into replies, and what it
-//! says of each to the pages of other sites (`super::cors`).
+//! The list of all headers that the server reads from requests and writes into replies. It also
+//! decides which of them pages of other sites may use (`super::cors`).
 
 use std::sync::LazyLock;
 
 use actix_web::http::header::HeaderValue;
 
-/// Who writes a header into a request.
+/// The party that writes a header into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Writer {
     /// The caller. A page of another site may, too.
     Caller,
-    /// The browser or the HTTP library, for any page alike; no page can choose it.
+    /// The browser or the HTTP library, in the same way for every page; no page can choose the
+    /// value.
     Browser,
     /// A proxy.
     Proxy,
@@ -57,7 +58,7 @@ const READ: &[(&str, Writer)] = &[
     ("x-forwarded-proto", Writer::Proxy),
 ];
 
-/// The response headers that are for the program that called, and so for pages too.
+/// The response headers for the calling program, and so for pages too.
 const EXPOSED: &[&str] = &[
     "Accept-Ranges",
     "Allow",
@@ -81,8 +82,8 @@ const EXPOSED: &[&str] = &[
     "X-Request-Id",
 ];
 
-/// The response headers that no page is told of: for browsers and proxies, or open to every page
-/// anyway.
+/// The response headers that are not exposed to pages: those for browsers and proxies, and those
+/// that every page can read anyway.
 #[cfg(test)]
 const UNEXPOSED: &[&str] = &[
     "access-control-allow-credentials",
@@ -108,8 +109,8 @@ pub(super) static ALLOWED_OF_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| {
     list(callers.map(|(name, _)| *name))
 });
 
-/// The value of `Access-Control-Expose-Headers`. Each by its name: with credentials, `*` is a name
-/// as well.
+/// The value of `Access-Control-Expose-Headers`. Each header is named, because with credentials `*`
+/// is an ordinary name.
 pub(super) static EXPOSED_TO_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| list(EXPOSED.iter().copied()));
 
 fn list<'n>(names: impl Iterator<Item = &'n str>) -> HeaderValue {
@@ -125,11 +126,11 @@ mod tests {
 
     use super::*;
 
-    /// Texts that are found and name no header of a request or reply: headers of parts of forms,
-    /// other constants.
+    /// Texts that the search finds but that name no header of a request or reply: headers of form
+    /// parts, other constants.
     const ELSEWHERE: [&str; 4] = ["content-transfer-encoding", "key", "none", "x-stet-any-case"];
 
-    /// The code of the server without its tests, file by file.
+    /// Returns the server's source files without their tests, by path.
     fn code() -> Vec<(String, String)> {
         let mut files = Vec::new();
         let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
@@ -151,7 +152,7 @@ mod tests {
         files
     }
 
-    /// What stands between each `before` and the next character that is not of a name.
+    /// Returns the name behind each occurrence of `before`.
     fn names_behind<'t>(text: &'t str, before: &'t str) -> impl Iterator<Item = &'t str> {
         text.split(before).skip(1).map(|rest| {
             let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -159,7 +160,7 @@ mod tests {
         })
     }
 
-    /// The headers that a file names: as constants of the library, whether imported or not, or as
+    /// Returns the headers that a file names: as constants of the library, imported or not, or as
     /// texts.
     fn named(file: &str, text: &str) -> BTreeSet<String> {
         let mut constants: Vec<&str> = names_behind(text, "header::").collect();

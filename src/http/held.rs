@@ -1,5 +1,5 @@
-//! A body that holds something until it has gone, or its client has: room in memory, the call that
-//! it is the reply to.
+//! A body that holds a value, such as memory or its call, until it has been sent or its client has
+//! disconnected.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use actix_web::body::{BodySize, MessageBody};
 use bytes::Bytes;
 
-/// See the module's head.
+/// A body with a value that is dropped together with it.
 pub struct Held<B, T> {
     body: B,
     _until_gone: T,
 }
 
 impl<B, T> Held<B, T> {
-    /// The body, with what it holds.
+    /// Attaches a value to a body.
     pub fn new(body: B, until_gone: T) -> Held<B, T> {
         Held { body, _until_gone: until_gone }
     }

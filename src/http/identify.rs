@@ -1,4 +1,4 @@
-//! Who calls: the token of a request, and whether a cookie alone may stand for it
+//! The identification of the caller: the token of a request, and whether a cookie alone suffices
 //! (docs/api/README.md, "Tokens").
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::query::{KEY, Pairs, TOKEN};
 use super::route::{Route, Token, Verb};
 use crate::auth::{LiveSession, Privilege};
 
-/// Where a token may stand, in the order in which they are tried (docs/api/README.md, "Tokens").
+/// The places of a token, in the order in which they are tried (docs/api/README.md, "Tokens").
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Transport {
     /// A key in the address of an endpoint that takes one there.
@@ -24,12 +24,12 @@ enum Transport {
     Cookie,
 }
 
-/// Returns the key in the address of an endpoint that takes one there ([`Route::key_in_address`]).
+/// Returns the key in the address, if the endpoint accepts one there ([`Route::key_in_address`]).
 pub fn key_in_address<'r>(route: &Route, pairs: &'r Pairs<'_>) -> Option<&'r str> {
     pairs.last(KEY).filter(|key| route.key_in_address && !key.is_empty())
 }
 
-/// Returns the token of a request and how it came, a key in the address aside.
+/// Returns the token of a request and its place, but not a key in the address.
 fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Option<(Transport, &'r str)> {
     if let Some(token) = pairs.last(TOKEN).filter(|token| !token.is_empty()) {
         return Some((Transport::Query, token));
@@ -50,15 +50,16 @@ fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Opti
     Some((Transport::Cookie, token))
 }
 
-/// The token of a request, however it came; not a key in the address, which is for reads alone.
+/// Returns the token of a request from any place, but not a key in the address, which is valid for
+/// reads only.
 pub fn token_of(http: &HttpRequest) -> Option<String> {
     token_and_transport(http.headers(), &Pairs::of(http.query_string())).map(|(_, token)| token.to_owned())
 }
 
-/// What may stand in an address that is made to be passed on, kept by other programs and fetched
-/// again and again: whoever comes by it may read, and change nothing. A token of a person, which
-/// may do all that they may, is none; where every endpoint takes one in the query it is taken here
-/// too.
+/// Checks that a token is acceptable in an address that is shared, stored by other programs and
+/// fetched repeatedly. Anyone who obtains the address may read, but must not be able to change
+/// anything. So the parameter `key` takes no token of a session. The parameter `token` takes one,
+/// as at every endpoint.
 ///
 /// # Errors
 /// `InvalidToken`; `PermissionDenied`.
@@ -75,11 +76,11 @@ fn check_address(session: &LiveSession, transport: Transport) -> Result<()> {
     }
 }
 
-/// Finds out who calls.
+/// Identifies the caller.
 ///
 /// # Errors
-/// `InvalidToken`; `OriginRefused`; `PermissionDenied` for a key in the address that may do more
-/// than read.
+/// `InvalidToken`; `OriginRefused`; `PermissionDenied` for a key in the address with more
+/// privileges than reading.
 pub(super) fn identify(
     app: &App,
     route: &Route,
@@ -109,8 +110,8 @@ pub(super) fn identify(
     Ok(Some(session))
 }
 
-/// Refuses a call of a page of another site that the cookie alone authorises, for an endpoint of
-/// which only some calls change something.
+/// Refuses a call from a page of another site that only the cookie authorises. For endpoints where
+/// only some calls change something.
 ///
 /// # Errors
 /// `OriginRefused`.

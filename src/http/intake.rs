@@ -1,15 +1,14 @@
-//! How much of what a client sends ahead is taken in.
+//! The limit on the data that a client may send ahead.
 //!
-//! The library reads the heads of all requests that are there, up to 128 KiB of them at once, and
-//! each takes some 4 KB while it waits for its turn: one connection could take 20 MB before anybody
-//! is asked for a token. So a connection reads a small portion at a time, and nothing more while
-//! some requests wait. What a client sends beyond stays in the system's buffers, which are bounded,
-//! and then with the client.
+//! The library reads the heads of all available requests, up to 128 KiB at once, and each takes
+//! some 4 KB while it waits. So one connection could take 20 MB before a token is required. A
+//! connection therefore reads a small portion at a time, and nothing while several requests wait.
+//! Further data stays in the system's bounded buffers, and then with the client.
 //!
-//! A connection that is closed while bytes of its client are unread is reset by the system, and
-//! a reply that the client has not read yet is lost with it. So the server first says that it
-//! sends nothing more, then discards what still comes, until the client closes its side as well or
-//! [`LINGER`] is over (RFC 9112, 9.6).
+//! If a connection is closed while bytes of the client are unread, the system resets it, and the
+//! client may lose a reply that it has not read yet. So the server first ends its own side. Then it
+//! discards incoming data until the client closes its side too or [`LINGER`] is over (RFC 9112,
+//! 9.6).
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -27,69 +26,70 @@ use tokio::time::Sleep;
 use super::connection::Connection;
 use super::pipeline::Turn;
 
-/// Bytes that are read at once. Of the shortest heads that there are these are 157, hence some 600
-/// KB.
+/// The number of bytes that are read at once. They contain at most 157 of the shortest heads, which
+/// take some 600 KB.
 const PORTION: usize = 4 << 10;
 
-/// Requests that may wait on a connection for it to be read further.
+/// The number of waiting requests above which a connection is not read.
 const QUEUE: usize = 8;
 
-/// Time for which a connection is still read after its last reply, unless the client closes it
+/// The time for which a connection is still read after its last reply, unless the client closes it
 /// first.
 pub const LINGER: Duration = Duration::from_secs(1);
 
 /// The requests of a connection that wait for their turn.
 #[derive(Default)]
 pub struct Queue {
-    /// What each request that has been read has a share of until its turn comes, and the
-    /// connection.
+    /// The connection's data, shared by the connection and each request that has been read, until
+    /// its turn. So the number of shares is the length of the queue.
     shared: RefCell<Weak<Extensions>>,
-    /// Who wants to read on when some have had their turn.
+    /// The waker of the reader that waits for a shorter queue.
     reader: RefCell<Option<Waker>>,
-    /// Whether the next request had been read when the reply to the one before it was there.
+    /// Whether the next request had been read when the reply to the previous one was ready.
     next_was_ahead: Cell<bool>,
     /// Whether a reply has closed the connection.
     is_closing: Cell<bool>,
-    /// Whether bytes of replies have been written that may not have reached the system.
+    /// Whether bytes of replies were written that may not have reached the system.
     is_unflushed: Cell<bool>,
-    /// Wakes the request that waits for them to do so.
+    /// The waker of the request that waits for those bytes.
     flushed: RefCell<Option<Waker>>,
-    /// Whether what is written is dropped.
+    /// Whether written bytes are dropped.
     is_silent: Cell<bool>,
 }
 
 impl Queue {
     fn is_full(&self) -> bool {
-        // One share is the connection's.
+        // One share belongs to the connection.
         self.shared.borrow().strong_count() > QUEUE
     }
 
-    /// Whether requests have been read whose turn has not come.
+    /// Reports whether requests have been read whose turn has not begun.
     pub(super) fn has_waiting(&self) -> bool {
         self.shared.borrow().strong_count() > 1
     }
 
-    /// Whether a reply has closed the connection.
+    /// Reports whether a reply has closed the connection.
     pub(super) fn is_closing(&self) -> bool {
         self.is_closing.get()
     }
 
-    /// Whether the request whose turn begins had been read when the reply to the one before it was
-    /// there.
+    /// Reports whether the request whose turn begins had been read when the reply to the previous
+    /// one was ready.
     pub(super) fn next_was_ahead(&self) -> bool {
         self.next_was_ahead.get()
     }
 
-    /// Notes that a request has its reply: whether the next one has been read by then, and whether
-    /// the reply closes the connection.
+    /// Notes that a request has its reply, whether the next request has been read by then, and
+    /// whether the reply closes the connection.
     pub(super) fn ended(&self, next_is_ahead: bool, closes: bool) {
         self.next_was_ahead.set(next_is_ahead);
         self.is_closing.set(self.is_closing.get() || closes);
     }
 
-    /// Has all that is written from now on dropped, once all before has reached the system.
+    /// Drops everything that is written from now on, after all earlier bytes have reached the
+    /// system.
     pub(super) async fn silence(&self) {
-        // What the library has in its own buffer it writes when the call waits.
+        // The library writes its own buffer when the call waits.
         let mut has_waited = false;
         poll_fn(|cx| {
             if has_waited && !self.is_unflushed.get() {
@@ -113,7 +113,7 @@ impl Queue {
     }
 }
 
-/// Notes that a request has its turn, and hands on what it knows of its connection.
+/// Begins a request's turn, and passes the data of its connection to it.
 pub fn begin(request: &mut Request) {
     let Some(shared) = request.take_conn_data() else { return };
     let (queue, connection) = (shared.get::<Rc<Queue>>().cloned(), shared.get::<Rc<Connection>>().cloned());
@@ -131,43 +131,43 @@ pub fn begin(request: &mut Request) {
 }
 
 thread_local! {
-    /// What is being read. Of the caller's buffer a portion would have to be filled with zeros
-    /// first, for each look whether something has come.
+    /// The buffer for reading. The caller's own buffer would have to be filled with zeros first, at
+    /// every poll.
     static READ: RefCell<[u8; PORTION]> = const { RefCell::new([0; PORTION]) };
 }
 
-/// A connection that is read by portions.
+/// A connection that is read in portions.
 pub struct Intake<S> {
     inner: S,
     queue: Rc<Queue>,
-    /// Bytes that may be read before others have their turn.
+    /// The number of bytes that may be read before other connections get a turn.
     left: usize,
     /// Whether the client has closed its side.
     has_ended: bool,
-    /// The end of the connection, once nothing more is sent.
+    /// The end of the time in which the closed connection is still read.
     closing: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Intake<S> {
-    /// Nothing is read yet.
+    /// Wraps a connection of which nothing has been read.
     pub fn new(inner: S) -> Intake<S> {
         Intake { inner, queue: Rc::default(), left: PORTION, has_ended: false, closing: None }
     }
 
-    /// What is read.
+    /// Returns the wrapped connection.
     pub fn inner(&self) -> &S {
         &self.inner
     }
 
-    /// Those that wait.
+    /// Returns the queue of waiting requests.
     pub fn queue(&self) -> Rc<Queue> {
         self.queue.clone()
     }
 }
 
 impl<S: AsyncRead + Unpin> Intake<S> {
-    /// Reads at most so many bytes, and no more than what is left of the portion. Gives `taken`
-    /// what has come: nothing, if the client has closed its side.
+    /// Reads at most `most` bytes, and at most the rest of the portion, and passes them to `taken`.
+    /// No bytes mean that the client has closed its side.
     fn poll_portion(&mut self, cx: &mut Context<'_>, most: usize, taken: impl FnOnce(&[u8])) -> Poll<io::Result<()>> {
         if self.left == 0 {
             self.left = PORTION;
@@ -226,7 +226,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Intake<S> {
         self.inner.is_write_vectored()
     }
 
-    /// The library flushes once it has written all that it has.
+    /// Flushes the connection. The library calls this when it has written all its data.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.inner).poll_flush(cx);
         if flushed.is_ready() {
@@ -238,7 +238,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Intake<S> {
         flushed
     }
 
-    /// Says that nothing more is sent, and discards what still comes for a while.
+    /// Ends the server's side, and discards incoming data until the linger time is over.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.closing.is_none() {
@@ -249,7 +249,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Intake<S> {
             return Poll::Ready(Ok(()));
         }
         while !this.has_ended {
-            // An error is the end of the connection too.
+            // An error ends the connection too.
             if this.poll_portion(cx, PORTION, |_| ()).is_pending() {
                 return Poll::Pending;
             }
@@ -275,7 +275,7 @@ mod tests {
         };
         let (closed, ()) = tokio::join!(intake.shutdown(), sending);
         closed.expect("the client has closed it");
-        // A client that leaves it open is not waited for.
+        // The server does not wait for a client that leaves the connection open.
         let (_client, server) = duplex(PORTION);
         let began = tokio::time::Instant::now();
         Intake::new(server).shutdown().await.expect("it is closed");
@@ -293,7 +293,7 @@ mod tests {
             read += more.expect("it is there");
         }
         assert_eq!(read, PORTION);
-        // What has been read waits.
+        // The data that has been read is waiting.
         let shared = Rc::new(Extensions::new());
         *intake.queue.shared.borrow_mut() = Rc::downgrade(&shared);
         let waiting = vec![shared.clone(); QUEUE];

@@ -1,8 +1,7 @@
-//! A text that many clients are sent: plain, and in each coding, made when a client first asks for
-//! it.
+//! A text that many clients get: plain, and in each coding, which is created on first use.
 //!
-//! Callers without a session may ask for such a text as often as they like. So no request costs
-//! more than sending it.
+//! Callers without a session may request such a text at any rate. So a request costs no more than
+//! sending it.
 
 use actix_web::body::{BoxBody, to_bytes};
 use actix_web::http::header::{self, ContentEncoding};
@@ -13,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::compress::{CODINGS, VARY, encoder, negotiated};
 
-/// The text, with the compressed forms that clients have asked for.
+/// A text with the compressed forms that clients have asked for.
 #[derive(Default)]
 pub struct KeptText {
     plain: Bytes,
@@ -21,13 +20,13 @@ pub struct KeptText {
 }
 
 impl KeptText {
-    /// A text without compressed forms yet.
+    /// Creates a text without compressed forms.
     pub fn new(plain: String) -> KeptText {
         KeptText { plain: plain.into(), coded: Default::default() }
     }
 
-    /// The reply to a request, in the coding that it asks for if the text has at least `from`
-    /// bytes; 0 is never.
+    /// Returns the response to a request. The text is in the coding that the client asks for, if it
+    /// has at least `from` bytes; 0 compresses none.
     ///
     /// The plain form lacks `Vary`, which [`Compression`](super::compress::Compression) adds.
     ///
@@ -46,12 +45,11 @@ impl KeptText {
         })
     }
 
-    /// The form in a coding, of which each is made once.
+    /// Returns the form in a coding, which is created once.
     async fn coded(&self, coding: ContentEncoding) -> Result<Bytes> {
         let place = CODINGS.iter().position(|(known, _)| *known == coding).ok_or_else(Error::internal)?;
         let make = async || {
-            // The encoder writes headers into the head of a response, of which nothing else is used
-            // here.
+            // The encoder writes headers into a response head, which is not used here.
             let mut unused = HttpResponse::Ok().finish();
             let body = encoder(coding, unused.head_mut(), BoxBody::new(self.plain.clone()));
             to_bytes(body).await.map_err(|_| Error::internal())
@@ -59,7 +57,7 @@ impl KeptText {
         self.coded[place].get_or_try_init(make).await.cloned()
     }
 
-    /// The text as it was given.
+    /// Returns the original text.
     #[cfg(test)]
     pub fn plain(&self) -> &str {
         std::str::from_utf8(&self.plain).expect("it was made of a text")

@@ -1,9 +1,9 @@
-//! Replies that are lists, made item by item.
+//! Replies with lists that are rendered item by item.
 //!
-//! A list of no more than [`WHOLE`] bytes is made at once and goes out whole, with its length. A
-//! larger one is made while it goes out ([`super::steps`]), beside what says which items it has.
-//! What it shows of an item is what there is to show when its turn comes: what has gone since is
-//! left out, or stands among what failed.
+//! A list of at most [`WHOLE`] bytes is rendered at once and sent with its length. A larger one is
+//! rendered while it is sent ([`super::steps`]). Which items it has is decided at the beginning,
+//! but each is shown as it is when its turn comes. An item that was removed since is omitted or
+//! listed among the failures.
 
 use std::collections::VecDeque;
 
@@ -16,37 +16,38 @@ use super::reply::{AROUND, Enveloped, Json, Reply, envelope};
 use super::steps::{Rest, Steps, WHOLE};
 use crate::json::{Gap, Listed, unserialisable, with_gaps};
 
-/// A step of a list.
+/// One step of a list.
 pub(crate) enum Made<I, N = Never, E = Never, M = Never> {
     /// An item.
     Item(I),
-    /// An item with a list in it, whose items are the steps up to its [`Made::Close`].
+    /// An item that contains a list; the list's items are the steps up to its [`Made::Close`].
     Open(I),
-    /// One of those.
+    /// An item of the inner list.
     Inner(N),
-    /// One of those with a list in it, whose items are the steps up to its [`Made::Close`].
+    /// An inner item that contains a list; the list's items are the steps up to its
+    /// [`Made::Close`].
     OpenInner(N),
-    /// One of those.
+    /// An item of the innermost list.
     Innermost(M),
-    /// Behind the last of the list that was opened last.
+    /// The end of the list that was opened last.
     Close,
-    /// What the reply says of an item that can't be shown.
+    /// The failure to report for an item that can't be shown.
     Failed(E),
     /// Nothing to be shown.
     Nothing,
-    /// There is no more.
+    /// The end of the list.
     End,
 }
 
 impl<I, N, E, M> Made<I, N, E, M> {
-    /// An item with a list in it that comes with the next steps.
+    /// Creates an item whose inner list follows in the next steps.
     pub(crate) fn open(item: impl FnOnce(Listed<N>) -> I) -> Made<I, N, E, M> {
         Made::Open(item(Listed::later(Gap::Inner)))
     }
 }
 
 impl<I, N> Made<I, N> {
-    /// The same step of a list that is in an item of another list.
+    /// Converts a step into that of a list inside another list's item.
     pub(crate) fn deeper<O, E>(self) -> Made<O, I, E, N> {
         match self {
             Made::Item(item) => Made::Inner(item),
@@ -55,58 +56,58 @@ impl<I, N> Made<I, N> {
             Made::Close => Made::Close,
             Made::Nothing => Made::Nothing,
             Made::End => Made::End,
-            // There is no place for its list any deeper, and so none in the reply.
+            // A deeper list has no place in the reply.
             Made::OpenInner(item) => Made::Innermost(item),
             Made::Innermost(never) | Made::Failed(never) => match never {},
         }
     }
 }
 
-/// What a list has none of.
+/// The item type of a list that has no such items.
 #[derive(Serialize)]
 pub(crate) enum Never {}
 
-/// A step of the list `L`.
+/// A step of the list type `L`.
 pub(crate) type MadeBy<L> =
     Made<<L as Items>::Item, <L as Items>::Inner, <L as Items>::Failed, <L as Items>::Innermost>;
 
-/// A list whose items are made one at a time.
+/// A list whose items are rendered one at a time.
 pub(crate) trait Items: 'static {
     /// An item.
     type Item: Serialize;
-    /// An item of an item.
+    /// An item of an item's list.
     type Inner: Serialize;
-    /// An item of one of those.
+    /// An item of an inner item's list.
     type Innermost: Serialize;
-    /// What the reply says of an item that can't be shown.
+    /// The failure that the reply reports for an item that can't be shown.
     type Failed: Serialize;
-    /// Why there may be no reply.
+    /// The error if there is no reply.
     type Fault: From<Error> + std::fmt::Debug;
 
-    /// Makes the present step, of a `late` one when the reply is on its way: then a fault breaks it
-    /// off. A step may be made again.
+    /// Renders the current step. `late` means that the reply is being sent already, and a fault
+    /// aborts it. A step may be rendered again.
     async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<Self>, Self::Fault>;
 
-    /// Goes on to the next step.
+    /// Moves to the next step.
     fn advance(&mut self);
 
-    /// About how many bytes it takes in memory.
+    /// Returns the approximate memory of the list, in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// A reply of type `T` with a list, as far as it has been made.
+/// A reply of type `T` with a list, as far as it has been rendered.
 pub(crate) struct Listing<T, I> {
     rest: Box<Rest<Written<I>>>,
-    /// The reply, if nothing is left to be made.
+    /// The complete reply, if nothing is left to be rendered.
     whole: Option<Enveloped<T>>,
 }
 
 impl<T: Serialize, I: Items> Listing<T, I> {
-    /// Makes a reply of which `reply` says what there is beside the items and those that failed; it
-    /// is all there if it is small.
+    /// Renders a reply with a list. `reply` adds everything except the items and the failures. A
+    /// small reply is rendered completely.
     ///
     /// # Errors
-    /// What the list says; `Overloaded` if there is no room for so much.
+    /// The errors of the list; `Overloaded` if there is not enough memory.
     pub(crate) fn of(
         call: &Call,
         list: I,
@@ -115,18 +116,18 @@ impl<T: Serialize, I: Items> Listing<T, I> {
         Listing::up_to(WHOLE, call, list, reply)
     }
 
-    /// The same, where more makes a list large: for one that is kept, and then goes to all who ask
-    /// for it.
+    /// Renders a reply as [`Listing::of`] does, but with `whole` as the size up to which it is
+    /// rendered completely. For replies that are cached and sent to many clients.
     ///
     /// # Errors
-    /// As [`Listing::of`].
+    /// The errors of [`Listing::of`].
     pub(crate) fn up_to(
         whole: usize,
         call: &Call,
         list: I,
         reply: impl FnOnce(Listed<I::Item>, Listed<I::Failed>) -> T,
     ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
-        // Here, and not in the future, which would have a place for it, and be copied with it.
+        // Not within the future, which would reserve space for it and be copied with it.
         let reply = reply(Listed::later(Gap::Items), Listed::later(Gap::Failed));
         let rest = Written::of(call, list, &reply).map(|(written, out)| Box::new(Rest::new(call, written, out)));
         async move {
@@ -137,17 +138,17 @@ impl<T: Serialize, I: Items> Listing<T, I> {
         }
     }
 
-    /// The reply, if all of it is there.
+    /// Returns the complete reply, if nothing is left to be rendered.
     pub(crate) fn whole(&self) -> Option<&Enveloped<T>> {
         self.whole.as_ref()
     }
 
-    /// The list.
+    /// Returns the list.
     pub(crate) fn list_mut(&mut self) -> &mut I {
         &mut self.rest.steps.list
     }
 
-    /// As an answer.
+    /// Converts the listing into the handler's answer.
     pub(crate) fn answer(mut self, call: Call) -> Json<T> {
         if let Some(whole) = self.whole {
             return Json::from(whole);
@@ -168,27 +169,26 @@ impl<T: Serialize, I: Items> Listing<T, I> {
     }
 }
 
-/// A list on its way into the JSON of a reply.
+/// A list while it is written into the JSON of a reply.
 struct Written<I> {
     list: I,
-    /// What comes behind each gap that is still open, the outermost last.
+    /// The text behind each open gap, the outermost last.
     behind: VecDeque<Vec<u8>>,
-    /// What failed, as it will stand in the reply.
+    /// The failures, as JSON.
     failed: Vec<u8>,
-    /// Whether the next item is the first, the next of those within it, and the next of those
-    /// within that.
+    /// Whether the next item is the first of its list, at each of the three depths.
     first: [bool; 3],
-    /// What comes behind the items of each item that is open, the outermost first.
+    /// The text behind the inner list of each open item, the outermost first.
     open: Vec<Vec<u8>>,
     ended: bool,
 }
 
-/// What a step leads to once it is taken.
+/// The effect of a step on the state of the writer.
 enum Then {
     Nothing,
-    /// There is an item more at that depth.
+    /// Another item was written at that depth.
     Item(usize),
-    /// It has a list in it, and so much comes behind that.
+    /// An item with a list was written at that depth, and the text behind its list.
     Opened(usize, Vec<u8>),
     Closed,
     Failed(Vec<u8>),
@@ -196,7 +196,7 @@ enum Then {
 }
 
 impl<I: Items> Written<I> {
-    /// The list in such a reply, and what of the reply stands in front of it.
+    /// Puts the list into a reply. Returns the reply's text in front of the list as well.
     fn of(call: &Call, list: I, reply: &impl Serialize) -> Result<(Written<I>, Vec<u8>)> {
         let mut out = Vec::with_capacity(4096);
         let gaps = with_gaps(&envelope(reply), &mut out)?;
@@ -212,7 +212,7 @@ impl<I: Items> Written<I> {
         Ok((Written { list, behind, failed, first: [true; 3], open, ended: false }, out))
     }
 
-    /// Writes a step down behind `step`.
+    /// Writes a step at the end of `step`.
     fn write(&self, made: MadeBy<I>, step: &mut Vec<u8>) -> Result<Then> {
         fn put(step: &mut Vec<u8>, first: bool, value: &impl Serialize) -> Result<()> {
             if !first {

@@ -1,16 +1,17 @@
-//! The type that a client says its bytes have: kept with them, and sent to whoever reads them.
+//! The media type that a client states for its bytes. It is stored with them and sent to their
+//! readers.
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use actix_web::mime::{CHARSET, Mime};
 use stet_actors::error::{Error, Result};
 
-/// Bytes of a media type at most, parameters included.
+/// The longest media type in bytes, including its parameters.
 pub const MAX_MEDIA_TYPE_BYTES: usize = 255;
 
-/// The header `Content-Type` of a request; `None` where it is not there or empty.
+/// Returns the header `Content-Type` of a request; `None` if it is missing or empty.
 ///
 /// # Errors
-/// `InvalidParameter` for one that is no media type (RFC 9110, 8.3.1) or too long.
+/// `InvalidParameter` for a text that is no media type (RFC 9110, 8.3.1) or is too long.
 pub fn content_type(headers: &HeaderMap) -> Result<Option<&str>> {
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(None) };
     let wanted = || format!("a media type like `text/xml; charset=utf-8`, of {MAX_MEDIA_TYPE_BYTES} bytes at most");
@@ -26,14 +27,14 @@ pub fn content_type(headers: &HeaderMap) -> Result<Option<&str>> {
     }
 }
 
-/// The encoding that a media type names.
+/// Returns the charset that a media type names.
 pub fn charset_of(media_type: &str) -> Option<String> {
     let read: Mime = media_type.parse().ok()?;
     read.get_param(CHARSET).map(|charset| charset.as_str().to_owned())
 }
 
 fn is_media_type(text: &str) -> bool {
-    // The reader takes an empty subtype, which is none.
+    // The parser accepts an empty subtype, which is invalid.
     text.parse::<Mime>().is_ok_and(|read| !read.type_().as_str().is_empty() && !read.subtype().as_str().is_empty())
 }
 

@@ -1,6 +1,6 @@
-//! Counting requests: the meters of an endpoint are made with its first call, so that counting is
-//! two atomic additions, and nothing is shown of what nobody has called. And timing how long an
-//! endpoint, or the body of its reply, keeps a thread to itself.
+//! The meters of requests. The meters of an endpoint are created with its first call, so that
+//! counting takes two atomic additions, and endpoints without calls are not shown. They also time
+//! how long an endpoint, or the body of its reply, occupies a thread without yielding.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use super::route::Route;
 use crate::limits::CallTask;
 use crate::metering;
 
-/// What requests that fit no endpoint are counted under.
+/// The endpoint name under which requests that fit no endpoint are counted.
 pub const NO_ENDPOINT: &str = "none";
 
 /// The meters of all endpoints.
@@ -28,26 +28,26 @@ pub struct Meters(HashMap<&'static str, Endpoint>);
 #[derive(Default)]
 struct Endpoint {
     seconds: OnceLock<Histogram>,
-    /// By status; the few that an endpoint really gives.
+    /// The counters by status. Only statuses that the endpoint has returned are present.
     statuses: RwLock<Vec<(StatusCode, Counter)>>,
 }
 
 impl Meters {
-    /// Meters for these routes; to be called after the metrics have been set up.
+    /// Creates the meters for these routes. Call it after the metrics have been set up.
     pub fn of(routes: impl Iterator<Item = &'static Route>) -> Meters {
         let ids = routes.map(|route| route.id).chain([NO_ENDPOINT]);
         Meters(ids.map(|id| (id, Endpoint::default())).collect())
     }
 
-    /// Counts a request that was answered.
+    /// Counts an answered request.
     pub fn record(&self, id: &'static str, status: StatusCode, took: Duration) {
-        // Every id there is has its meters.
+        // Every known id has meters.
         let Some(endpoint) = self.0.get(id) else { return };
         let seconds = || metrics::histogram!("stet_http_request_seconds", "endpoint" => id);
         endpoint.seconds.get_or_init(seconds).record(took.as_secs_f64());
         if status.is_server_error() {
-            // A series for each, whatever the endpoint: those by endpoint begin with 1, and no
-            // alert sees the first.
+            // One series for each status over all endpoints. A series by endpoint begins with 1,
+            // and no alert notices its first error.
             metrics::counter!("stet_http_server_errors_total", "status" => status.as_str().to_owned()).increment(1);
         }
         let count = |statuses: &[(StatusCode, Counter)]| {
@@ -68,13 +68,12 @@ impl Meters {
     }
 }
 
-/// How long a call may keep its thread to itself. All others that the thread serves wait meanwhile:
-/// see [`give_way`](crate::limits::yielding).
+/// The longest time that a call may occupy its thread without yielding. All other calls of the
+/// thread wait for it: see [`give_way`](crate::limits::yielding).
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 
-/// The future of a call, of which each turn on its thread is timed: what lies between two points at
-/// which it waits. Long turns are counted under the endpoint when they end, whatever becomes of the
-/// call.
+/// The future of a call whose polls are timed: each runs from one point where the call waits to the
+/// next. A long poll is counted for the endpoint when it ends, even if the call is dropped later.
 pub struct Timed<'f, F, E> {
     task: CallTask,
     inner: Pin<&'f mut F>,
@@ -82,8 +81,8 @@ pub struct Timed<'f, F, E> {
 }
 
 impl<'f, F: Future, E: Fn() -> &'static str + Unpin> Timed<'f, F, E> {
-    /// Times a future as that task; `endpoint` says under which endpoint it counts, which may not
-    /// be known from the beginning.
+    /// Times a future as a part of that task. `endpoint` returns the endpoint to count for, which
+    /// may not be known at the beginning.
     pub fn new(task: &CallTask, inner: Pin<&'f mut F>, endpoint: E) -> Timed<'f, F, E> {
         Timed { task: task.clone(), inner, endpoint }
     }
@@ -100,7 +99,7 @@ impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
     }
 }
 
-/// The body of a reply, of which each turn is timed as those of the call ([`Timed`]), and as the
+/// The body of a reply whose polls are timed like those of its call ([`Timed`]), as a part of the
 /// same task.
 pub struct TimedBody {
     task: CallTask,
@@ -109,7 +108,7 @@ pub struct TimedBody {
 }
 
 impl TimedBody {
-    /// Times the body of a reply of an endpoint, unless it is there as a whole.
+    /// Times the body of an endpoint's reply, unless it is complete in memory.
     pub fn of(task: CallTask, endpoint: &'static str, body: BoxBody) -> BoxBody {
         match body.try_into_bytes() {
             Ok(whole) => BoxBody::new(whole),
@@ -136,7 +135,7 @@ impl MessageBody for TimedBody {
     }
 }
 
-/// Counts a turn that was long.
+/// Counts a poll if it was long.
 fn note_turn(took: Duration, endpoint: impl FnOnce() -> &'static str) {
     if took > LONG_TURN {
         let endpoint = endpoint();
@@ -175,7 +174,7 @@ mod tests {
         let task = CallTask::new(&TimeSlices::new(1));
         Timed::new(&task, pin!(busy), || "a-busy-one").await;
         assert!(count("a-busy-one") >= 2, "and no more, unless the machine is busy itself");
-        // It counts also if its caller goes away before it has come to an end.
+        // The poll counts even if its caller drops the call before it has finished.
         let abandoned = async {
             sleep(LONG_TURN * 2);
             std::future::pending::<()>().await;

@@ -1,4 +1,4 @@
-//! What a short reply says. Who asks for one, and how it is answered: [`prefer`](super::prefer).
+//! The content of short replies. Module [`prefer`](super::prefer) decides when they are sent.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,18 +7,17 @@ use stet_actors::id::{Loid, ShortcutId};
 
 use crate::json::as_text;
 
-/// The media type of a [`Minimal`].
+/// The media type of a [`Minimal`] reply.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
 
-/// What a client is told of a change that it wants to hear little of.
+/// The short reply to a change, for `Prefer: return=minimal`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Minimal {
-    /// What the change is about, as the whole reply names it: an object, a container, a post, an
-    /// item, a divider.
+    /// The id of the object, container, post, item or divider that was changed.
     id: String,
-    /// The revision, after the change, of what the ETag names.
+    /// The revision, after the change, of the object that the ETag names.
     revision: u64,
-    /// The items that the change put, moved or took out of a drawer.
+    /// The items that the change put into, moved within or took out of a drawer.
     #[serde(skip_serializing_if = "Option::is_none")]
     items: Option<Vec<MinimalItem>>,
 }
@@ -26,29 +25,29 @@ pub struct Minimal {
 /// An item in a [`Minimal`].
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MinimalItem {
-    /// Its shortcut id.
+    /// The item's shortcut id.
     #[serde(serialize_with = "as_text")]
     #[schemars(with = "ShortcutId")]
     pub id: ShortcutId,
-    /// Where it stands; where it stood, of one that was taken out.
+    /// The item's position; for an item that was taken out, its former position.
     pub position: usize,
-    /// Loid of its object.
+    /// The loid of the item's object.
     pub source: Loid,
 }
 
 impl Minimal {
-    /// Of that id, in that state.
+    /// Creates the reply for an id, with the revision of `state`.
     pub fn of(id: impl ToString, state: Tag) -> Minimal {
         Minimal { id: id.to_string(), revision: state.revision, items: None }
     }
 
-    /// Of the drawer in that state, and some of its items.
+    /// Creates the reply for the drawer in that state, with some of its items.
     pub fn with_items(items: impl IntoIterator<Item = MinimalItem>, state: Tag) -> Minimal {
         Minimal { items: Some(items.into_iter().collect()), ..Minimal::of(state.object, state) }
     }
 }
 
 impl MinimalItem {
-    /// Bytes of one on the wire, about.
+    /// The approximate size of an item in a reply, in bytes.
     pub const BYTES: usize = 100;
 }

@@ -1,4 +1,5 @@
-//! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
+//! The web layer: routes as data, and everything that is derived from them. It contains no rules of
+//! the domain.
 
 pub mod app;
 pub(crate) mod arriving;

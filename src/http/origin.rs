@@ -1,13 +1,13 @@
-//! Which page of a browser a request comes from.
+//! The check of the browser page that a request comes from.
 //!
-//! A browser sends the cookie along with what any page asks of this server, and takes one from any
-//! reply. So a request that only the cookie authorises to change something, and one whose reply
-//! sets or clears it, must come from a page of this server, from one that the configuration lists,
-//! or from no page. Otherwise a page could write as its reader, log the reader out, or log the
-//! reader in as somebody else.
+//! A browser sends the cookie with every request of any page to this server, and accepts a cookie
+//! from any reply. So some requests must come from a page of this server, from a listed origin, or
+//! from no page: changes that only the cookie authorises, and requests whose reply sets or clears
+//! it. Otherwise a page could write as its reader, log the reader out, or log the reader in as
+//! somebody else.
 //!
-//! What a page can't forge tells: `Origin`, and `Sec-Fetch-Site`, which browsers also send where
-//! they leave out the other, as with a link. Programs send neither.
+//! The check uses headers that a page can't forge: `Origin`, and `Sec-Fetch-Site`, which browsers
+//! also send where they omit `Origin`, as for a link. Programs send neither.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderValue};
@@ -18,16 +18,16 @@ use super::client;
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Where a request comes from.
+/// The source of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Page {
-    /// From no page, as far as can be told, from one of this server or from a listed one.
+    /// No page as far as the headers show, a page of this server, or one of a listed origin.
     Trusted,
-    /// From any other; what the browser says of it.
+    /// A page of another site, with the browser's description of it.
     Foreign(String),
 }
 
-/// The origin that a request comes from, if it is a listed one.
+/// Returns the origin of a request, if it is a listed one.
 pub fn listed_origin<'r>(app: &App, http: &'r HttpRequest) -> Option<&'r HeaderValue> {
     let listed = &app.config.server.cors_origins;
     if listed.is_empty() {
@@ -37,7 +37,7 @@ pub fn listed_origin<'r>(app: &App, http: &'r HttpRequest) -> Option<&'r HeaderV
     listed.iter().any(|listed| listed.as_bytes() == origin.as_bytes()).then_some(origin)
 }
 
-/// Whether a request comes from the page of another site.
+/// Reports whether a request comes from a page of another site.
 pub(super) fn is_foreign(app: &App, http: &HttpRequest) -> bool {
     matches!(page_of(app, http), Page::Foreign(_))
 }
@@ -70,7 +70,8 @@ fn page_of(app: &App, http: &HttpRequest) -> Page {
     judge(headers.get(header::ORIGIN).map(text), site, scheme(app, http), client::host(http, &app.proxies))
 }
 
-/// `scheme` and `host` are what the client has asked, as far as this server can tell.
+/// Judges a request by its headers. `scheme` and `host` are those of the client's request, as far
+/// as this server knows.
 fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str) -> Page {
     match (origin, site.as_deref()) {
         (None, None | Some("same-origin" | "none")) => Page::Trusted,
@@ -79,8 +80,8 @@ fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str)
             let (theirs, authority) = origin.split_once("://").unwrap_or(("", &origin));
             let same = match site {
                 None | Some("none") => theirs.eq_ignore_ascii_case(scheme) && authority_is(authority, host, scheme),
-                // The browser has compared schemes, and knows the one that it has asked by: a proxy
-                // may not have told it.
+                // The browser has compared the schemes and knows that of its request, which a proxy
+                // may not have passed on.
                 Some("same-origin") => authority_is(authority, host, theirs),
                 Some(_) => false,
             };
@@ -89,7 +90,7 @@ fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str)
     }
 }
 
-/// Whether two hosts with ports are the same, for a scheme that has a port of its own.
+/// Reports whether two hosts with ports are the same, if the scheme's default port may be omitted.
 fn authority_is(one: &str, other: &str, scheme: &str) -> bool {
     let own = if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" };
     let bare = |authority: &'_ str| authority.strip_suffix(own).unwrap_or(authority).to_ascii_lowercase();
@@ -116,7 +117,7 @@ mod tests {
             ("http://desk:80", "-", "http", "Desk"),
             ("http://[::1]:8080", "-", "http", "[::1]:8080"),
             ("https://desk", "same-origin", "https", "desk"),
-            // Behind a proxy that does not say that it was asked by TLS.
+            // Behind a proxy that does not report that the client used TLS.
             ("https://desk", "same-origin", "http", "desk"),
         ] {
             assert!(is_trusted(origin, site, scheme, host), "{origin} {site} {scheme}://{host}");

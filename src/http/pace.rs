@@ -1,8 +1,8 @@
-//! Bodies that come too slowly: a client must not hold a call, and what belongs to it, by sending a
-//! byte now and then.
+//! The limits for slow bodies: a client must not hold a call and its resources by sending a byte
+//! now and then.
 //!
-//! A body that is held in memory must be there within a time. An upload may take as long as it
-//! likes, but must get on.
+//! A body that is held in memory must arrive within a time limit. An upload may take any time, but
+//! must make progress.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -18,12 +18,12 @@ use stet_actors::count::counted;
 use stet_actors::error::{Code, Error, Result};
 use tokio::time::{Instant, Sleep};
 
-/// How finely the time is counted for which a client is waited for.
+/// The resolution of the time for which a client is waited for.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How long a client may still be waited for. Only time counts in which there was nothing to do but
-/// to wait: a thread that was busy with others, or a disk, is not the client's fault. So it is
-/// counted in ticks, and a tick that ends late counts no more than one that ends in time.
+/// The remaining time for which a client is waited for. Time counts only while there is nothing to
+/// do but wait: a thread or disk that is busy is not the client's fault. So time is counted in
+/// ticks, and a tick that ends late counts no more than one that ends in time.
 struct Patience {
     left: Duration,
     tick: Pin<Box<Sleep>>,
@@ -34,7 +34,7 @@ impl Patience {
         Patience { left: whole, tick: Box::pin(tokio::time::sleep(TICK.min(whole))) }
     }
 
-    /// It begins anew, as the client got on.
+    /// Restores the full time, because the client has made progress.
     fn renew(&mut self, whole: Duration) {
         self.left = whole;
         self.next();
@@ -45,7 +45,7 @@ impl Patience {
         self.tick.as_mut().reset(Instant::now() + length);
     }
 
-    /// Whether it has come to its end; to be asked when there is nothing from the client.
+    /// Reports whether the time is over. Call it only when nothing has arrived from the client.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while self.tick.as_mut().poll(cx).is_ready() {
             self.left = self.left.saturating_sub(TICK);
@@ -58,15 +58,16 @@ impl Patience {
     }
 }
 
-/// The result of `reading`, if it is waited for no longer than so many seconds; 0 waits for ever.
+/// Returns the result of `reading`, unless waiting for the client takes more than that number of
+/// seconds; 0 sets no limit.
 ///
 /// # Errors
-/// `InvalidBody`, and those of `reading`.
+/// `InvalidBody`, and the errors of `reading`.
 pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -> Result<T> {
     if seconds == 0 {
         return reading.await;
     }
-    // Most bodies come with their heads.
+    // Most bodies arrive with their heads.
     let mut patience = None;
     let mut reading = pin!(reading);
     poll_fn(|cx| match reading.as_mut().poll(cx) {
@@ -81,20 +82,19 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
     .await
 }
 
-/// A body of which so many bytes must come in each stretch of time, for as long as it is waited
-/// for.
+/// A body that must deliver a minimum of bytes in each period in which it is waited for.
 pub struct Paced<S = Payload> {
     inner: S,
     least: usize,
     stretch: Duration,
-    /// Until this stretch ends; none if it may take for ever.
+    /// The rest of the current period; `None` if there is no limit.
     patience: Option<Patience>,
-    /// Bytes that came in this stretch.
+    /// The number of bytes received in the current period.
     came: usize,
 }
 
 impl<S> Paced<S> {
-    /// At least `least` bytes in each `seconds`; 0 seconds are for ever.
+    /// Requires at least `least` bytes in each `seconds`; 0 seconds set no limit.
     pub fn new(inner: S, least: usize, seconds: u64) -> Paced<S> {
         let stretch = Duration::from_secs(seconds);
         let patience = (seconds > 0).then(|| Patience::new(stretch));
@@ -119,7 +119,8 @@ impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Paced<S> 
                 next
             }
             Poll::Ready(_) => next,
-            // Only who is waited for can be too slow: not when it was the disk that took the time.
+            // Only a client that is being waited for can be too slow, not one whose data waited for
+            // the disk.
             Poll::Pending => patience.poll(cx).map(|()| {
                 let (least, seconds) = (this.least, this.stretch.as_secs());
                 let message =
@@ -137,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// How many of 100 pieces of `size` bytes, one after each `pause` (seconds), come through.
+    /// Returns how many of 100 pieces of `size` bytes pass, with a `pause` in seconds before each.
     async fn taken(size: usize, pause: u64, seconds: u64) -> usize {
         let pieces = stream::iter(0..100).then(move |_| async move {
             tokio::time::sleep(Duration::from_secs(pause)).await;
@@ -150,10 +151,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_gets_on_may_take_as_long_as_it_likes_and_who_does_not_is_cut_off() {
         assert_eq!(taken(1000, 9, 10).await, 100);
-        // One piece comes before the stretch ends, and is too little.
+        // One piece arrives before the period ends, and is too little.
         assert_eq!(taken(100, 9, 10).await, 1);
         assert_eq!(taken(1000, 11, 10).await, 0);
-        // Five pieces make the thousand in time, again and again.
+        // Five pieces reach the minimum in time, again and again.
         assert_eq!(taken(200, 1, 10).await, 100);
         assert_eq!(taken(1, 1000, 0).await, 100);
     }
@@ -175,14 +176,14 @@ mod tests {
         let (came, coming) = tokio::sync::oneshot::channel();
         let read = within(60, async { coming.await.map_err(|_| Error::internal()) });
         let busy = async {
-            // The clock goes on while nothing is polled; what came meanwhile is read only
+            // The clock runs while nothing is polled. Data that arrived in that time is read only
             // afterwards.
             tokio::time::advance(Duration::from_secs(300)).await;
             tokio::task::yield_now().await;
             let _ = came.send(1);
         };
         assert_eq!(tokio::join!(read, busy).0, Ok(1));
-        // Of an upload likewise.
+        // The same for an upload.
         let pieces = stream::iter(0..10).then(|_| async {
             tokio::time::advance(Duration::from_secs(300)).await;
             tokio::task::yield_now().await;

@@ -1,15 +1,15 @@
-//! Parameters of a header's value: the `name=value` pairs behind the first `;`, as in
+//! The parameters of a header's value: the `name=value` pairs after the first `;`, as in
 //! `Content-Type` and `Content-Disposition`.
 //!
-//! Clients write these headers in many ways that the grammar (RFC 9110, 5.6.6) forbids but that
-//! have one meaning. The reader takes them: unquoted values end at the next `;`, whatever else is
-//! in them, and a `\` in a quoted value escapes nothing but `"` and `\`, because browsers of old
-//! send paths such as `"C:\Desk\ferry.xml"`.
+//! Clients write these headers in many ways that the grammar (RFC 9110, 5.6.6) forbids but that are
+//! unambiguous. The reader accepts them: an unquoted value ends at the next `;`, whatever else is
+//! in it. A `\` in a quoted value escapes only `"` and `\`, because old browsers send paths such as
+//! `"C:\Desk\ferry.xml"`.
 
-/// One parameter.
+/// A parameter of a header's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter<'h> {
-    /// The name as it stands there.
+    /// The name as written in the header.
     pub name: &'h str,
     /// The value, without its quotes and escapes.
     pub value: String,
@@ -17,14 +17,14 @@ pub struct Parameter<'h> {
     pub quoted: bool,
 }
 
-/// A header's value, split into what stands before the first `;` and the parameters.
+/// An iterator over the parameters of a header's value.
 #[derive(Debug)]
 pub struct Parameters<'h> {
     rest: &'h str,
 }
 
 impl<'h> Parameters<'h> {
-    /// Splits a value. The text before the first `;` is trimmed.
+    /// Splits a value into the text before the first `;`, trimmed, and the parameters.
     pub fn of(value: &'h str) -> (&'h str, Parameters<'h>) {
         let (main, rest) = value.split_once(';').unwrap_or((value, ""));
         (main.trim(), Parameters { rest })
@@ -32,8 +32,8 @@ impl<'h> Parameters<'h> {
 }
 
 impl<'h> Iterator for Parameters<'h> {
-    /// The reason why the rest can't be read, as the end of a sentence that begins with the
-    /// header's name.
+    /// A parameter, or the reason why the rest is unreadable: the end of a sentence that begins
+    /// with the header's name.
     type Item = Result<Parameter<'h>, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -71,7 +71,7 @@ fn read_one(text: &str) -> Result<(Parameter<'_>, &str), String> {
     Ok((Parameter { name, value, quoted: true }, rest))
 }
 
-/// The value of a quoted string, and the text behind its closing quote; `None` without one.
+/// Returns the value of a quoted string and the text after its closing quote; `None` without one.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices().peekable();
@@ -88,7 +88,7 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// The beginning of a text that a client has sent, as long as a message may show it.
+/// Returns the beginning of a client's text, at most as long as a message may show.
 pub fn shortened(text: &str) -> String {
     const SHOWN: usize = 60;
     let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(SHOWN).collect();

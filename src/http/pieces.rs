@@ -1,14 +1,13 @@
-//! Large answers are handed on in pieces, each when the one before it is on its way, and what is
-//! held in memory for that is counted.
+//! The sending of large replies in pieces, with the memory for them counted.
 //!
-//! A connection copies what it is given into a buffer of its own, and keeps that until the client
-//! has taken it. If it were given a large answer whole, that would be in memory once for each
-//! client who asks for it and is slow to read, though it is the same one that is kept for all.
+//! A connection copies the data that it gets into its own buffer and keeps it until the client has
+//! taken it. With whole replies, a large reply would be in memory once for each slow client, even
+//! if it is cached once for all.
 //!
-//! What waits to be taken is reserved in the budget of all calls (`memory.calls`): an answer in
-//! memory once, however many clients it goes to; of one that is made while it goes out
-//! ([`super::listing`]), the part that is there. Answers of no more than a piece go out at once and
-//! are not counted: connections are, and bound them.
+//! Unsent data is reserved in the budget of all calls (`memory.calls`). A complete reply counts
+//! once, however many clients get it. A reply that is rendered while it is sent
+//! ([`super::listing`]) counts with the part that is in memory. Replies of at most one piece are
+//! sent at once and not counted: the number of connections limits them.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -23,36 +22,35 @@ use stet_actors::error::{Code, Error, Result};
 use super::held::Held;
 use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
 
-/// How the bytes of an answer count.
+/// The way in which the bytes of a reply are counted.
 pub enum Counted<'b> {
-    /// They are there for good, whoever takes them.
+    /// Not counted, because the bytes stay in memory in any case.
     Not,
-    /// Against the budget, as long as they wait.
+    /// Counted against the budget as long as they wait.
     Against {
         /// The budget of all calls.
         memory: &'b MemoryBudget,
-        /// The caller to whom it goes.
+        /// The user or address that the bytes are charged to.
         holder: Option<Holder>,
-        /// Who else they go to.
+        /// The reservation shared with the other clients that get the same bytes.
         share: SharedReservation,
-        /// Whether the answer may be refused for want of room: not where something has been
-        /// changed.
+        /// Whether the reply may be refused if there is no memory. `false` after a change.
         may_fail: bool,
     },
 }
 
-/// The refusal of an answer for which there is no room.
+/// Returns the error for a reply for which there is no memory.
 pub fn no_room() -> Error {
     metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
     let message = "Too many replies wait for clients that have not taken them yet; try again.";
     Error::new(Code::Overloaded, message)
 }
 
-/// Answers above a piece's size get on in pieces. One that comes in pieces already has `held` bytes
-/// in memory until it has gone.
+/// Splits a reply that is larger than a piece into pieces. A body that is a stream already keeps
+/// `held` bytes in memory until it has been sent.
 ///
 /// # Errors
-/// `Overloaded` when too much is under way already.
+/// `Overloaded` if too much unsent data is in memory already.
 pub fn in_pieces(response: HttpResponse, held: u64, counted: &Counted<'_>) -> Result<HttpResponse> {
     let BodySize::Sized(size) = response.body().size() else { return Ok(response) };
     if size <= PIECE as u64 {
@@ -83,7 +81,7 @@ impl Counted<'_> {
     }
 }
 
-/// What of an answer has not been handed on.
+/// The unsent rest of a reply.
 struct Pieces {
     left: Bytes,
     _taken: Option<Arc<Reservation>>,
@@ -112,7 +110,7 @@ mod tests {
         in_pieces(HttpResponse::Ok().body(body), 0, &Counted::Not).expect("it is not counted").into_body()
     }
 
-    /// The sizes of what comes of a body, and all of it.
+    /// Returns the sizes of a body's pieces, and all its bytes.
     async fn taken(body: Vec<u8>) -> (Vec<usize>, Vec<u8>) {
         let mut body = Box::pin(body_of(body));
         let (mut sizes, mut all) = (Vec::new(), Vec::new());

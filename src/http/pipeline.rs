@@ -1,17 +1,17 @@
-//! Requests that a client sends before it has the reply to an earlier one (pipelining).
+//! The rules for requests that a client sends before it has the reply to an earlier one
+//! (pipelining).
 //!
-//! The library reads them ahead, carries them out one after the other, and goes on after a reply
-//! that says `Connection: close`. It says so of its own accord where a body has not come whole:
-//! that of the request which it has read last, whichever request it answers. A client takes what
-//! follows such a reply as not carried out, and sends it again (RFC 9112, 9.6). So three rules hold
-//! here:
+//! The library reads such requests ahead, carries them out one after the other, and continues after
+//! a reply with `Connection: close`. It adds that header by itself if a body is incomplete: that of
+//! the last request it has read, whichever request it is answering. A client assumes that requests
+//! after such a reply were not carried out, and repeats them (RFC 9112, 9.6). So three rules hold:
 //!
-//! - Behind a reply that closes the connection nothing is carried out, and nothing is sent.
+//! - After a reply that closes the connection, nothing is carried out and nothing is sent.
 //! - The reply to a change closes the connection if further requests have been read by then.
-//! - A change that has been read before the reply to an earlier request was there is refused, for
+//! - A change that was read before the reply to an earlier request was ready is refused, because
 //!   that reply may have closed the connection.
 //!
-//! Reads may be sent ahead as ever.
+//! Reads may be sent ahead without restriction.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -28,28 +28,28 @@ use stet_actors::error::{Code, Error};
 
 use super::intake::Queue;
 
-/// A request's place among those of its connection.
+/// A request's position in its connection's pipeline.
 pub struct Turn {
     queue: Rc<Queue>,
     place: Place,
     is_change: bool,
-    /// Whether the client asks for the connection to be closed behind the reply.
+    /// Whether the client wants the connection to be closed after the reply.
     is_last: bool,
     body: Option<Body>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The reply before it, if there is one, came first; or both are reads.
+    /// The previous reply, if any, came first, or both requests are reads.
     InOrder,
-    /// A change that was read before the reply to an earlier request was there.
+    /// A change that was read before the reply to an earlier request was ready.
     ChangeAhead,
-    /// Behind a reply that closes the connection.
+    /// A request after a reply that closes the connection.
     BehindTheLast,
 }
 
 impl Turn {
-    /// Begins the turn of a request, in which the request's body remains within reach.
+    /// Begins the turn of a request, and keeps access to the request's body.
     pub(super) fn begin(request: &mut Request, queue: Rc<Queue>) -> Turn {
         let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
         let place = match () {
@@ -73,7 +73,7 @@ impl Turn {
         Turn { queue, place, is_change, is_last, body }
     }
 
-    /// Whether the request stands behind a reply that closes the connection.
+    /// Reports whether the request comes after a reply that closes the connection.
     pub fn is_behind_the_last(&self) -> bool {
         self.place == Place::BehindTheLast
     }
@@ -90,14 +90,15 @@ impl Turn {
         Err(Error::new(Code::Overloaded, message))
     }
 
-    /// Waits until the replies before this one are with the system, and has the connection send
+    /// Waits until the earlier replies have reached the system. After that the connection sends
     /// nothing more.
     pub async fn silence(&self) -> HttpResponse {
         self.queue.silence().await;
         HttpResponse::Ok().force_close().finish()
     }
 
-    /// Ends the turn with its reply, which says whether it is the last one on the connection.
+    /// Ends the turn with the request's reply, and marks the reply if it is the last one on the
+    /// connection.
     pub async fn end(&self, mut response: HttpResponse) -> HttpResponse {
         let body_closes = match &self.body {
             Some(body) => body.closes().await,
@@ -118,16 +119,15 @@ impl Turn {
     }
 }
 
-/// The body of a request, which its call reads, and of which the rest is looked at when the call
-/// has ended.
+/// The body of a request. Its call reads it, and the rest is examined after the call.
 struct Body {
     shared: Rc<RefCell<Option<h1::Payload>>>,
     is_chunked: bool,
 }
 
 impl Body {
-    /// Whether the library closes the connection because of it: what is missing of a body of
-    /// announced length is not waited for.
+    /// Reports whether the library closes the connection because of the body: it does not wait for
+    /// the missing part of a body of announced length.
     async fn closes(&self) -> bool {
         let Some(mut payload) = self.shared.take() else { return false };
         let mut has_waited = false;
@@ -135,7 +135,7 @@ impl Body {
             match poll!(payload.next()) {
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(_)) | None) => return false,
-                // The library hands over what has come with the head when the call first waits.
+                // The library delivers data that arrived with the head when the call first waits.
                 Poll::Pending if !has_waited => {
                     has_waited = true;
                     tokio::task::yield_now().await;

@@ -1,10 +1,9 @@
-//! The preferences of RFC 7240: `Prefer: return=minimal`, for the reply to a change without all
-//! that the client knows, or does not want to know; and `handling=strict`, which refuses unknown
-//! names ([`super::unknown_names`]).
+//! The preferences of RFC 7240. `Prefer: return=minimal` asks for a short reply to a change,
+//! without data that the client knows or does not need. `handling=strict` refuses unknown names
+//! ([`super::unknown_names`]).
 //!
-//! A handler whose reply may be short answers a [`Preferred`], from which the document follows. A
-//! short reply has a media type of its own, so that what a client expects of `application/json` is
-//! always the whole one.
+//! A handler whose reply may be short returns a [`Preferred`], and the OpenAPI document shows that.
+//! A short reply has its own media type, so that `application/json` always means the full reply.
 
 use std::marker::PhantomData;
 
@@ -22,10 +21,10 @@ use crate::limits::offload;
 
 /// The request header.
 pub(super) const PREFER: &str = "prefer";
-/// The response header that says which preference was followed.
+/// The response header that lists the preferences that were followed.
 pub(super) const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// The answer to a change: that of a `T`, or as short as the client prefers.
+/// The answer to a change: a `T`, or a short reply if the client prefers it.
 pub struct Preferred<T> {
     reply: Reply,
     of: PhantomData<fn() -> T>,
@@ -36,12 +35,12 @@ impl<T> Preferred<T> {
         Preferred { reply, of: PhantomData }
     }
 
-    /// The same answer, as one of several that a handler may give.
+    /// Converts the answer into one of several types that a handler may return.
     pub fn among<U: From<T>>(self) -> Preferred<U> {
         Preferred::new(self.reply)
     }
 
-    /// As the answer to a change of what may have gone since.
+    /// Converts the answer into one for objects that may be removed before the reply is rendered.
     pub fn shown<G>(self) -> Preferred<Changed<T, G>> {
         Preferred::new(self.reply)
     }
@@ -63,15 +62,15 @@ impl<T: JsonSchema> Answer for Preferred<T> {
 }
 
 impl Call {
-    /// Whether the client prefers to be told little.
+    /// Reports whether the client prefers a short reply.
     pub fn prefers_minimal(&self) -> bool {
         prefers_minimal(self.headers())
     }
 
-    /// The short reply about what has that id and is in that state now, if the client prefers it.
+    /// Returns the short reply for that id in its current state, if the client prefers it.
     ///
     /// # Errors
-    /// As [`Enveloped::of`].
+    /// The errors of [`Enveloped::of`].
     pub fn minimal<T>(&self, id: impl ToString, state: Tag) -> Result<Option<Preferred<T>>> {
         if !self.prefers_minimal() {
             return Ok(None);
@@ -79,10 +78,11 @@ impl Call {
         Ok(Some(short(Enveloped::of(&Minimal::of(id, state), 0)?, state)))
     }
 
-    /// The same about a drawer and some of its items, of which there may be thousands.
+    /// Returns the short reply for a drawer and some of its items, if the client prefers it. There
+    /// may be thousands of items.
     ///
     /// # Errors
-    /// As [`Enveloped::of`].
+    /// The errors of [`Enveloped::of`].
     pub async fn minimal_with<T>(&self, state: Tag, items: Vec<MinimalItem>) -> Result<Option<Preferred<T>>> {
         if !self.prefers_minimal() {
             return Ok(None);
@@ -99,37 +99,37 @@ fn short<T>(minimal: Enveloped<Minimal>, state: Tag) -> Preferred<T> {
     Preferred::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal")))
 }
 
-/// Whether the client prefers `return=minimal`.
+/// Reports whether the client prefers `return=minimal`.
 fn prefers_minimal(headers: &HeaderMap) -> bool {
     prefers(headers, "return", "minimal")
 }
 
-/// Whether the client prefers `handling=strict`: a call with unknown names is refused.
+/// Reports whether the client prefers `handling=strict`, which refuses calls with unknown names.
 /// `handling=lenient` is the default.
 pub(super) fn prefers_strict(headers: &HeaderMap) -> bool {
     prefers(headers, "handling", "strict")
 }
 
-/// Adds `handling=strict` to the preferences that a response says it has followed.
+/// Adds `handling=strict` to the response's list of preferences that were followed.
 pub(super) fn note_strict(headers: &mut HeaderMap) {
     let followed = headers.get(&APPLIED).and_then(|value| value.to_str().ok()).map(|others| format!("{others}, "));
     let followed = format!("{}handling=strict", followed.unwrap_or_default());
-    // Preferences that stood in a header can stand in one with another.
+    // Text from a valid header is also valid in a combined header.
     if let Ok(value) = HeaderValue::try_from(followed) {
         headers.insert(APPLIED, value);
     }
 }
 
-/// Returns whether the first of the preferences of that name has that value (RFC 7240, section 2).
-/// Names and values are compared without regard to case, a value may be quoted, and parameters of a
-/// preference do not count.
+/// Reports whether the first preference of that name has that value (RFC 7240, section 2). Names
+/// and values are compared without regard to case, a value may be quoted, and parameters of a
+/// preference are ignored.
 fn prefers(headers: &HeaderMap, name: &str, wanted: &str) -> bool {
     let lines = headers.get_all(PREFER).filter_map(|line| line.to_str().ok());
     let first = lines.flat_map(preferences).find(|(known, _)| known.eq_ignore_ascii_case(name));
     first.is_some_and(|(_, value)| value.eq_ignore_ascii_case(wanted))
 }
 
-/// The preferences of a line, by name and value.
+/// Returns the preferences of a line, by name and value.
 fn preferences(line: &str) -> impl Iterator<Item = (&str, &str)> {
     outside_quotes(line, ',').map(|preference| {
         let preference = outside_quotes(preference, ';').next().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Requests outside the base path, mostly from operators: health, readiness, metrics, the OpenAPI
-//! document, and the documentation, which `/` leads to.
+//! document, and the documentation, to which `/` redirects.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::openapi;
 use crate::documents::{self, Page};
 use crate::limits::offload::offload_at_once;
 
-/// What is asked outside the endpoints.
+/// A request outside the endpoints.
 #[derive(Debug, Clone, Copy)]
 pub enum Probe {
-    /// A redirect to the documentation, to this address relative to the request's.
+    /// A redirect to the documentation, at this address relative to the request's.
     Documents(&'static str),
     Document(&'static Page),
     Health,
@@ -28,7 +28,7 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// The probe at a path, if there is one.
+    /// Returns the probe at a path, if there is one.
     pub fn at(path: &str) -> Option<Probe> {
         Some(match path {
             "/" => Probe::Documents("docs/"),
@@ -41,8 +41,8 @@ impl Probe {
         })
     }
 
-    /// Answers it. Whoever asks is not known and not counted, so none may cost more than a look,
-    /// however often it is asked.
+    /// Answers the probe. The client is neither identified nor limited, so each answer must be
+    /// cheap at any rate of requests.
     pub async fn answer(self, app: &Arc<App>, http: &HttpRequest) -> HttpResponse {
         if !matches!(*http.method(), Method::GET | Method::HEAD) {
             return HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish();
@@ -55,18 +55,18 @@ impl Probe {
             Probe::Metrics => metrics(app, http).await,
             Probe::OpenApi => openapi(app, http).await,
         };
-        // Only while the server ends.
+        // Only while the server is stopping.
         outcome.unwrap_or_else(|_| HttpResponse::ServiceUnavailable().finish())
     }
 }
 
-/// Leads to an address of this server. Other pages may be here one day, so no browser keeps the
-/// answer.
+/// Redirects to an address of this server. Browsers must not cache the answer, because the path may
+/// get a page of its own later.
 fn redirect(address: &'static str) -> HttpResponse {
     HttpResponse::TemporaryRedirect().insert_header((header::LOCATION, address)).finish()
 }
 
-/// Sends a page of the documentation.
+/// Returns a page of the documentation.
 fn document(page: &'static Page) -> HttpResponse {
     let policy = (header::CONTENT_SECURITY_POLICY, documents::POLICY);
     let mut response = HttpResponse::Ok();
@@ -74,7 +74,7 @@ fn document(page: &'static Page) -> HttpResponse {
     response.insert_header((header::CACHE_CONTROL, "max-age=300")).body(page.body.clone())
 }
 
-/// The OpenAPI document, made when it is first asked for.
+/// Returns the OpenAPI document, which is generated on first use.
 async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
     let document =
@@ -83,8 +83,8 @@ async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     app.openapi.get_or_try_init(make).await?.answer("application/json", http, app.config.server.compress_bytes).await
 }
 
-/// The process is there, answers, and need not be started again: only that brings back a store that
-/// has broken down.
+/// Reports the health of the process. Only a closed store makes it unhealthy, because only a
+/// restart can repair that.
 fn health(app: &App) -> HttpResponse {
     if app.stage() == Stage::Ready && app.repository.health() == Health::Closed {
         return HttpResponse::ServiceUnavailable().json(json!({ "status": "broken", "why": "the store is closed" }));
@@ -92,21 +92,21 @@ fn health(app: &App) -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-/// How long the disk may owe an answer before the store counts as failed, milliseconds: far beyond
-/// what a disk in order takes, and the last bound of the histogram of commits.
+/// The time in milliseconds that the disk may take for a commit before the store counts as failed.
+/// It is far longer than a healthy disk takes, and the last bound of the histogram of commits.
 const STALLED_MS: u64 = 10_000;
 
-/// How the store is, in a word for metrics, and in a sentence for people where something is wrong.
+/// The state of the store: a word for metrics, and a sentence for people if something is wrong.
 struct Standing {
     word: &'static str,
     why: Option<String>,
-    /// Whether changes are carried out, or may be with the next try.
+    /// Whether changes are carried out, or may succeed at the next attempt.
     serves: bool,
-    /// Since when the commit under way has been with the disk, milliseconds.
+    /// The time for which the current commit has waited for the disk, in milliseconds.
     waits_ms: u64,
 }
 
-/// The words of [`Standing`].
+/// The possible words of a [`Standing`].
 const WORDS: [&str; 6] = ["ok", "full", "lagging", "failing", "stalled", "closed"];
 
 fn standing(app: &App) -> Standing {
@@ -126,9 +126,9 @@ fn standing(app: &App) -> Standing {
     Standing { word, why, serves, waits_ms }
 }
 
-/// Whether it is of use to send requests: not while starting or draining, nor when the store has
-/// failed. A full disk is no reason: reads go on, and only a change can find out that there is room
-/// again.
+/// Reports whether the server should get requests: not while it starts or drains, nor after the
+/// store has failed. A full disk does not count: reads continue, and only an attempted change can
+/// find that there is room again.
 fn readiness(app: &App) -> HttpResponse {
     let (serves, why) = match app.stage() {
         Stage::Starting => (false, Some("starting".to_owned())),
@@ -146,7 +146,7 @@ fn readiness(app: &App) -> HttpResponse {
     response.json(answer)
 }
 
-/// All metrics, with the state of the store at this moment.
+/// Returns all metrics, with the current state of the store.
 async fn metrics(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
     let text = app.shown_metrics.made(move || {

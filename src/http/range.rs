@@ -1,35 +1,35 @@
-//! Which part of a content is asked for: `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
+//! The requested part of a content: `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
 //!
-//! One range is answered with that part. Several ranges, a unit other than bytes, and malformed
-//! values are answered as if there were no `Range`, with the whole content, as the RFC permits.
+//! A single range is answered with that part. Several ranges, a unit other than bytes, and
+//! malformed values are ignored, as the RFC permits, and the whole content is sent.
 //!
-//! actix-web's [`ByteRangeSpec`] says what a range means for a content of some size. The header is
-//! parsed here, for actix-web's parser does not keep to the RFC: it knows `bytes` in small letters
-//! only (14.1: units are without regard to case), refuses numbers above 64 bits (14.1.2: they must
-//! be expected), takes `+1` for a number, and of several ranges drops those that it can't read.
+//! actix-web's [`ByteRangeSpec`] evaluates a range for a content's size. The header is parsed here
+//! because actix-web's parser deviates from the RFC: it knows `bytes` in lower case only (14.1:
+//! units are case-insensitive), refuses numbers above 64 bits (14.1.2: they must be expected),
+//! accepts `+1` as a number, and drops the unreadable ones of several ranges.
 
 use actix_web::http::header::{ByteRangeSpec, HeaderMap, HttpDate, IF_RANGE, RANGE};
 
 use super::etag::ETag;
 
-/// What to send of a content.
+/// The part of a content to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// All of it.
+    /// All bytes.
     Whole,
-    /// The bytes from the first to the last, both included; there are such bytes.
+    /// The bytes from the first to the last, both included; they exist.
     Part {
-        /// Place of the first byte, counted from 0.
+        /// The offset of the first byte, counted from 0.
         first: u64,
-        /// Place of the last byte.
+        /// The offset of the last byte.
         last: u64,
     },
-    /// The range begins behind the end.
+    /// No bytes: the range begins behind the end.
     Nothing,
 }
 
-/// What a GET with these headers wants of `size` bytes that have this tag. `modified` is what
-/// `Last-Modified` says of them, epoch seconds, if it says anything.
+/// Returns the part that a GET with these headers requests from `size` bytes with this tag.
+/// `modified` is their `Last-Modified` in epoch seconds, if there is one.
 pub fn wanted(headers: &HeaderMap, size: u64, tag: &ETag, modified: Option<u64>) -> Wanted {
     let mut ranges = headers.get_all(RANGE).filter_map(|value| value.to_str().ok());
     let (Some(range), None) = (ranges.next(), ranges.next()) else { return Wanted::Whole };
@@ -39,10 +39,11 @@ pub fn wanted(headers: &HeaderMap, size: u64, tag: &ETag, modified: Option<u64>)
     part(range, size)
 }
 
-/// Whether the client has the beginning of just this content; so, too, if it does not say of which.
+/// Reports whether the client has the beginning of exactly this content. A request that names no
+/// content counts as such.
 fn still_holds(headers: &HeaderMap, tag: &ETag, modified: Option<u64>) -> bool {
     let Some(value) = headers.get(IF_RANGE) else { return true };
-    // A weak tag equals none of ours, which are strong.
+    // A weak tag never equals one of the server's, which are strong.
     if value == tag.value() {
         return true;
     }
@@ -53,9 +54,9 @@ fn still_holds(headers: &HeaderMap, tag: &ETag, modified: Option<u64>) -> bool {
     }
 }
 
-/// A time in epoch seconds as it stands in a header.
+/// Converts epoch seconds into the date of a header.
 pub fn date_of(seconds: u64) -> HttpDate {
-    // Within the years that can be written, for the clock gave it.
+    // The clock's years can be represented.
     (std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).into()
 }
 
@@ -63,13 +64,13 @@ fn part(range: &str, size: u64) -> Wanted {
     let Some(spec) = spec(range) else { return Wanted::Whole };
     match (spec.to_satisfiable_range(size), spec) {
         (Some((first, last)), _) => Wanted::Part { first, last },
-        // Of nothing, its last bytes are all there is.
+        // The last bytes of an empty content are the whole content.
         (None, ByteRangeSpec::Last(1..)) => Wanted::Whole,
         (None, _) => Wanted::Nothing,
     }
 }
 
-/// The one range of bytes that a header asks for.
+/// Returns the single range of bytes that a header requests.
 fn spec(range: &str) -> Option<ByteRangeSpec> {
     let (unit, range) = range.split_once('=')?;
     let (first, last) = range.trim().split_once('-')?;
@@ -86,7 +87,7 @@ fn spec(range: &str) -> Option<ByteRangeSpec> {
     }
 }
 
-/// Digits only; a number too large for any content is as good as the largest.
+/// Parses digits only. A number too large for any content counts as the largest.
 fn number(text: &str) -> Option<u64> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -176,7 +177,7 @@ mod tests {
         for state in others {
             assert_eq!(of(state), Wanted::Whole, "{state}");
         }
-        // Also where there would be nothing to send.
+        // The same for a range without bytes.
         assert_eq!(with(&[("range", "bytes=10-"), ("if-range", "\"7-0\"")], 10), Wanted::Whole);
     }
 }

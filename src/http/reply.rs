@@ -1,8 +1,8 @@
-//! The reply of an endpoint, before it is put on the wire.
+//! The reply of an endpoint, before it becomes an HTTP response.
 //!
-//! JSON is answered as [`Json`], which names the type that is serialised: the document says of an
-//! endpoint what its handler answers. Everything else, for which a schema can only say "bytes" or
-//! "text", is a [`Reply`].
+//! A handler answers JSON as [`Json`], which names the serialised type. So the OpenAPI document
+//! describes exactly what the handler returns. Everything else, for which a schema can only say
+//! "bytes" or "text", is a [`Reply`].
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -23,59 +23,61 @@ use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 use crate::limits::SharedReservation;
 use crate::limits::offload;
 
-/// A body that comes in pieces.
+/// A body that is sent in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
-/// What a handler gives.
+/// The result type of a handler.
 pub trait Answer {
     /// The schema of the body; `None` if that is not JSON.
     const SCHEMA: Option<TypeOf>;
 
-    /// Whether it may be a [`Minimal`] instead, as the client prefers.
+    /// Whether the reply may be a [`Minimal`] instead, if the client prefers that.
     const MAY_BE_MINIMAL: bool = false;
 
-    /// The body on the wire.
+    /// Converts the answer into a reply.
     fn into_reply(self) -> Reply;
 }
 
-/// A successful answer.
+/// The reply to a successful call.
 pub struct Reply {
-    /// What it says.
+    /// The body.
     pub(super) content: Content,
     /// The ETag.
     pub(super) etag: Option<ETag>,
     /// Further headers.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    /// Bytes that a body that comes in pieces holds in memory until it has gone.
+    /// The number of bytes that a streamed body keeps in memory until it has been sent.
     pub(super) held: u64,
-    /// Whether the client is known to have the representation already: 304.
+    /// Whether the client is known to have the representation already, so that the response is a
+    /// 304.
     pub(super) unchanged: bool,
 }
 
-/// The body of an answer.
+/// The body of a reply.
 pub(super) enum Content {
-    /// JSON, whole on v3, its `result` alone on the older surface.
+    /// JSON: with its envelope on v3, its `result` alone on the older surface.
     Json(Body),
-    /// The short form that the client prefers, likewise.
+    /// The short form that the client prefers, with the same rule for the envelope.
     Minimal(Body),
-    /// JSON, made while it goes out: in its envelope or without it, as the endpoint has it.
+    /// JSON that is rendered while it is sent, with or without its envelope as the endpoint
+    /// requires.
     Listing(BodyStream),
     /// Text of the given media type.
     Text(&'static str, String),
-    /// Bytes of the given media type, and how many there are.
+    /// Bytes of the given media type, with their number.
     Stream(String, u64, BodyStream),
-    /// A part of such bytes, and what `Content-Range` says of it: 206.
+    /// A part of such bytes, with the value of `Content-Range`: 206.
     Part(String, u64, BodyStream, HeaderValue),
     /// A file of the given media type.
     File(&'static str, Bytes),
-    /// The same, made while it goes out.
+    /// A file of the given media type that is rendered while it is sent.
     Made(&'static str, BodyStream),
-    /// Server-sent events, for as long as the client stays.
+    /// Server-sent events, until the client disconnects.
     Events(BodyStream),
-    /// Nothing: the client has the representation already. The media type is that of the
+    /// No body: the client has the representation already. The media type is that of the
     /// representation.
     NotModified(&'static str),
-    /// What the call was answered when it was sent before, headers and all.
+    /// The kept reply to an earlier attempt of the call, with its headers.
     Kept(Arc<KeptReply>),
 }
 
@@ -84,83 +86,82 @@ impl Reply {
         Reply { content, etag: None, headers: Vec::new(), held: 0, unchanged: false }
     }
 
-    /// Plain text.
+    /// Creates a plain text.
     pub fn text(text: impl Into<String>) -> Reply {
         Reply::new(Content::Text("text/plain;charset=utf-8", text.into()))
     }
 
-    /// So many bytes of that media type.
+    /// Creates a reply of `size` bytes of that media type.
     pub fn stream(media_type: String, size: u64, bytes: BodyStream) -> Reply {
         Reply::new(Content::Stream(media_type, size, bytes))
     }
 
-    /// A part of such bytes; `range` is what `Content-Range` says of it.
+    /// Creates a reply with a part of such bytes; `range` is the value of `Content-Range`.
     pub fn part(media_type: String, size: u64, bytes: BodyStream, range: HeaderValue) -> Reply {
         Reply::new(Content::Part(media_type, size, bytes, range))
     }
 
-    /// An XML document.
+    /// Creates an XML document.
     pub fn xml(text: Bytes) -> Reply {
         Reply::file("application/xml;charset=utf-8", text)
     }
 
-    /// A file of that media type.
+    /// Creates a file of that media type.
     pub(super) fn file(media_type: &'static str, bytes: Bytes) -> Reply {
         Reply::new(Content::File(media_type, bytes))
     }
 
-    /// The same, made while it goes out.
+    /// Creates a file that is rendered while it is sent.
     pub(super) fn made(media_type: &'static str, bytes: BodyStream) -> Reply {
         Reply::new(Content::Made(media_type, bytes))
     }
 
-    /// Server-sent events, for as long as the client stays.
+    /// Creates a stream of server-sent events that lasts until the client disconnects.
     pub fn events(events: BodyStream) -> Reply {
         Reply::new(Content::Events(events))
     }
 
-    /// The 304 in place of a text that the client has already
+    /// Creates the 304 in place of a text that the client has already
     /// ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Reply {
         Reply::new(Content::NotModified("text/plain")).with_etag(etag)
     }
 
-    /// The 304 in place of a picture that the client has already.
+    /// Creates the 304 in place of a picture that the client has already.
     pub fn picture_not_modified(etag: ETag) -> Reply {
         Reply::new(Content::NotModified("image/jpeg")).with_etag(etag)
     }
 
-    /// Marks a complete reply as one that the client has already, or not: then it is answered
-    /// with 304.
+    /// States whether the client has this complete reply already, and the response is a 304.
     #[must_use]
     pub fn unchanged(mut self, unchanged: bool) -> Reply {
         self.unchanged = unchanged;
         self
     }
 
-    /// JSON that is made while it goes out.
+    /// Creates JSON that is rendered while it is sent.
     pub(super) fn listing(json: BodyStream) -> Reply {
         Reply::new(Content::Listing(json))
     }
 
-    /// As short as the client prefers.
+    /// Creates the short reply that the client prefers.
     pub(super) fn minimal(minimal: Enveloped<Minimal>) -> Reply {
         Reply::new(Content::Minimal(minimal.body))
     }
 
-    /// What the call was answered when it was sent before.
+    /// Creates the kept reply to an earlier attempt of the call.
     pub(super) fn kept(reply: Arc<KeptReply>) -> Reply {
         Reply::new(Content::Kept(reply))
     }
 
-    /// Made in part of so many bytes that are in memory for it until it has gone.
+    /// States how many bytes a streamed body keeps in memory until it has been sent.
     #[must_use]
     pub fn holding(mut self, bytes: u64) -> Reply {
         self.held = bytes;
         self
     }
 
-    /// All who are sent the bytes of it.
+    /// Returns the reservation shared by all clients that get these bytes.
     pub(super) fn share(&self) -> SharedReservation {
         match &self.content {
             Content::Json(body) => body.share(),
@@ -168,14 +169,14 @@ impl Reply {
         }
     }
 
-    /// With this ETag.
+    /// Adds an ETag.
     #[must_use]
     pub fn with_etag(mut self, etag: ETag) -> Reply {
         self.etag = Some(etag);
         self
     }
 
-    /// With this header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Reply {
         self.headers.push((name, value));
@@ -191,7 +192,8 @@ impl Answer for Reply {
     }
 }
 
-/// An answer in JSON, that of a `T`: made of one, or kept from when it was.
+/// An answer in JSON with the schema of `T`: serialised from a `T`, or kept from an earlier
+/// attempt.
 pub struct Json<T> {
     reply: Reply,
     of: PhantomData<fn() -> T>,
@@ -202,10 +204,10 @@ impl<T> Json<T> {
         Json { reply, of: PhantomData }
     }
 
-    /// A result.
+    /// Serialises a result.
     ///
     /// # Errors
-    /// As [`Enveloped::of`].
+    /// The errors of [`Enveloped::of`].
     pub fn of(result: &T) -> Result<Json<T>, Error>
     where
         T: Serialize,
@@ -213,11 +215,11 @@ impl<T> Json<T> {
         Enveloped::of(result, 0).map(Json::from)
     }
 
-    /// A result of about that number of bytes, with the ETag of its bytes at that revision of the
-    /// object that it shows. Megabytes are copied and hashed on another thread.
+    /// Serialises a result of about `bytes` bytes. Its ETag is derived from its JSON and the
+    /// revision of the object that it shows. Megabytes are serialised and hashed on another thread.
     ///
     /// # Errors
-    /// As [`offload::offload_if_large`]; as [`Enveloped::of`].
+    /// The errors of [`offload::offload_if_large`] and [`Enveloped::of`].
     pub async fn tagged(result: T, bytes: usize, of: Tag) -> Result<Json<T>, Error>
     where
         T: Serialize + Send + 'static,
@@ -231,10 +233,10 @@ impl<T> Json<T> {
         Ok(Json::from(whole).with_etag(tag))
     }
 
-    /// A result of about so many bytes, made and serialised where there is time for that many.
+    /// Builds and serialises a result of about `bytes` bytes, on another thread if it is large.
     ///
     /// # Errors
-    /// As [`offload::offload_if_large`]; what `make` says; as [`Enveloped::of`].
+    /// The errors of [`offload::offload_if_large`], `make` and [`Enveloped::of`].
     pub fn made(
         bytes: usize,
         make: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -246,37 +248,37 @@ impl<T> Json<T> {
         made.map(|made| made?.map(Json::from))
     }
 
-    /// The 304 in place of a reply that the client has already
+    /// Creates the 304 in place of a reply that the client has already
     /// ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Json<T> {
         Json::new(Reply::not_modified(etag))
     }
 
-    /// What the call was answered when it was sent before: by the same endpoint, and so a `T` as
-    /// well.
+    /// Creates the kept reply to an earlier attempt of the call. The same endpoint has returned it,
+    /// so it is a `T` too.
     pub(super) fn kept(reply: Arc<KeptReply>) -> Json<T> {
         Json::new(Reply::kept(reply))
     }
 
-    /// With this ETag.
+    /// Adds an ETag.
     #[must_use]
     pub fn with_etag(self, etag: ETag) -> Json<T> {
         Json::new(self.reply.with_etag(etag))
     }
 
-    /// With this header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(self, name: HeaderName, value: HeaderValue) -> Json<T> {
         Json::new(self.reply.with_header(name, value))
     }
 
-    /// As the answer to a change of what may have gone since.
+    /// Converts the answer into one for objects that may be removed before the reply is rendered.
     pub fn shown<G>(self) -> Json<Changed<T, G>> {
-        // The JSON of `Changed::Shown` is that of what is shown.
+        // The JSON of `Changed::Shown` is that of its content.
         Json::new(self.reply)
     }
 
-    /// The result, as it goes on the wire; for tests.
+    /// Returns the JSON of the result, for tests.
     #[cfg(test)]
     pub fn result(&self) -> serde_json::Value {
         let Content::Json(body) = &self.reply.content else { panic!("there is no body") };
@@ -298,7 +300,7 @@ impl<T: JsonSchema> Answer for Json<T> {
     }
 }
 
-/// What every v3 reply to a call that succeeded is; of others see
+/// The envelope of every v3 reply to a successful call. Failures have a
 /// [`super::error::FailureEnvelope`].
 #[derive(Serialize)]
 struct Envelope<R> {
@@ -306,7 +308,7 @@ struct Envelope<R> {
     result: R,
 }
 
-/// A result in the envelope of a call that succeeded.
+/// Wraps a result in the envelope of a successful call.
 pub(super) fn envelope<R: Serialize>(result: R) -> impl Serialize {
     Envelope { status: "success", result }
 }
@@ -318,29 +320,29 @@ pub(super) const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":
 #[derive(Clone)]
 pub(super) struct Body {
     bytes: Bytes,
-    /// All who are sent these bytes.
+    /// The reservation shared by all clients that get these bytes.
     share: SharedReservation,
 }
 
 impl Body {
-    /// Envelope and all.
+    /// Returns the JSON with its envelope.
     pub(super) fn whole(self) -> Bytes {
         self.bytes
     }
 
-    /// The result alone.
+    /// Returns the result without its envelope.
     pub(super) fn bare(&self) -> Bytes {
         let (before, after) = AROUND;
         self.bytes.slice(before.len()..self.bytes.len() - after.len())
     }
 
-    /// All who are sent it.
+    /// Returns the reservation shared by all clients that get these bytes.
     pub(super) fn share(&self) -> SharedReservation {
         self.share.clone()
     }
 }
 
-/// A result of type `T` as it goes on the wire, to be sent any number of times. A clone shares the
+/// The JSON of a `T` in its envelope, which may be sent any number of times. A clone shares the
 /// bytes.
 pub struct Enveloped<T> {
     body: Body,
@@ -350,7 +352,7 @@ pub struct Enveloped<T> {
 impl<T> Enveloped<T> {
     pub(super) fn new(mut whole: Vec<u8>) -> Enveloped<T> {
         debug_assert!(whole.starts_with(AROUND.0) && whole.ends_with(AROUND.1), "it stands in its envelope");
-        // It may be kept.
+        // It may be cached, so unused memory is released.
         let unused = whole.capacity() - whole.len();
         if unused > 4096 && unused > whole.len() / 8 {
             whole.shrink_to_fit();
@@ -358,38 +360,37 @@ impl<T> Enveloped<T> {
         Enveloped { body: Body { bytes: whole.into(), share: SharedReservation::default() }, of: PhantomData }
     }
 
-    /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not
-    /// known.
+    /// Serialises a result. `bytes` is the approximate length of the [`Ready`] texts in it, 0 if
+    /// unknown.
     ///
     /// # Errors
-    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text
-    /// keys.
+    /// None for the types of endpoints: texts, numbers, lists and maps with text keys.
     pub fn of(result: &T, bytes: usize) -> Result<Enveloped<T>, Error>
     where
         T: Serialize,
     {
-        // With room for a record, so that the bytes need not move while they grow.
+        // There is room for a record, so that the bytes need not move while they grow.
         let mut whole = Vec::with_capacity(bytes + 2048);
         serde_json::to_writer(&mut whole, &envelope(result)).map_err(|error| unserialisable(&error))?;
         Ok(Enveloped::new(whole))
     }
 
-    /// How many bytes it takes.
+    /// Returns the length of the JSON in bytes.
     pub fn bytes(&self) -> usize {
         self.body.bytes.len()
     }
 
-    /// Its ETag, at that revision of the object that it shows.
+    /// Returns the ETag for the revision of the shown object.
     pub fn tag(&self, of: Tag) -> ETag {
         ETag::new(of, &*self.body.bytes)
     }
 }
 
 impl<T, M: Serialize> Enveloped<With<T, M>> {
-    /// A base that is ready, and more members behind its own.
+    /// Joins a base that is serialised already with further members.
     ///
     /// # Errors
-    /// As [`Enveloped::of`].
+    /// The errors of [`Enveloped::of`].
     pub fn with(base: &Ready<T>, more: &M) -> Result<Enveloped<With<T, M>>, Error> {
         let (before, after) = AROUND;
         let mut whole = Vec::with_capacity(before.len() + base.text().len() + 64);

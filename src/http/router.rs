@@ -1,6 +1,6 @@
-//! Finds the endpoint of a path. The path is matched as it came, still percent-encoded, so that a
-//! `%2F` inside a segment does not end it (docs/api/README.md, "Sources"); each captured segment is
-//! decoded afterwards.
+//! The search for the endpoint of a path. The path is matched while it is still percent-encoded, so
+//! that a `%2F` inside a segment does not end the segment (docs/api/README.md, "Sources"). Each
+//! captured segment is decoded afterwards.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,8 +12,8 @@ use stet_actors::id::Source;
 
 use super::route::{Kind, PathParam, Route, Verb};
 
-/// The endpoints by their paths: one tree per method. So a fixed path wins over a parameter
-/// wherever the method has both, and does not hide the parameter's where it has not.
+/// The endpoints by their paths, in one tree per method. If a method has both, a fixed path takes
+/// precedence over a parameter; if not, it does not hide the parameter's.
 pub struct Router {
     trees: [matchit::Router<&'static Route>; Verb::ALL.len()],
     routes: Vec<&'static Route>,
@@ -21,8 +21,7 @@ pub struct Router {
     words: HashSet<&'static str>,
 }
 
-/// The largest number of segments of a path for which a hint is looked for. It bounds the cost for
-/// any caller.
+/// The largest number of segments of a path for which a hint is searched, which bounds the cost.
 const MOST_SEGMENTS: usize = 16;
 
 /// The shortest fixed word that may be misspelt: shorter ones have too many neighbours.
@@ -31,45 +30,45 @@ const SHORTEST_MISSPELT: usize = 4;
 /// The longest segment, in bytes, that is compared with fixed words.
 const LONGEST_COMPARED: usize = 64;
 
-/// What a path that leads to no endpoint most likely stands for.
+/// The probable meaning of a path that leads to no endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Hint {
     /// The path with `%2F` in place of slashes within the path of an object.
     Slashes(String),
-    /// The path with one fixed word put right.
+    /// The path with one fixed word corrected.
     Misspelt(String),
 }
 
-/// What a path and a method lead to.
+/// The result of looking up a path and a method.
 #[derive(Debug)]
 pub enum Found<'p> {
     /// An endpoint, and the values in its path.
     Route(&'static Route, Params<'p>),
     /// An endpoint, but a value in its path is not text.
     Invalid(Error),
-    /// Endpoints of that path have other methods: the value of the `Allow` header.
+    /// Only other methods have endpoints at that path: the value of the `Allow` header.
     MethodNotAllowed(String),
     /// No endpoint has that path.
     NoEndpoint,
 }
 
-/// The values in a path, decoded, in path order. No endpoint has more than fit in without an
-/// allocation.
+/// The values in a path, decoded, in path order. The inline capacity is enough for every endpoint,
+/// so there is no allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params<'p>(SmallVec<[(&'static str, Cow<'p, str>); 4]>);
 
 impl<'p> Params<'p> {
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The parameters with their values.
+    /// Returns the parameters with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, &**value))
     }
 
-    /// The same, without a hold on the path.
+    /// Copies the values, so that they no longer borrow the path.
     pub fn into_owned(self) -> Params<'static> {
         Params(self.0.into_iter().map(|(name, value)| (name, Cow::Owned(value.into_owned()))).collect())
     }
@@ -80,8 +79,8 @@ impl Router {
     ///
     /// # Panics
     ///
-    /// When two endpoints have the same method and path, or a path can't be understood: faults of
-    /// the table.
+    /// When two endpoints have the same method and path, or a path is malformed: faults of the
+    /// table.
     pub fn new(routes: impl Iterator<Item = &'static Route>) -> Router {
         let mut trees: [matchit::Router<&'static Route>; Verb::ALL.len()] = Default::default();
         let routes: Vec<_> = routes.collect();
@@ -95,13 +94,13 @@ impl Router {
         Router { trees, routes, words }
     }
 
-    /// The endpoint for a path below the base path, without its query.
+    /// Finds the endpoint for a path below the base path, without its query.
     pub fn find<'p>(&self, raw_path: &'p str, verb: Verb) -> Found<'p> {
         let Ok(found) = self.trees[verb as usize].at(raw_path) else { return self.others(raw_path) };
         let route = *found.value;
         let mut params = Params::default();
-        // The names are the table's own, which outlive the call; the tree gives the values in the
-        // same order.
+        // The names are those of the table, which outlive the call. The tree returns the values in
+        // the same order.
         for (parameter, (_, raw)) in route.path_params.iter().zip(found.params.iter()) {
             match percent_decode_str(raw).decode_utf8() {
                 Ok(value) => params.0.push((parameter.name, value)),
@@ -111,12 +110,11 @@ impl Router {
         Found::Route(route, params)
     }
 
-    /// Returns what a path that leads to no endpoint most likely stands for.
+    /// Returns the probable meaning of a path that leads to no endpoint.
     ///
-    /// Two mistakes are recognised, one at a time: slashes within the path of an object that should
-    /// have been `%2F`, and one fixed word that is a single edit away. A fixed word of some
-    /// endpoint counts as meant, wherever it stands. So a hint never leads to an endpoint of
-    /// another meaning.
+    /// Two mistakes are recognised, one at a time: unencoded slashes within the path of an object,
+    /// and one fixed word that is a single edit away. A fixed word of any endpoint is never
+    /// corrected, wherever it occurs. So a hint never leads to an endpoint with another meaning.
     pub fn hint(&self, raw_path: &str, verb: Verb) -> Option<Hint> {
         let segments: Vec<&str> = raw_path.strip_prefix('/')?.split('/').take(MOST_SEGMENTS + 1).collect();
         if segments.len() > MOST_SEGMENTS {
@@ -139,7 +137,7 @@ impl Router {
         found
     }
 
-    /// Returns the path with the one fixed word put right in which it differs from the endpoint's.
+    /// Returns the path with its one wrong fixed word replaced by the endpoint's.
     fn mended(&self, route: &Route, segments: &[&str]) -> Option<String> {
         let pattern: Vec<&str> = route.path.strip_prefix('/')?.split('/').collect();
         if pattern.len() != segments.len() {
@@ -162,10 +160,10 @@ impl Router {
         Some(mended.flat_map(|segment| ["/", segment]).collect())
     }
 
-    /// Returns the path with neighbouring segments joined into the path of an object, if that leads
-    /// to an endpoint.
+    /// Returns the path with adjacent segments joined into the path of an object, if that leads to
+    /// an endpoint.
     fn joined(&self, segments: &[&str], verb: Verb) -> Option<String> {
-        // Each segment is looked at once, however many runs it is in.
+        // Each segment is examined once, whatever the number of runs that contain it.
         let names: Vec<bool> = segments.iter().map(|segment| self.may_be_a_name(segment)).collect();
         let runs = (0..segments.len()).flat_map(|from| (from + 2..=segments.len()).map(move |to| (from, to)));
         let may_be_a_path = |&(from, to): &(usize, usize)| {
@@ -184,14 +182,14 @@ impl Router {
         })
     }
 
-    /// Whether a segment may be a name on the path of an object. Fixed words of endpoints, near
-    /// misses of them, loids and uuids are taken for what they are.
+    /// Reports whether a segment may be a name in the path of an object. Fixed words of endpoints,
+    /// near misses of them, loids and uuids are not taken for names.
     fn may_be_a_name(&self, segment: &str) -> bool {
         !self.words.iter().any(|word| is_near(segment, word))
             && !matches!(segment.parse(), Ok(Source::Loid(_) | Source::Uuid(_)))
     }
 
-    /// The answer to a path that no endpoint of the method has.
+    /// Returns the answer to a path that no endpoint of the method has.
     fn others<'p>(&self, raw_path: &'p str) -> Found<'p> {
         let mut allow = String::new();
         for verb in Verb::ALL {
@@ -209,12 +207,13 @@ impl Router {
     }
 }
 
-/// Whether a segment of an endpoint's path is a parameter.
+/// Reports whether a segment of an endpoint's path is a parameter.
 fn is_parameter(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
-/// Whether a segment is a fixed word, or a single edit away from it, without regard to case.
+/// Reports whether a segment is a fixed word, or a single edit away from it, without regard to
+/// case.
 fn is_near(segment: &str, word: &str) -> bool {
     if segment.eq_ignore_ascii_case(word) {
         return true;
@@ -277,13 +276,13 @@ mod tests {
             (Verb::Get, "/nothing"),
             (Verb::Get, "/nothing/at/all"),
             (Verb::Get, "v3/folder/News/City"),
-            // Two edits are as good as another word.
+            // Two edits may as well mean another word.
             (Verb::Delete, "/v3/object/1$1.0.5/disscrad"),
             (Verb::Delete, "/v3/object/1$1.0.5/delete"),
             (Verb::Delete, "/v3/object/1$1.0.5/remove"),
             (Verb::Post, "/v3/object/1$1.0.5/relock"),
             (Verb::Get, "/v3/objcet/1$1.0.5/versoins"),
-            // Words of endpoints and their near misses, loids and uuids are no names of folders.
+            // Words of endpoints and their near misses, loids and uuids are not names of folders.
             (Verb::Delete, "/v3/container/liveblog/1$1.0.5/post/1$1.0.9/attachment"),
             (Verb::Delete, "/v3/container/liveblog/Blogs/night/psot"),
             (Verb::Delete, "/v3/container/drawer/1$1.0.5/1$1.0.9"),
@@ -294,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Words that are a single edit away from a word.
+    /// Returns the words that are a single edit away from a word.
     fn single_edits(word: &str) -> Vec<String> {
         let letters: Vec<char> = word.chars().collect();
         let mut edits = Vec::new();
@@ -329,7 +328,7 @@ mod tests {
                     segments[place] = &edit;
                     let wrong = segments.join("/");
                     match router.hint(&wrong, route.method) {
-                        // It may be an endpoint that takes the misspelt word for a value.
+                        // Another endpoint may take the misspelt word as a value.
                         _ if !matches!(router.find(&wrong, route.method), Found::NoEndpoint) => {}
                         Some(hint) => {
                             assert_eq!(hint, Hint::Misspelt(right.clone()), "{wrong}");
@@ -365,7 +364,7 @@ mod tests {
         }
     }
 
-    /// The endpoint's id with the values in its path, or, without an endpoint, what stands for it.
+    /// Returns the endpoint's id with the values in its path, or a text for the failure.
     fn find(verb: Verb, raw_path: &str) -> String {
         match router().find(raw_path, verb) {
             Found::Route(route, params) => {
@@ -378,7 +377,7 @@ mod tests {
         }
     }
 
-    /// The path with a value of its own for each of the endpoint's parameters.
+    /// Returns the path with a distinct value for each of the endpoint's parameters.
     fn example(route: &Route, mut path: String) -> String {
         for (index, parameter) in route.path_params.iter().enumerate() {
             path = path.replace(&format!("{{{}}}", parameter.name), &format!("1$1.0.{index}"));
@@ -459,8 +458,8 @@ mod tests {
         }
     }
 
-    /// The endpoint by the rule alone: of those that fit, the one that is fixed where another has a
-    /// parameter, the leftmost such segment deciding.
+    /// Returns the endpoint by the rule alone: among those that match, the one with a fixed segment
+    /// where others have a parameter; the leftmost such segment decides.
     fn by_rule(verb: Verb, path: &str) -> Option<&'static str> {
         let fits = |pattern: &str| {
             let same = |(pattern, segment)| is_parameter(pattern) || pattern == segment;
@@ -477,7 +476,7 @@ mod tests {
         let router = router();
         for route in routes::all() {
             for (place, segment) in route.path.split('/').enumerate().filter(|(_, segment)| is_parameter(segment)) {
-                // The words that some path has in that place.
+                // The words that any path has at that place.
                 let mut words: Vec<_> = routes::all().filter_map(|route| route.path.split('/').nth(place)).collect();
                 words.retain(|word| !is_parameter(word));
                 words.sort_unstable();

@@ -1,9 +1,9 @@
-//! A reply that is made anew for whoever asks, by one of them for all who wait.
+//! A reply that is rendered anew on request, once for all clients that wait for it.
 //!
-//! What takes milliseconds to make, and may be asked for by anybody as often as they like, must not
-//! be made as often. Those who ask while it is being made get the next one together, so what each
-//! gets was begun after they asked. And no more than a part of the time goes into it: between two
-//! of them it rests.
+//! Such a reply takes milliseconds to render, and anybody may request it at any rate. Clients that
+//! ask while it is being rendered get the next one together, so each gets a reply that was begun
+//! after its request. Between two of them rendering pauses, so that it takes only a part of the
+//! time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,34 +16,35 @@ use tokio::time::Instant;
 use super::kept_text::KeptText;
 use crate::limits::offload::offload_at_once;
 
-/// For how many times as long as making it took it is not made again.
+/// The length of the pause after rendering, as a multiple of the time that rendering took.
 const REST: u32 = 4;
 
-/// How long it rests at most: a machine that was busy with others need not keep anybody waiting.
+/// The longest pause: after a slow run on a busy machine clients should not wait longer.
 const LONGEST_REST: Duration = Duration::from_millis(100);
 
-/// See the module's head.
+/// A reply that is shared by the clients that wait for it.
 #[derive(Default)]
 pub struct Shared {
-    /// How many were begun.
+    /// The number of renderings begun.
     begun: AtomicU64,
     last: Arc<Mutex<Last>>,
 }
 
 #[derive(Default)]
 struct Last {
-    /// The how manieth it is; 0: there was none.
+    /// The number of the last rendering; 0 if there was none.
     number: u64,
     text: Arc<KeptText>,
-    /// When the next may be begun; at once if there was none.
+    /// The earliest time of the next rendering; `None` if there was none.
     rested: Option<Instant>,
 }
 
 impl Shared {
-    /// What `make` makes, begun after this was called; away from the threads that serve requests.
+    /// Returns the text of a call of `make` that began after this call. It runs outside of the
+    /// threads that serve requests.
     ///
     /// # Errors
-    /// As [`offload_at_once`].
+    /// The errors of [`offload_at_once`].
     ///
     /// # Panics
     /// When `make` does.
@@ -57,8 +58,8 @@ impl Shared {
             tokio::time::sleep_until(rested).await;
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        // What has begun is carried to its end, and then it rests, also if nobody waits for it any
-        // more: else whoever asks and goes away again and again would have it made at all times.
+        // The rendering is completed, and the pause follows, even if no client waits any more.
+        // Otherwise a client that disconnects again and again would keep it running all the time.
         let work = move || {
             let begun = Instant::now();
             let text = Arc::new(KeptText::new(make()));
@@ -93,8 +94,8 @@ mod tests {
                 let number: usize = text.unwrap().plain().parse().unwrap();
                 assert!(number > before, "{round}: {number} was made before it was asked for");
             }
-            // The first one who asks makes one, and another makes one for all who asked while it
-            // was made.
+            // The first client renders one text, and another is rendered for all that asked in the
+            // meantime.
             assert!(made.load(Ordering::SeqCst) <= before + 2, "{round}: each has made its own");
         }
     }
@@ -104,7 +105,7 @@ mod tests {
         let (shared, (end, wait)) = (Shared::default(), mpsc::channel::<()>());
         {
             let make = move || {
-                // Until the asker has gone.
+                // Runs until the asking future is dropped.
                 let _ = wait.recv();
                 "gone".to_owned()
             };
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(shared.made(|| "there".to_owned()).await.unwrap().plain(), "there");
     }
 
-    /// Clients that went away at once had it made on all cores.
+    /// Clients that disconnected at once made it render on all cores.
     #[tokio::test]
     async fn the_next_is_not_begun_before_one_ends_whose_asker_has_gone() {
         let (shared, ended) = (Shared::default(), Arc::new(AtomicBool::new(false)));
@@ -137,7 +138,7 @@ mod tests {
         let mut next = std::pin::pin!(shared.made(move || ended.load(Ordering::SeqCst).to_string()));
         for _ in 0..20 {
             assert!(next.as_mut().now_or_never().is_none(), "it was made beside another");
-            // What was begun before has had a thread by then.
+            // Work that was begun earlier has had a thread by then.
             tokio::task::spawn_blocking(|| ()).await.unwrap();
         }
         end.send(()).expect("it waits");

@@ -1,11 +1,10 @@
-//! Answers that are made step by step, while they go out if they are large.
+//! Replies that are built step by step, while they are sent if they are large.
 //!
-//! An answer of no more than [`WHOLE`] bytes is made at once. Of a larger one only as much as makes
-//! a piece is there at a time: the next steps are made when the connection has taken those before.
-//! So an answer takes the memory of its largest step, however long it is and however slowly it is
-//! read.
+//! A reply of at most [`WHOLE`] bytes is built at once. Of a larger one only one piece is in memory
+//! at a time: the next steps are made when the connection has taken the previous ones. So a reply
+//! takes the memory of its largest step, whatever its length and the client's speed.
 //!
-//! The caller is looked at again before each piece, for the client may have taken its time.
+//! The caller is checked again before each piece, because the client may have taken its time.
 
 use std::fmt::Debug;
 use std::mem;
@@ -24,59 +23,59 @@ use super::reply::{BodyStream, Reply};
 use crate::limits::yielding::YieldTimer;
 use crate::limits::{PIECE, Reservation};
 
-/// Bytes up to which an answer is made at once.
+/// The size up to which a reply is built at once, in bytes.
 pub(crate) const WHOLE: usize = 256 << 10;
 
-/// How long a large step waits for room, which others give back when their clients have taken what
-/// they asked for or are let go.
+/// The time for which a large step waits for memory, which other replies release when their clients
+/// have taken them or are disconnected.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What an answer is made of, a step at a time.
+/// The steps that build a reply.
 pub(crate) trait Steps: 'static {
-    /// What a step leads to once it is taken.
+    /// The effect of a step, applied when the step is accepted.
     type Then;
-    /// Why there may be no answer.
+    /// The error if there is no reply.
     type Fault: From<Error> + Debug;
 
-    /// Writes the present step behind what is in `out`, of a `late` one when the answer is on its
-    /// way: then a fault breaks it off. A step may be made again.
+    /// Writes the current step at the end of `out`. `late` means that the reply is being sent
+    /// already, and a fault aborts it. A step may be made again.
     async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Self::Then, Self::Fault>;
 
-    /// Takes the step that was made, and goes on to the next.
+    /// Accepts the step that was made, and moves to the next.
     fn go_on(&mut self, then: Self::Then);
 
-    /// Whether there are no more.
+    /// Reports whether all steps have been made.
     fn are_over(&self) -> bool;
 
-    /// About how many bytes they take in memory, beside what was written.
+    /// Returns the approximate memory of the steps in bytes, without the written text.
     fn bytes(&self) -> usize;
 }
 
-/// What of an answer is still to be made, or to be handed on.
+/// The rest of a reply that has not been built or sent yet.
 pub(super) struct Rest<S> {
     pub(super) steps: S,
-    /// Bytes that have been made and not been handed on.
+    /// The bytes that have been built and not sent.
     pub(super) out: Vec<u8>,
     taken: Reservation,
-    /// Over all pieces: a client that takes them quickly gets many in a row.
+    /// One timer over all pieces: a fast client gets many in a row.
     way: YieldTimer,
 }
 
 impl<S: Steps> Rest<S> {
-    /// All steps, behind what is in `out` already.
+    /// Creates the rest of a reply, whose text so far is in `out`.
     pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> Rest<S> {
         Rest { steps, out, taken: call.reply_memory(), way: YieldTimer::new() }
     }
 
-    /// The bytes, if nothing is left to be made.
+    /// Returns the complete text, if nothing is left to be built.
     pub(super) fn whole(&mut self) -> Option<Vec<u8>> {
         self.steps.are_over().then(|| mem::take(&mut self.out))
     }
 
-    /// Makes more, until there are `wanted` bytes or there is no more to make.
+    /// Makes steps until there are `wanted` bytes or all steps have been made.
     ///
     /// # Errors
-    /// What the steps say; `Overloaded` if there is no room for so much.
+    /// The errors of the steps; `Overloaded` if there is not enough memory.
     pub(super) async fn fill(&mut self, call: &Call, wanted: usize, late: bool) -> Result<(), S::Fault> {
         let mut waited = false;
         loop {
@@ -84,29 +83,29 @@ impl<S: Steps> Rest<S> {
             if self.steps.are_over() || begin >= wanted {
                 break;
             }
-            // At each step: one that writes nothing may have read megabytes.
+            // At each step, because a step that writes nothing may have read megabytes.
             self.way.yield_if_due().await;
             if late && begin == 0 {
                 self.out.reserve_exact(wanted);
             }
             let then = self.steps.make(call, late, &mut self.out).await?;
             let held = (self.steps.bytes() + self.out.capacity()) as u64;
-            // The room for small ones is there: connections are bounded.
+            // Small steps are not counted: the number of connections limits them.
             if held > PIECE as u64 && !self.taken.try_grow_to(held) {
-                // What was changed is told, whatever it takes.
+                // The reply to a change is sent whatever memory it takes.
                 let may_fail = call.route.only_reads();
                 if may_fail && !late {
                     return Err(no_room().into());
                 }
                 if may_fail && !waited {
                     if begin > 0 {
-                        // First what is there already: that is room, too.
+                        // The finished steps are sent first, which frees memory.
                         self.out.truncate(begin);
                         return Ok(());
                     }
                     self.out = Vec::new();
                     tokio::time::timeout(PATIENCE, self.taken.wait_to(held)).await.map_err(|_| no_room())?;
-                    // It may have changed meanwhile.
+                    // The state may have changed during the wait, so the step is repeated.
                     waited = true;
                     continue;
                 }
@@ -118,15 +117,15 @@ impl<S: Steps> Rest<S> {
         Ok(())
     }
 
-    /// What goes out, made as it is taken.
+    /// Returns the reply as a stream that builds each piece when it is taken.
     pub(super) fn stream(mut self: Box<Self>, mut call: Call) -> BodyStream {
-        // The call itself is over: its key is free, and its body is read.
+        // The call itself has ended: its key is free, and its body has been read.
         (call.claim, call.incoming, call.room, call.body) = (None, None, None, Bytes::new());
         let ready = Bytes::from(mem::take(&mut self.out));
         Box::pin(unfold(Some((self, call, ready)), |state| async {
             let (mut rest, mut call, mut ready) = state?;
             let trace = call.trace.clone();
-            // A panic would take the connection's thread with it.
+            // A panic would end the thread of the connection.
             match AssertUnwindSafe(trace.follow(rest.piece(&mut call, &mut ready))).catch_unwind().await {
                 Ok(Ok(None)) => None,
                 Ok(Ok(Some(piece))) => Some((Ok(piece), Some((rest, call, ready)))),
@@ -139,15 +138,15 @@ impl<S: Steps> Rest<S> {
         }))
     }
 
-    /// The next piece; `None` behind the last.
+    /// Returns the next piece; `None` after the last.
     async fn piece(&mut self, call: &mut Call, ready: &mut Bytes) -> Result<Option<Bytes>, S::Fault> {
         if ready.is_empty() {
-            // Nothing of it is there any more.
+            // All of the previous text has been sent.
             *ready = Bytes::new();
             self.taken.shrink_to((self.steps.bytes() + 2 * PIECE) as u64);
             call.look_again()?;
             self.fill(call, PIECE, true).await?;
-            // As behind every handler: the client may look at what it reads of here.
+            // As after every handler: the client may compare the reply with views.
             call.app.repository.views_agree().await;
             *ready = Bytes::from(mem::take(&mut self.out));
         }
@@ -156,10 +155,10 @@ impl<S: Steps> Rest<S> {
     }
 }
 
-/// A file of that media type, made of these steps.
+/// Builds a file of that media type from steps.
 ///
 /// # Errors
-/// What the steps say; `Overloaded` if there is no room for so much.
+/// The errors of the steps; `Overloaded` if there is not enough memory.
 pub(crate) async fn file<S: Steps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
     let mut rest = Box::new(Rest::new(&call, steps, Vec::new()));
     rest.fill(&call, WHOLE, false).await?;

@@ -1,8 +1,9 @@
-//! Query parameters and body keys that an endpoint does not know (docs/api/README.md, "Warnings").
+//! The check for query parameters and body keys that an endpoint does not know (docs/api/README.md,
+//! "Warnings").
 //!
-//! They are looked for once for each call, before its handler begins: so a call that is refused for
-//! them (`Prefer: handling=strict`) has changed nothing. The options of a form are looked at when
-//! the form is there.
+//! It runs once for each call, before the handler. So a call that is refused for unknown names
+//! (`Prefer: handling=strict`) has changed nothing. The options of a form are checked when the form
+//! has arrived.
 
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
@@ -17,8 +18,8 @@ use super::warnings::Warning;
 use crate::limits::offload;
 
 impl Call {
-    /// Reports unknown names in the query and in a body that is there already; refuses them if the
-    /// client prefers so.
+    /// Reports unknown names in the query, and in a body that has arrived already. Refuses them if
+    /// the client prefers that.
     ///
     /// # Errors
     /// `InvalidParameter` and `InvalidBody`, under `Prefer: handling=strict`.
@@ -35,8 +36,8 @@ impl Call {
         }
     }
 
-    /// Reports unknown keys in the body, or in the part `options` of a form; refuses them if the
-    /// client prefers so.
+    /// Reports unknown keys in the body, or in the part `options` of a form. Refuses them if the
+    /// client prefers that.
     ///
     /// # Errors
     /// `InvalidBody`, under `Prefer: handling=strict`.
@@ -75,7 +76,7 @@ impl Call {
 struct Finding {
     /// The parameter, or the JSON path of the key.
     name: String,
-    /// What is to be said of it, without an end.
+    /// The sentence about it, without its end.
     message: String,
     nearest: Option<String>,
 }
@@ -94,8 +95,8 @@ fn of_parameter(unknown: &UnknownParameter, in_body: bool) -> Finding {
     Finding { name: name.clone(), message, nearest: nearest.filter(|_| !in_body).map(str::to_owned) }
 }
 
-/// A key that nothing is like may be a password at a wrong place, where bodies have secrets: it is
-/// not repeated.
+/// Describes an unknown key. A key that resembles no known one may be a misplaced password, if the
+/// body has secrets, so it is not repeated.
 fn of_key(unknown: UnknownKey, secret: bool) -> Finding {
     let UnknownKey { within, name, nearest, elsewhere } = unknown;
     if secret && nearest.is_none() && elsewhere.is_none() {

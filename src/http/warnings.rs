@@ -1,9 +1,9 @@
-//! Warnings: remarks on a call that was carried out (docs/api/README.md, "Warnings").
+//! The warnings about a call that was carried out (docs/api/README.md, "Warnings").
 //!
-//! A handler reports one by `Call::warn` at any time before it answers. The dispatcher puts the
-//! warnings of a call beside the `result` of its v3 reply, whatever kind of JSON that is. The bytes
-//! of a reply that is kept for others stay as they are: warnings are added to a copy. Replies
-//! without an envelope have none. An error has them in its details.
+//! A handler adds one with `Call::warn` at any time before it answers. The dispatcher puts the
+//! warnings beside the `result` of the v3 reply, whatever kind of JSON that is. They are added to a
+//! copy if the reply's bytes are kept for others. Replies without an envelope have no warnings. An
+//! error has them in its details.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,15 +24,15 @@ pub(crate) const MAX_NAME_CHARS: usize = 100;
 /// The largest number of bytes of a message.
 const MAX_MESSAGE_BYTES: usize = 1024;
 
-/// A remark on something in a call that was carried out.
+/// A warning about something in a call that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
     /// Name of the query parameter, or JSON path of the place in the body: `$.options.folder_path`.
     name: String,
-    /// A sentence that says what is wrong there.
+    /// The description of the problem, a sentence.
     message: String,
-    /// The known name that was most likely meant, without a path.
+    /// The known name that was probably meant, without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     did_you_mean: Option<String>,
 }
@@ -47,20 +47,20 @@ impl Warning {
         Warning { name: shortened(printable(&name.into()), MAX_MESSAGE_BYTES), message, did_you_mean: None }
     }
 
-    /// Adds the known name that was most likely meant.
+    /// Adds the known name that was probably meant.
     #[must_use]
     pub fn with_nearest(mut self, nearest: Option<String>) -> Warning {
         self.did_you_mean = nearest;
         self
     }
 
-    /// The parameter or JSON path that the warning is about.
+    /// Returns the parameter or JSON path that the warning is about.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// Remarks on a call that was carried out, such as names that it does not know.
+/// Warnings about a call that was carried out, such as names that it does not know.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Warnings")]
 pub struct WarningList(#[schemars(length(max = 20))] Vec<Warning>);
@@ -91,7 +91,7 @@ impl Default for Warnings {
 }
 
 impl Warnings {
-    /// Adds a warning; one that is there already, or exceeds [`MOST`], is dropped.
+    /// Adds a warning; a repeated one, or one that exceeds [`MOST`], is dropped.
     pub(super) fn add(&self, warning: Warning) {
         let WarningList(all) = &mut *self.0.borrow_mut();
         if all.len() < MOST && !all.contains(&warning) {
@@ -99,8 +99,8 @@ impl Warnings {
         }
     }
 
-    /// Returns the error of a call with its warnings in the detail `warnings`: a key that is
-    /// missing may have been misspelt.
+    /// Returns the error of a call with its warnings in the detail `warnings`: the name of a
+    /// missing key may be misspelt.
     pub(super) fn within(&self, error: Error) -> Error {
         if self.is_empty() {
             return error;
@@ -109,12 +109,12 @@ impl Warnings {
         error.with_detail("warnings", serde_json::to_value(&*self.0.borrow()).unwrap_or_default())
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no warnings.
     pub(super) fn is_empty(&self) -> bool {
         self.0.borrow().0.is_empty()
     }
 
-    /// Returns the text that stands between the result and the end of the envelope:
+    /// Returns the text between the result and the end of the envelope:
     /// `,"warnings":[…]`, or nothing.
     pub(super) fn member(&self) -> Vec<u8> {
         if self.is_empty() {
@@ -130,8 +130,8 @@ impl Warnings {
         text
     }
 
-    /// Returns an enveloped result with the warnings beside it. Without warnings these are the same
-    /// bytes, shared.
+    /// Returns an enveloped result with the warnings beside it. Without warnings it returns the
+    /// same bytes, shared.
     pub(super) fn beside(&self, whole: Bytes) -> Bytes {
         let member = self.member();
         if member.is_empty() {

@@ -1,23 +1,23 @@
-//! Whole numbers in request bodies, however a client writes them.
+//! Whole numbers in request bodies, in all notations that clients use.
 //!
 //! JSON has one kind of number: to many clients `1700000000456.0` and `1.7e12` are whole numbers
 //! like any other. Serde reads them as fractions, which no integer accepts. Other clients send
-//! numbers as texts: `"priority": "1"`. A text of digits counts where a whole number is wanted, by
-//! the rule of numbers in a query.
+//! numbers as texts: `"priority": "1"`. Where a whole number is expected, a text of digits is
+//! accepted, by the rule of numbers in a query.
 //!
-//! Bodies are read through [`Lenient`] at all their depths. Texts that are kept unchanged
-//! (`RawValue`) stay as they are. An enum of alternatives (`untagged`) is read before its fields
-//! are known, so that one that takes numbers must read digits itself.
+//! Bodies are read through [`Lenient`] at all depths. Texts that are kept unchanged (`RawValue`)
+//! stay as they are. An untagged enum is read before its fields are known, so one that accepts
+//! numbers must parse digits itself.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
 
-/// From here on, as a float, a number may stand for another one that was written.
+/// The limit from which on a float may stand for another number than the written one.
 const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// What a body is read with, a part of it, or who reads it: each passes on what is the next in turn
-/// as one of these again.
+/// A wrapper for each party that reads a body: deserializers, visitors and accesses. Each wraps the
+/// next one in the same way.
 pub struct Lenient<T>(pub T);
 
 macro_rules! forward {
@@ -30,7 +30,7 @@ macro_rules! forward {
 
 macro_rules! whole_number {
     ($($method:ident)*) => {$(
-        /// A text is visited as well: it may hold the digits of a number.
+        /// Visits texts as well, because a text may hold the digits of a number.
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
             self.0.deserialize_any(Lenient(WholeNumber(visitor)))
         }
@@ -81,7 +81,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for WholeNumber<V> {
         self.0.expecting(f)
     }
 
-    /// Reads the text by the rule of numbers in a query.
+    /// Parses the text by the rule of numbers in a query.
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
         match (text.parse(), text.parse()) {
             (Ok(number), _) => self.0.visit_u64(number),
@@ -102,9 +102,9 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Lenient<V> {
         self.0.expecting(f)
     }
 
-    /// What this is all for.
+    /// Visits a float without a fraction as an integer.
     fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
-        // Of a whole number that is so small, the integers hold the very same.
+        // Integers represent such a number exactly.
         match value {
             _ if value.fract() != 0.0 || value.abs() >= EXACT_BELOW => self.0.visit_f64(value),
             _ if value < 0.0 => self.0.visit_i64(value as i64),
@@ -170,7 +170,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Lenient<A> {
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Lenient<A> {
     type Error = A::Error;
 
-    // A key is a text.
+    // Keys are texts.
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         self.0.next_key_seed(seed)
     }

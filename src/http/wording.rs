@@ -1,15 +1,15 @@
-//! What libraries find wrong with a request, in words for people: their own speak of the types of
-//! Rust, and quote whatever came.
+//! The errors of parsers in words for people. The parsers' own messages mention Rust types and
+//! quote any input.
 
 use actix_web::error::PayloadError;
 use stet_actors::error::printable;
 
 use crate::nearest::{nearest_name, quoted};
 
-/// Characters of a value that a message quotes.
+/// The number of characters of a value that a message quotes.
 const SHOWN: usize = 60;
 
-/// What is wrong with a JSON text, as the end of a sentence.
+/// Describes the fault of a JSON text, as the end of a sentence.
 pub fn of_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if !error.is_data() {
@@ -20,7 +20,7 @@ pub fn of_json(error: &serde_json::Error) -> String {
     printable(&format!("{}{place}", worded(text)))
 }
 
-/// Why a body could not be read, as the end of a sentence.
+/// Describes why a body could not be read, as the end of a sentence.
 pub fn of_payload(error: &PayloadError) -> String {
     match error {
         PayloadError::Incomplete(_) => "it ended before all of it was there".to_owned(),
@@ -40,8 +40,8 @@ fn worded(text: &str) -> String {
         let values = if count == "1" { "1 value stands".to_owned() } else { format!("{count} values stand") };
         return format!("{values} where {} is wanted", wanted_as(wanted));
     }
-    // What came stands between the first of these quotes and the last before the list, and may have
-    // such quotes itself.
+    // The value is between the first of these quotes and the last one before the list. It may
+    // contain such quotes itself.
     if let Some((found, known)) = parted("unknown variant `") {
         let found = found.strip_suffix('`').unwrap_or(found);
         let (wanted, hint) = allowed(found, known);
@@ -57,8 +57,8 @@ fn worded(text: &str) -> String {
     text.to_owned()
 }
 
-/// The values that are allowed in place of one that serde does not know, with the nearest; `None`
-/// if that is not the fault. Nothing of the unknown value is repeated.
+/// Returns the allowed values, with the most similar one, if serde does not know a value; `None`
+/// for other errors. Nothing of the unknown value is repeated.
 pub fn allowed_instead(text: &str) -> Option<String> {
     let (found, known) = text.strip_prefix("unknown variant `")?.rsplit_once(", expected ")?;
     let known = known.split(" at line ").next().unwrap_or(known);
@@ -66,10 +66,10 @@ pub fn allowed_instead(text: &str) -> Option<String> {
     Some(format!("{wanted}{hint}"))
 }
 
-/// The values that serde lists, as a message shows them, and a hint at the one that is nearest to
-/// what came.
+/// Returns the values that serde lists, formatted for a message, and a hint to the one that is most
+/// similar to the given value.
 fn allowed(found: &str, known: &str) -> (String, String) {
-    // Serde puts each name into backticks: every second piece is one.
+    // Serde encloses each name in backticks, so every second piece is a name.
     let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
     let listed = match &names[..] {
         [others @ .., last] if !others.is_empty() => format!("{} or `{last}`", quoted(others)),
@@ -79,7 +79,7 @@ fn allowed(found: &str, known: &str) -> (String, String) {
     (listed, nearest.map(|nearest| format!(" (did you mean `{nearest}`?)")).unwrap_or_default())
 }
 
-/// What came, by serde's words for it.
+/// Describes the given value, from serde's words for it.
 fn found_as(found: &str) -> String {
     let between = |begin: &str| found.strip_prefix(begin).and_then(|rest| rest.strip_suffix('`'));
     if let Some(number) = between("integer `").or_else(|| between("floating point `")) {
@@ -99,7 +99,7 @@ fn found_as(found: &str) -> String {
     }
 }
 
-/// What should have come, by serde's words for it; or our own, of types that have some.
+/// Describes the expected value, from serde's words for it or those of the type.
 pub fn wanted_as(wanted: &str) -> &str {
     match wanted {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
@@ -117,7 +117,7 @@ pub fn wanted_as(wanted: &str) -> &str {
     }
 }
 
-/// As much of a value as a message needs.
+/// Returns as much of a value as a message quotes.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -125,13 +125,13 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A text that serde quotes as Rust does, with the escapes that JSON has.
+/// Converts a text in Rust's quotation, as serde writes it, into one with JSON's escapes.
 fn as_in_json(quoted: &str) -> String {
     let mut text = String::with_capacity(quoted.len());
     let mut rest = quoted;
     while let Some(at) = rest.find('\\') {
         text.push_str(&rest[..at]);
-        // Of a backslash alone nothing would be lost.
+        // A single backslash loses nothing.
         let escape = rest[at + 1..].chars().next().unwrap_or('\\');
         let behind = &rest[rest.len().min(at + 1 + escape.len_utf8())..];
         let code = (escape == 'u').then(|| behind.strip_prefix('{')?.split_once('}')).flatten();

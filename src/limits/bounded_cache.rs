@@ -1,9 +1,8 @@
-//! Caches that are bounded by the bytes of what is in them, however many entries that is. The least
-//! used entries make room.
+//! Caches that are bounded by the bytes of their entries, not by their number. The least used
+//! entries are evicted.
 //!
 //! All of them share one budget, `memory.caches_bytes`; [`CacheShares`](crate::config::CacheShares)
-//! has the part of each.
-//! `/metrics` shows what is in each, and how often what was asked for was there.
+//! has the part of each. `/metrics` shows the size, hits and misses of each.
 
 use std::hash::Hash;
 use std::ops::Deref;
@@ -13,14 +12,16 @@ use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
-/// Bytes that an entry takes beside what is in it: there may be many of few bytes.
+/// The number of bytes that an entry takes besides its content. It matters because there may be
+/// many small entries.
 pub(crate) const ENTRY: usize = 128;
 
-/// What part of a cache one entry may take: an eighth. A larger one would push out much for little.
+/// The part of a cache that one entry may take: an eighth. A larger entry would evict too many
+/// others.
 const PART: u64 = 8;
 
-/// A cache whose entries are weighed. What the weighter says of an entry must not change while it
-/// is in there, and must be all that the entry alone keeps in memory.
+/// A cache whose entries are weighed. An entry's weight must not change while it is in the cache,
+/// and must include all memory that only the entry keeps allocated.
 pub(crate) struct BoundedCache<K, V, W> {
     cache: Arc<Cache<K, V, W>>,
     weighter: W,
@@ -33,18 +34,18 @@ where
     V: Clone + Send + Sync + 'static,
     W: Weighter<K, V> + Clone + Send + Sync + 'static,
 {
-    /// A cache of that many bytes, whose entries have some `each`; `name` is what the metrics call
-    /// it.
+    /// Creates a cache of that many bytes, whose entries take about `each`; `name` is its label in
+    /// the metrics.
     ///
-    /// Each of `shards` has its share of the room and of the locking, and what is larger than a
-    /// share is not kept: one where a single entry may be large, more where very many are looked up
-    /// at once. Not as many as there are processors, as is quick_cache's default: what is kept must
-    /// not hang on the machine.
+    /// The room and the locking are divided among `shards`, and an entry larger than a shard is not
+    /// kept. Use one shard if a single entry may be large, and more if very many are looked up at
+    /// once. quick_cache's default is the number of processors, but which entries are kept must not
+    /// depend on the machine.
     pub(crate) fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> BoundedCache<K, V, W> {
         let entries = usize::try_from(bytes / each).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         let options =
             OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
-        // Nothing but these two can be missing.
+        // These two options are the only required ones.
         let options = options.expect("capacity and weight are given");
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         let cache = Arc::new(Cache::with_options(options, weighter.clone(), hasher, lifecycle));
@@ -53,17 +54,17 @@ where
         BoundedCache { cache, weighter, bytes }
     }
 
-    /// The weight that an entry may have at most.
+    /// Returns the largest weight of an entry.
     pub(crate) fn most(&self) -> u64 {
         self.bytes / PART
     }
 
-    /// Whether an entry may be kept.
+    /// Reports whether an entry may be kept.
     pub(crate) fn takes(&self, key: &K, value: &V) -> bool {
         self.weighter.weight(key, value) <= self.most()
     }
 
-    /// Keeps an entry, if it is not too large a part of the whole.
+    /// Keeps an entry, if it is not too large a part of the cache.
     pub(crate) fn insert(&self, key: K, value: V) {
         if self.takes(&key, &value) {
             self.cache.insert(key, value);
@@ -72,10 +73,10 @@ where
         }
     }
 
-    /// Puts another value in the place of one that is there; one that is too large takes it away.
+    /// Replaces the value of an existing entry, or removes the entry if the value is too large.
     pub(crate) fn replace(&self, key: K, value: V) {
         if self.takes(&key, &value) {
-            // Refused if it has been pushed out meanwhile.
+            // Refused if the entry has been evicted in the meantime.
             let _ = self.cache.replace(key, value, true);
         } else {
             self.cache.remove(&key);
@@ -83,7 +84,7 @@ where
     }
 }
 
-/// To look things up.
+/// Look-ups, which are those of the inner cache.
 impl<K, V, W> Deref for BoundedCache<K, V, W> {
     type Target = Cache<K, V, W>;
 
@@ -92,7 +93,7 @@ impl<K, V, W> Deref for BoundedCache<K, V, W> {
     }
 }
 
-/// What the metrics show of a cache.
+/// The figures of a cache in the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Shown {
     bytes: u64,
@@ -121,7 +122,7 @@ where
     }
 }
 
-/// The bytes in all caches of the process.
+/// Returns the bytes in all caches of the process.
 pub(crate) fn bytes_of_all() -> u64 {
     SHOWN.lock().iter().filter_map(|(_, cache)| cache.upgrade()).map(|cache| cache.shown().bytes).sum()
 }
@@ -132,10 +133,10 @@ pub(crate) fn clear_all() {
     caches.iter().for_each(|cache| cache.empty());
 }
 
-/// The caches that there are: a handful for each server in the process.
+/// The existing caches: a handful for each server in the process.
 static SHOWN: Mutex<Vec<(&'static str, Weak<dyn Figures>)>> = Mutex::new(Vec::new());
 
-/// Brings the metrics up to date: counting at each look would cost more than the look.
+/// Updates the metrics. Counting at each look-up would cost more than the look-up.
 pub(crate) fn report() {
     let mut sums: Vec<(&'static str, Shown)> = Vec::new();
     SHOWN.lock().retain(|(name, cache)| {
@@ -189,7 +190,7 @@ mod tests {
         assert!(cache.get(&1).is_none());
         assert_eq!(cache.cache.shown(), Shown { bytes: 0, entries: 0, hits: 2, misses: 3 });
         cache.insert(1, vec![0; 10]);
-        // As `clear_all` does with each.
+        // `clear_all` does this with each cache.
         cache.cache.empty();
         assert!(cache.peek(&1).is_none());
     }

@@ -1,16 +1,16 @@
 //! The task of a call: the holder that it works for, and the time that it takes on a shared thread.
 //!
-//! The threads of requests are few, and each serves thousands of connections. A loop there gives
-//! way to other tasks every [`SLICE`], but that alone divides the thread among tasks: a user with
-//! 64 of them would have 64 slices for one of each other user. So holders take turns instead of
-//! tasks:
+//! There are few request threads, and each serves thousands of connections. A loop on such a thread
+//! yields to other tasks every [`SLICE`], but that alone divides the thread among tasks: a user
+//! with 64 of them would have 64 slices for one of each other user. So holders take turns instead
+//! of tasks:
 //!
-//! - The holder is charged for all time that its tasks are polled, of the handler and of the body
-//!   of the reply ([`CallTask::poll`]).
-//! - A holder may spend [`FREE`] a second in any number of tasks. Beyond that, a task that gives
-//!   way ([`give_way`]) goes on only with a turn of [`TimeSlices`], and keeps the turn until it
-//!   waits for anything. While several holders spend more than that, their calls begin in turns,
-//!   too ([`begin_call`]): otherwise thousands of short calls would occupy all threads.
+//! - The holder is charged for all time in which its tasks are polled, for the handler and for the
+//!   body of the reply ([`CallTask::poll`]).
+//! - A holder may spend [`FREE`] a second in any number of tasks. Beyond that, a task that yields
+//!   ([`give_way`]) continues only with a turn of [`TimeSlices`], and keeps the turn until it waits
+//!   for anything. While several holders spend more than that, their calls begin in turns too
+//!   ([`begin_call`]): otherwise thousands of short calls would occupy all threads.
 //! - Turns are fewer than threads, and one holder has at most half of them. Waiting for one is
 //!   never refused.
 //!
@@ -29,14 +29,14 @@ use tokio::task::yield_now;
 use super::fair_queue::{FairQueue, WorkPermit};
 use super::{Holder, MOST_QUOTAS, Quota, Quotas};
 
-/// The time after which a loop on a shared thread gives way. To be polled again takes microseconds,
-/// so this costs long work next to nothing.
+/// The time after which a loop on a shared thread yields. Being polled again takes microseconds, so
+/// this costs long work almost nothing.
 pub const SLICE: Duration = Duration::from_millis(2);
 
-/// Time that a holder may spend in a second without waiting for turns.
+/// The time that a holder may spend in a second without waiting for turns.
 const FREE: Duration = Duration::from_millis(20);
 
-/// Time since a holder last spent more than is free, after which it does not count as busy.
+/// The time after which a holder no longer counts as busy, since it last spent more than is free.
 const BUSY: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
@@ -67,15 +67,14 @@ struct State {
 }
 
 impl CallTask {
-    /// The task of a call whose holder is not known yet.
+    /// Creates the task of a call whose holder is not known yet.
     pub fn new(slices: &TimeSlices) -> CallTask {
         CallTask { state: Rc::default(), slices: slices.clone() }
     }
 
-    /// Polls the task, and measures for how long that occupies the thread.
+    /// Polls the task, and measures how long that occupies the thread.
     ///
-    /// The task's turn, if it takes one, ends with the poll: until the next one, the task waits for
-    /// something else.
+    /// If the task has a turn, the turn ends with the poll: the task then waits for something else.
     pub fn poll<T>(&self, poll: impl FnOnce() -> T) -> (T, Duration) {
         let began = Instant::now();
         self.state.borrow_mut().polled_since = Some(began);
@@ -92,14 +91,14 @@ impl CallTask {
         (outcome, ended - began)
     }
 
-    /// Notes that the reply is on its way: from now on the task is not refused any turn, which
-    /// would break it off.
+    /// Notes that the reply is being sent. From now on no turn is refused to the task, because that
+    /// would abort the reply.
     pub fn begin_reply(&self) {
         self.state.borrow_mut().is_replying = true;
     }
 
     /// Charges the holder for the time that the task has taken. Returns the holder if it has taken
-    /// more than is free. Time before the holder is known is charged once it is.
+    /// more than is free. Time from before the holder was known is charged later.
     fn charge(&self) -> Option<Holder> {
         let mut state = self.state.borrow_mut();
         let now = Instant::now();
@@ -116,24 +115,24 @@ impl CallTask {
     }
 }
 
-/// The time of the threads that calls share, in slices for which holders take turns. A clone is the
-/// same.
+/// The time of the threads that calls share, in slices for which holders take turns. A clone shares
+/// the state.
 #[derive(Clone)]
 pub struct TimeSlices(Arc<Inner>);
 
 struct Inner {
     turns: FairQueue,
-    /// Microseconds that holders may spend.
+    /// The balances of holders, in microseconds.
     free: Quotas<Holder>,
-    /// The two holders that were the last to spend more, and when.
+    /// The two holders that were the last to spend more than is free, with the times.
     busy: Mutex<[Option<(Holder, Instant)>; 2]>,
     started: Instant,
     granted: metrics::Counter,
 }
 
 impl TimeSlices {
-    /// The slices of a number of threads. One thread is left to calls that need no turn, where
-    /// there are two.
+    /// Creates the slices of a number of threads. If there are two or more, one is left to calls
+    /// that need no turn.
     pub fn new(threads: usize) -> TimeSlices {
         let at_once = threads.saturating_sub(1).max(1);
         TimeSlices(Arc::new(Inner {
@@ -151,18 +150,19 @@ impl TimeSlices {
         self.0.free.spend(holder, now_ms, taken.as_micros() as u64)
     }
 
-    /// Notes that a holder has taken more than is free. Returns whether another one has, lately.
+    /// Notes that a holder has taken more than is free. Returns whether another holder has done so
+    /// recently.
     fn is_busy_beside_others(&self, holder: &Holder) -> bool {
         let now = Instant::now();
         let mut busy = self.0.busy.lock();
         let own = busy.iter().position(|entry| entry.as_ref().is_some_and(|(other, _)| other == holder));
-        // Otherwise the entry that is older; `None` is the oldest.
+        // Otherwise the older entry; `None` counts as the oldest.
         let own = own.unwrap_or(usize::from(busy[0].as_ref().map(|(_, at)| at) > busy[1].as_ref().map(|(_, at)| at)));
         busy[own] = Some((holder.clone(), now));
         busy[1 - own].as_ref().is_some_and(|(_, at)| now.duration_since(*at) < BUSY)
     }
 
-    /// A turn for the present task.
+    /// Waits for a turn for the current task.
     pub(crate) async fn slice(&self) -> Option<WorkPermit> {
         let turn = self.0.turns.turn().await.ok()?;
         self.0.granted.increment(1);
@@ -170,7 +170,7 @@ impl TimeSlices {
     }
 }
 
-/// Lets other tasks go on. A task whose holder has taken more than others waits for the holder's
+/// Yields to other tasks. A task whose holder has taken more than is free waits for the holder's
 /// turn.
 pub async fn give_way() {
     let charged = TASK.try_with(|task| task.charge().map(|_| task.clone()));
@@ -178,16 +178,16 @@ pub async fn give_way() {
         Ok(Some(task)) => Some((task, task.slices.slice().await)),
         _ => None,
     };
-    // Also with a turn: a thread runs the tasks that have been woken before it looks for requests
-    // that have arrived. With one slice after the other in one round, those would wait for dozens.
+    // Yields even with a turn: a thread runs all woken tasks before it looks for new requests. If
+    // one slice followed the other in one round, requests would wait for dozens of slices.
     yield_now().await;
     if let Some((task, turn)) = turn {
         task.state.borrow_mut().turn = turn;
     }
 }
 
-/// Waits for the holder's turn to begin a call, if the holder has taken more than is free and
-/// others have, too. A single holder may take all of the threads: nobody would gain by its waiting.
+/// Waits for the holder's turn to begin a call, if the holder and at least one other have taken
+/// more than is free. A single busy holder may use all threads: its waiting would help nobody.
 pub async fn begin_call() {
     let busy = TASK.try_with(|task| {
         let holder = task.charge()?;
@@ -199,11 +199,11 @@ pub async fn begin_call() {
     }
 }
 
-/// Does work that others wait for as the server's own, whatever calls for it: it takes no turns,
-/// for the turn of one user would be what all others wait for.
+/// Does work that others wait for as the server's own, whichever call started it. It takes no
+/// turns, because all others would wait for the turn of one user.
 pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
-    // Outside the task of a call all is the server's own anyway.
+    // Outside of a call's task all work is the server's own.
     let own = TASK.try_with(|task| CallTask::new(&task.slices)).ok();
     poll_fn(|cx| match &own {
         Some(own) => own.poll(|| work.as_mut().poll(cx)).0,
@@ -212,36 +212,35 @@ pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
     .await
 }
 
-/// Sets the holder that this task works for from here on. Nothing happens outside the task of a
-/// call.
+/// Sets the holder that this task works for from now on. Does nothing outside of a call's task.
 pub fn on_behalf_of(holder: Holder) {
     let _ = TASK.try_with(|task| task.state.borrow_mut().behalf = Some(holder));
 }
 
-/// The holder that this task works for, if it is known.
+/// Returns the holder that this task works for, if it is known.
 pub fn behalf() -> Option<Holder> {
     TASK.try_with(|task| task.state.borrow().behalf.clone()).ok().flatten()
 }
 
-/// Notes that this task has changed something, or goes on to what it has not changed yet: see
-/// [`has_changed`]. Nothing happens outside the task of a call.
+/// Notes whether this task has changed something without reporting it yet: see [`has_changed`].
+/// Does nothing outside of a call's task.
 pub fn set_changed(changed: bool) {
     let _ = TASK.try_with(|task| task.state.borrow_mut().has_changed = changed);
 }
 
 /// Returns whether this task has changed something and not reported it. Then it may not be refused:
-/// the caller would believe that nothing was changed, and make the change again.
+/// the caller would assume that nothing was changed, and make the change again.
 pub(super) fn has_changed() -> bool {
     TASK.try_with(|task| task.state.borrow().has_changed).unwrap_or(false)
 }
 
-/// Returns whether this task sends a reply, which a refusal would break off.
+/// Returns whether this task sends a reply, which a refusal would abort.
 pub(super) fn is_replying() -> bool {
     TASK.try_with(|task| task.state.borrow().is_replying).unwrap_or(false)
 }
 
-/// Returns whether this task may be refused memory: not once it has changed something or is
-/// replying, and as the server's own it may.
+/// Returns whether this task may be refused memory. It may not once it has changed something or is
+/// replying. The server's own work may be refused.
 pub fn may_be_refused() -> bool {
     !has_changed() && !is_replying()
 }
@@ -254,7 +253,7 @@ pub async fn with_behalf<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 impl CallTask {
-    /// A task of a user who has used more time than is free.
+    /// Creates a task of a user who has used more time than is free.
     pub fn busy(user: &str, slices: &TimeSlices) -> CallTask {
         let task = CallTask::new(slices);
         *task.state.borrow_mut() =
@@ -290,9 +289,9 @@ mod tests {
         while began.elapsed() < time {}
     }
 
-    /// The largest number of slices of work that a thread does between two polls of another task,
-    /// while a number of users have that number of calls each; once all of these have used what is
-    /// free.
+    /// Returns the largest number of slices of work that a thread does between two polls of another
+    /// task. The given number of users have that number of calls each, and have used their free
+    /// time.
     async fn slices_between_polls(users: usize, calls: usize, threads: usize) -> usize {
         let slices = TimeSlices::new(threads);
         let (worked, is_over) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
@@ -305,7 +304,7 @@ mod tests {
                     while !is_over.get() {
                         work(SLICE / 4);
                         worked.set(worked.get() + 1);
-                        // As if that had been all free slices of a second.
+                        // Simulates that this took all free slices of a second.
                         task.state.borrow_mut().uncharged += FREE + SLICE;
                         give_way().await;
                     }
@@ -318,7 +317,7 @@ mod tests {
             for round in 0..40 {
                 let before = worked.get();
                 yield_now().await;
-                // At first each call has one.
+                // At the beginning each call has a free slice.
                 if round > 5 {
                     most = most.max(worked.get() - before);
                 }
@@ -335,7 +334,7 @@ mod tests {
     async fn one_user_with_many_calls_has_one_slice_between_two_of_another() {
         assert_eq!(slices_between_polls(1, 64, 2).await, 1);
         assert_eq!(slices_between_polls(8, 8, 2).await, 1);
-        // Of four turns at once, one user has two at most.
+        // One user has at most two of the four turns.
         assert_eq!(slices_between_polls(1, 64, 5).await, 2);
         assert_eq!(slices_between_polls(2, 64, 5).await, 4);
     }
@@ -418,7 +417,7 @@ mod tests {
         assert!(!slices.charge(&Holder::User("mia".into()), FREE / 2));
     }
 
-    /// Clients in a loop with calls of half a millisecond took no turns, however many there were.
+    /// Clients in a loop with calls of half a millisecond took no turns, whatever their number.
     #[tokio::test]
     async fn calls_of_busy_holders_begin_in_turns_unless_one_is_alone() {
         let slices = TimeSlices::new(2);

@@ -1,10 +1,10 @@
-//! Work of which few are done at a time, with turns that are fair: whoever asks for much of it
-//! waits for their own.
+//! A queue for work of which only a few pieces run at a time. Turns are fair: a caller with much
+//! work waits for its own turns.
 //!
-//! Those who wait stand in one line for each holder, and the lines have turns one after the other.
-//! So a caller with one piece of work waits for one piece of each other, however many those have.
-//! And nobody has all turns at a time: what one caller's work takes is time that a piece of it may
-//! need to its end, and others need not wait for that while there is a turn that they may have.
+//! Each holder has a line of waiting calls, and the lines get turns in rotation. So a caller with
+//! one piece of work waits for one piece of each other holder, however many those have. And no
+//! holder has all turns at once: a piece of work may take long, and others need not wait for its
+//! end while another turn is free.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use tokio::sync::oneshot;
 use super::Holder;
 use super::call_task::{behalf, has_changed, is_replying};
 
-/// See the module's head. A clone is the same.
+/// A queue with fair turns for holders. A clone shares the state.
 #[derive(Clone)]
 pub struct FairQueue(Arc<Inner>);
 
 struct Inner {
-    /// What waits, for people: `passwords`.
+    /// The name of the work in messages: `passwords`.
     about: &'static str,
-    /// How many turns one holder may have at a time.
+    /// The number of turns that one holder may have at a time.
     share: usize,
-    /// How many of one holder may wait.
+    /// The number of calls of one holder that may wait.
     most: usize,
     lines: Mutex<Lines>,
     refused: metrics::Counter,
@@ -34,24 +34,24 @@ struct Inner {
 
 #[derive(Default)]
 struct Lines {
-    /// How many more may work now; none while somebody waits who has less than a share.
+    /// The number of free turns; 0 while a holder waits that has less than its share.
     free: usize,
-    /// How many turns whoever has some has. Nobody's own are the server's, and have no bound.
+    /// Running turns per holder. Work of the server itself is neither limited nor counted.
     working: HashMap<Holder, usize>,
-    /// Those who wait, by holder. Nobody's own is the server's.
+    /// The waiting calls by holder; `None` is the server itself.
     waiting: HashMap<Option<Holder>, VecDeque<oneshot::Sender<WorkPermit>>>,
-    /// Whose line is next.
+    /// The order in which the lines get turns.
     order: VecDeque<Option<Holder>>,
-    /// The number of turns of others that each holder lets pass: see [`WorkPermit::charge`].
+    /// The number of others' turns that each holder must let pass: see [`WorkPermit::charge`].
     owed: HashMap<Holder, u32>,
 }
 
-/// Somebody's turn, until this is dropped.
+/// The permission to do one piece of work, which ends when this is dropped.
 pub struct WorkPermit(Option<(Arc<Inner>, Option<Holder>)>);
 
 impl WorkPermit {
-    /// Charges the holder for work that took as long as that many turns of others. That many turns
-    /// of others come before the holder's next one, as long as others wait.
+    /// Charges the holder for work that took as long as that many turns. As long as others wait,
+    /// they get that many turns before the holder's next one.
     pub fn charge(&self, turns: u32) {
         if let Some((inner, Some(holder))) = &self.0
             && turns > 0
@@ -62,17 +62,17 @@ impl WorkPermit {
 }
 
 impl FairQueue {
-    /// A queue of which `at_once` turns may be taken at a time, by one holder all but one. At most
-    /// `most` calls of one holder may wait. `name` is the label in the metrics, `about` is what
-    /// messages call the work.
+    /// Creates a queue with `at_once` turns, of which one holder may have all but one. At most
+    /// `most` calls of one holder may wait. `name` is the label in the metrics, `about` the name of
+    /// the work in messages.
     pub fn new(name: &'static str, about: &'static str, at_once: usize, most: usize) -> FairQueue {
         let refused = metrics::counter!("stet_overloaded_total", "what" => name);
         let share = at_once.saturating_sub(1);
         FairQueue::with(at_once, share, Inner { about, share, most, lines: Mutex::default(), refused })
     }
 
-    /// A queue of which `at_once` turns may be taken at a time, `share` of them by one holder. Any
-    /// number of calls may wait, so it must be bounded by something else.
+    /// Creates a queue with `at_once` turns, of which one holder may have `share`. Any number of
+    /// calls may wait, so something else must limit them.
     pub fn never_refused(at_once: usize, share: usize) -> FairQueue {
         let refused = metrics::Counter::noop();
         let inner = Inner { about: "calls", share, most: usize::MAX, lines: Mutex::default(), refused };
@@ -84,19 +84,19 @@ impl FairQueue {
         FairQueue(Arc::new(Inner { share: share.max(1), lines, ..inner }))
     }
 
-    /// A turn for the holder that the present task works for, when it has come. A task that has
-    /// changed something, and has yet to report it, is not refused, and is first in its holder's
-    /// line. Only turns that are never refused are taken in the order in which calls came.
+    /// Waits for a turn for the current task's holder. A task that has changed something without
+    /// reporting it yet is not refused, and is first in its holder's line. A queue that never
+    /// refuses keeps the order of arrival.
     ///
     /// # Errors
-    /// `Overloaded`: too many calls of the same holder wait already, and this one may be refused.
+    /// `Overloaded` if too many calls of the same holder wait already, and this one may be refused.
     pub async fn turn(&self) -> Result<WorkPermit> {
         let (holder, has_changed) = (behalf(), has_changed());
         let goes_first = has_changed && self.0.most < usize::MAX;
         let coming = {
             let mut lines = self.0.lines.lock();
             if lines.free > 0 && lines.may_have_one(holder.as_ref(), self.0.share) {
-                // With nobody at work, nobody is owed anything.
+                // Without running work, debts are cancelled.
                 if lines.order.is_empty() && lines.working.is_empty() {
                     lines.owed.clear();
                 }
@@ -106,7 +106,7 @@ impl FairQueue {
             let Lines { waiting, order, .. } = &mut *lines;
             let is_new = !waiting.contains_key(&holder);
             let line = waiting.entry(holder.clone()).or_default();
-            // Who has gone away waits no more.
+            // Calls that have been dropped don't count.
             if line.len() >= self.0.most {
                 line.retain(|waiting| !waiting.is_closed());
             }
@@ -127,7 +127,7 @@ impl FairQueue {
             }
             coming
         };
-        // The sender is only dropped with a turn.
+        // The sender is dropped only with a turn.
         coming.await.map_err(|_| Error::internal())
     }
 }
@@ -137,7 +137,7 @@ impl Lines {
         holder.and_then(|holder| self.working.get(holder)).is_none_or(|turns| *turns < share)
     }
 
-    /// One of the turns that are free is somebody's.
+    /// Takes one of the free turns.
     fn begin(&mut self, holder: Option<&Holder>) {
         self.free -= 1;
         if let Some(holder) = holder {
@@ -145,7 +145,7 @@ impl Lines {
         }
     }
 
-    /// And is free again.
+    /// Returns a turn.
     fn end(&mut self, holder: Option<&Holder>) {
         self.free += 1;
         if let Some(holder) = holder
@@ -158,18 +158,18 @@ impl Lines {
         }
     }
 
-    /// Takes out who is next of those that may have a turn. Holders that owe turns let others pass.
+    /// Removes the next call whose holder may have a turn. Holders that owe turns let others pass.
     fn next(&mut self, share: usize) -> Option<(Option<Holder>, oneshot::Sender<WorkPermit>)> {
         let Lines { order, owed, working, .. } = self;
         let may_have_one = |holder: &Option<Holder>| {
             holder.as_ref().and_then(|holder| working.get(holder)).is_none_or(|turns| *turns < share)
         };
         let debt = |holder: &Option<Holder>| holder.as_ref().and_then(|holder| owed.get(holder)).copied().unwrap_or(0);
-        // The first of those that owe the fewest.
+        // The first of the holders with the smallest debt.
         let candidates = order.iter().enumerate().filter(|(_, holder)| may_have_one(holder));
         let (place, least) = candidates.map(|(place, holder)| (place, debt(holder))).min_by_key(|(_, debt)| *debt)?;
-        // Debts are among those who wait: what all of them owe is owed by none. One more turn
-        // passes now.
+        // Debts matter only among waiting holders, so the smallest debt is subtracted from all. One
+        // more turn passes now.
         let passes = least.saturating_add(1);
         let next = order[place].clone();
         owed.retain(|holder, debt| {
@@ -199,8 +199,8 @@ impl Drop for WorkPermit {
             lines.end(over.as_ref());
             let Some((holder, next)) = lines.next(inner.share) else { return };
             drop(lines);
-            // One that has gone away gives the turn back, to be offered to the next: not dropped
-            // here, or this would be recursive.
+            // A call that was dropped returns the turn, which is offered to the next one. It is not
+            // dropped here, because that would recurse.
             match next.send(WorkPermit(Some((inner.clone(), holder)))) {
                 Ok(()) => return,
                 Err(mut unwanted) => over = unwanted.0.take().and_then(|(_, holder)| holder),
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!((lines.free, lines.waiting.len(), lines.order.len()), (1, 0, 0));
     }
 
-    /// Two pieces of work of one caller, of two minutes each, had both processors of a machine:
-    /// nobody else's was begun meanwhile.
+    /// Two pieces of work of one caller, of two minutes each, occupied both processors of a
+    /// machine: no work of others began in that time.
     #[tokio::test]
     async fn nobody_has_all_turns_at_a_time() {
         for (at_once, share) in [(1, 1), (2, 1), (4, 3)] {
@@ -271,8 +271,8 @@ mod tests {
                 drop(more.await.unwrap());
                 continue;
             }
-            // Others have what is left, one after the other, and whoever comes in between; it is no
-            // turn for who has a share.
+            // Others get the remaining turn one after the other. A holder with a full share does
+            // not.
             let mut waiting = Vec::new();
             let other = of("b", turns.turn()).now_or_never().expect("one is left").unwrap();
             for name in ["c", "a", "d"] {
@@ -285,7 +285,7 @@ mod tests {
             assert!(more.as_mut().now_or_never().is_none(), "{at_once}");
             drop(c);
             let d = waiting.remove(1).now_or_never().expect("nor does the line of the other stand before it").unwrap();
-            // The server's own has no share.
+            // The server's own work is not limited to a share.
             drop(d);
             let own = turns.turn().now_or_never().expect("one is free").unwrap();
             drop(had.pop());
@@ -321,8 +321,8 @@ mod tests {
         }
     }
 
-    /// Replies to changes take slices for as long as there are changes: going first, they would
-    /// keep another call of the same user waiting for as long.
+    /// Replies to changes take slices as long as there are changes. If they went first, another
+    /// call of the same user would wait for all of them.
     #[tokio::test]
     async fn where_none_is_refused_a_line_is_served_in_order_whatever_was_changed() {
         let turns = FairQueue::never_refused(1, 1);
@@ -350,7 +350,7 @@ mod tests {
         }
         let refused = of("a", turns.turn()).await.err().expect("two wait");
         assert_eq!(refused.code, Code::Overloaded);
-        // Others wait, and so do those who come when others of the same have gone away.
+        // Others may wait, and so may new calls when earlier ones of the same holder were dropped.
         let mut other = Box::pin(of("b", turns.turn()));
         assert!(other.as_mut().now_or_never().is_none());
         drop(waiting);
@@ -360,7 +360,7 @@ mod tests {
         assert!(other.as_mut().now_or_never().is_none(), "one at a time");
         drop(again.await.unwrap());
         drop(other.await.unwrap());
-        // What is nobody's is the server's own.
+        // Work without a holder is the server's own.
         drop(turns.turn().await.unwrap());
     }
 
@@ -378,13 +378,13 @@ mod tests {
             })
             .await;
         };
-        // The first of each has a turn at once, and the others wait behind them.
+        // The first call of each holder gets a turn at once, and the others wait.
         let mut all = vec![of("heavy", 3).boxed_local(), of("other", 0).boxed_local(), of("heavy", 0).boxed_local()];
         all.extend(["a", "b", "c", "d"].map(|name| of(name, 0).boxed_local()));
         join_all(all).await;
         let order = order.into_inner();
         let heavy = order.iter().rposition(|name| *name == "heavy").unwrap();
-        // The first two had their turns before.
+        // The first two had their turns already.
         assert_eq!(order[2..heavy], ["a", "b", "c"], "{order:?}");
         assert!(turns.0.lines.lock().owed.is_empty());
     }

@@ -1,5 +1,5 @@
-//! A buffer that grows as bytes arrive, in reserved memory. It is counted before it is allocated,
-//! and while it grows it is counted twice, since both copies are there.
+//! A buffer that grows as bytes arrive, in reserved memory. Memory is reserved before it is
+//! allocated. While the buffer grows, old and new memory are both counted, because both exist.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use stet_actors::error::Result;
 
 use super::Reservation;
 
-/// Bytes that a buffer has room for at first.
+/// The initial capacity of a buffer, in bytes.
 const FIRST: usize = 1 << 10;
 
-/// Buffers of no more bytes do not count: the number of connections bounds them. So a small body,
-/// such as that of a login, is taken whatever others hold.
+/// The largest capacity that is not counted: the number of connections limits such buffers. So a
+/// small body, such as that of a login, is accepted whatever others hold.
 const SMALL: usize = 2 << 10;
 
-/// The bytes that a buffer counts for.
+/// Returns the number of bytes that a buffer of that capacity counts for.
 fn counted(capacity: usize) -> usize {
     if capacity <= SMALL { 0 } else { capacity }
 }
 
-/// Bytes gathered as they arrive.
+/// Bytes that are gathered as they arrive.
 pub struct GrowingBuffer {
     bytes: Vec<u8>,
     memory: Arc<Reservation>,
 }
 
 impl GrowingBuffer {
-    /// An empty buffer, which reserves nothing yet.
+    /// Creates an empty buffer, which reserves nothing yet.
     pub fn new(memory: &Arc<Reservation>) -> GrowingBuffer {
         GrowingBuffer { bytes: Vec::new(), memory: memory.clone() }
     }
 
-    /// Adds bytes, of which there will be no more than `most`.
+    /// Adds bytes. `most` is the largest total.
     ///
     /// # Errors
-    /// `Overloaded`: there is no memory for them.
+    /// `Overloaded` if there is no memory for them.
     pub fn extend(&mut self, more: &[u8], most: usize) -> Result<()> {
         let (before, wanted) = (self.bytes.capacity(), self.bytes.len() + more.len());
         if wanted > before {
             let after = wanted.max((before * 2).max(FIRST).min(most));
-            // Both are there until all has been copied.
+            // Old and new memory exist until all bytes are copied.
             self.memory.add(counted(after))?;
             self.bytes.reserve_exact(after - self.bytes.len());
-            // An allocator may give more than was asked for, and only the vector knows.
+            // An allocator may give more than requested, and only the vector knows.
             let more = counted(self.bytes.capacity()).saturating_sub(counted(after));
             self.memory.give_back(counted(before));
             if let Err(error) = self.memory.add(more) {
@@ -57,12 +57,12 @@ impl GrowingBuffer {
         Ok(())
     }
 
-    /// The bytes. They stay reserved as long as the reservation itself lives.
+    /// Returns the bytes. They stay reserved as long as the reservation itself lives.
     pub fn freeze(mut self) -> Bytes {
         Bytes::from(std::mem::take(&mut self.bytes))
     }
 
-    /// Takes what was gathered, and goes on with nothing.
+    /// Returns the gathered bytes, and leaves the buffer empty.
     #[must_use]
     pub fn take(&mut self) -> GrowingBuffer {
         GrowingBuffer { bytes: std::mem::take(&mut self.bytes), memory: self.memory.clone() }
@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(budget.reserved(), counted(gathered.bytes.capacity()) as u64);
             assert!(gathered.bytes.capacity() <= 6000);
         }
-        // 5,011 bytes are there, and would be again.
+        // 5,011 bytes are allocated, and growing would allocate them again.
         assert_eq!(gathered.extend(&[5; 3000], 9000).unwrap_err().code, Code::Overloaded);
         assert_eq!(budget.reserved(), gathered.bytes.capacity() as u64);
         let other = gathered.take();

@@ -1,6 +1,6 @@
-//! The queue of large changes ([`stet_actors::command::SMALL`]). Users have their turns one after
-//! the other. All of them wait while memory fills up with rows that are not in the tables yet: the
-//! remaining room is for small changes.
+//! The queue of large changes ([`stet_actors::command::SMALL`]). Users get turns in rotation. All
+//! large changes wait while memory fills with rows that are not in the tables yet: the remaining
+//! room is for small changes.
 
 use std::fmt;
 use std::future::Future;
@@ -18,19 +18,19 @@ use super::{FairQueue, WorkPermit};
 use crate::config::Config;
 use crate::disk;
 
-/// Large changes that are made at a time: while one waits for the disk, another is applied. One
-/// user makes one at a time.
+/// The number of large changes that are made at a time: while one waits for the disk, another is
+/// applied. One user makes one at a time.
 const AT_ONCE: usize = 2;
-/// Large changes of one user that may wait.
+/// The number of large changes of one user that may wait.
 const WAITING: usize = 64;
-/// Time for which a change waits for its turn.
+/// The longest time for which a change waits for its turn.
 const LONGEST: Duration = Duration::from_secs(30);
-/// Bytes of a change for which its user lets one turn of others pass, where others wait.
+/// The bytes of a change for which its user lets one turn of others pass, if others wait.
 const CHARGED_BYTES: usize = 1 << 20;
-/// Time between two looks whether a checkpoint has made room.
+/// The interval of checks whether a checkpoint has made room.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The label of their refusals.
+/// The metrics label of refused large changes.
 const NAME: &str = "large_changes";
 
 /// The queue in which large changes wait for their turns.
@@ -38,12 +38,12 @@ pub struct LargeChangeQueue {
     turns: FairQueue,
     store: Arc<dyn Store>,
     data: PathBuf,
-    /// Bytes of the disk that large changes leave free.
+    /// The number of bytes that large changes leave free on the disk.
     reserve_bytes: u64,
 }
 
 impl LargeChangeQueue {
-    /// The queue for changes of a store, within the bounds of the configuration.
+    /// Creates the queue for changes of a store, within the limits of the configuration.
     pub fn of(store: Arc<dyn Store>, config: &Config) -> LargeChangeQueue {
         LargeChangeQueue {
             turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING),
@@ -53,9 +53,9 @@ impl LargeChangeQueue {
         }
     }
 
-    /// Checks that the disk has more room than is reserved.
+    /// Checks that the disk has more room than the reserve.
     fn check_disk(&self) -> Result<()> {
-        // What can't be found out is for the change itself to meet.
+        // If the room is unknown, the change itself will fail if necessary.
         let is_short = self.reserve_bytes > 0 && disk::free_at(&self.data).is_ok_and(|free| free < self.reserve_bytes);
         if !is_short {
             return Ok(());
@@ -88,7 +88,7 @@ impl LargeChanges for LargeChangeQueue {
     }
 }
 
-/// The turn of a large change, charged by what the change stores.
+/// The turn of a large change, charged by the bytes that the change stores.
 struct Charged(WorkPermit);
 
 impl ChangeTurn for Charged {

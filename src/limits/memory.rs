@@ -1,5 +1,5 @@
-//! The memory that calls take: bodies on their way in, replies on their way out, lists being
-//! gathered, pictures being scaled. All of it is reserved in one budget before it is allocated.
+//! The memory that calls take: request bodies, replies, lists that are gathered, pictures that are
+//! scaled. All of it is reserved in one budget before it is allocated.
 //!
 //! One holder has a quarter of the budget at most, or one reservation of any size that fits.
 //! Callers without a session have an eighth together, and one address a quarter of that.
@@ -21,14 +21,14 @@ const HOLDER_PART: u64 = 4;
 /// The part that all callers without a session may have together: an eighth.
 const STRANGERS_PART: u64 = 8;
 
-/// Bytes of a piece of a reply: somewhat more than a connection gathers before it writes.
-/// Reservations for no more than a piece are not made: the number of connections bounds them.
+/// The size of a piece of a reply, in bytes: somewhat more than a connection gathers before it
+/// writes. Memory up to one piece is not reserved: the number of connections limits it.
 pub const PIECE: usize = 64 << 10;
 
 /// The caller to whom memory or time is charged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// A user, in whatever session.
+    /// A user, in any session.
     User(Text),
     /// The address of a caller without a session; see [`super::counted_as`].
     Address(IpAddr),
@@ -37,18 +37,18 @@ pub enum Holder {
 /// The purpose of a reservation; the label of its metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Bodies of requests, with what is read of them.
+    /// Bodies of requests, with the values parsed from them.
     Bodies,
-    /// Replies that clients have not taken yet, and lists being gathered for them.
+    /// Replies that clients have not taken yet, and lists that are gathered for them.
     Replies,
-    /// Pictures being scaled.
+    /// Pictures that are scaled.
     Pictures,
 }
 
 impl Purpose {
     const ALL: [Purpose; 3] = [Purpose::Bodies, Purpose::Replies, Purpose::Pictures];
 
-    /// The label in metrics.
+    /// Returns the label in metrics.
     fn label(self) -> &'static str {
         match self {
             Purpose::Bodies => "bodies",
@@ -57,7 +57,7 @@ impl Purpose {
         }
     }
 
-    /// The plural noun in messages.
+    /// Returns the plural noun in messages.
     fn noun(self) -> &'static str {
         match self {
             Purpose::Bodies => "request bodies",
@@ -67,7 +67,7 @@ impl Purpose {
     }
 }
 
-/// The budget of the memory that calls take. A clone is the same budget.
+/// The budget of the memory that calls take. A clone shares the budget.
 #[derive(Clone)]
 pub struct MemoryBudget(Arc<Inner>);
 
@@ -86,7 +86,7 @@ struct Held {
     bytes: u64,
     /// The bytes of callers without a session, which `bytes` contains.
     strangers: u64,
-    /// Holders with nothing have no entry.
+    /// The bytes by holder. Holders without any have no entry.
     by: HashMap<Holder, u64>,
 }
 
@@ -121,14 +121,14 @@ impl Held {
 /// The reason why bytes can't be reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exhausted {
-    /// The holder has its part.
+    /// The holder has used its part.
     Holder,
-    /// All holders together have everything.
+    /// All holders together have used the budget.
     All,
 }
 
 impl MemoryBudget {
-    /// A budget of that many bytes.
+    /// Creates a budget of that many bytes.
     pub fn new(limit: u64) -> MemoryBudget {
         let meters = Purpose::ALL.map(|purpose| {
             let name = purpose.label();
@@ -141,24 +141,24 @@ impl MemoryBudget {
         MemoryBudget(Arc::new(Inner { limit, held, is_tight: AtomicBool::new(false), freed, meters }))
     }
 
-    /// An empty reservation; `None` is the server itself, which has no part of its own.
+    /// Creates an empty reservation; `None` is the server itself, which has no part of its own.
     pub fn reservation(&self, holder: Option<Holder>, purpose: Purpose) -> Reservation {
         let account = Account { budget: self.clone(), holder, purpose };
         Reservation { of: Some(Box::new(account)), bytes: AtomicU64::new(0) }
     }
 
-    /// The bytes of the budget.
+    /// Returns the size of the budget in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
 
-    /// The bytes reserved at present.
+    /// Returns the number of bytes that are reserved now.
     pub fn reserved(&self) -> u64 {
         self.0.held.lock().bytes
     }
 
-    /// States whether the process takes more memory than it should. While it does, reservations do
-    /// not grow above a piece unless what they are for is in memory already.
+    /// States whether the process takes more memory than it should. While it does, reservations
+    /// don't grow above a piece, except for data that is in memory already.
     pub fn set_tight(&self, is_tight: bool) {
         self.0.is_tight.store(is_tight, Ordering::Relaxed);
         if !is_tight {
@@ -205,81 +205,82 @@ impl Account {
     }
 }
 
-/// Reserved memory, given back when this is dropped. All parts of one call may share it.
+/// Reserved memory, which is returned when this is dropped. All parts of one call may share it.
 pub struct Reservation {
-    /// `None` is not accounted at all. Boxed, since every waiting call has a reservation in its
-    /// future.
+    /// The account; `None` if the reservation is not counted. Boxed, because the future of every
+    /// waiting call contains a reservation.
     of: Option<Box<Account>>,
-    /// Changed under the budget's lock alone.
+    /// Changed only under the budget's lock.
     bytes: AtomicU64,
 }
 
 impl Reservation {
-    /// A reservation that is not accounted: for bytes that the server itself brings along.
+    /// Creates a reservation that is not counted, for bytes of the server itself.
     pub fn unaccounted() -> Arc<Reservation> {
         Arc::new(Reservation { of: None, bytes: AtomicU64::new(0) })
     }
 
-    /// The holder; `None` for the server's own.
+    /// Returns the holder; `None` for the server itself.
     pub fn holder(&self) -> Option<&Holder> {
         self.of.as_ref()?.holder.as_ref()
     }
 
-    /// The bytes reserved.
+    /// Returns the number of reserved bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Reserves that many bytes more.
+    /// Reserves that many more bytes.
     ///
     /// # Errors
-    /// `Overloaded`, and nothing is reserved.
+    /// `Overloaded`; then nothing is reserved.
     pub fn add(&self, more: usize) -> Result<()> {
         self.change(|bytes| bytes.saturating_add(more as u64), false)
     }
 
-    /// Gives back that many bytes.
+    /// Returns that many bytes to the budget.
     pub fn give_back(&self, less: usize) {
-        // What becomes less is not refused.
+        // A reduction is never refused.
         let _ = self.change(|bytes| bytes.saturating_sub(less as u64), true);
     }
 
-    /// Reserves what is missing to that many bytes.
+    /// Extends the reservation to that many bytes.
     ///
     /// # Errors
-    /// `Overloaded`, and nothing more is reserved.
+    /// `Overloaded`; then nothing more is reserved.
     pub fn grow_to(&self, bytes: u64) -> Result<()> {
         self.change(|now| now.max(bytes), false)
     }
 
-    /// Reserves what is missing to that many bytes. Returns whether it could.
+    /// Extends the reservation to that many bytes. Returns whether that was possible.
     #[must_use]
     pub fn try_grow_to(&self, bytes: u64) -> bool {
         self.try_change(|now| now.max(bytes), false).is_ok()
     }
 
-    /// Reserves what is missing to that many bytes, available or not: for what is in memory already
-    /// and can't be refused. Others are refused for it.
+    /// Extends the reservation to that many bytes, available or not. For data that is in memory
+    /// already and can't be refused. Other reservations are refused for it.
     pub fn force_to(&self, bytes: u64) {
-        // What is forced is not refused.
+        // A forced extension is never refused.
         let _ = self.change(|now| now.max(bytes), true);
     }
 
-    /// Gives back all but that many bytes.
+    /// Reduces the reservation to that many bytes.
     pub fn shrink_to(&self, bytes: u64) {
-        // What becomes less is not refused.
+        // A reduction is never refused.
         let _ = self.change(|now| now.min(bytes), true);
     }
 
-    /// Reserves what is missing to that many bytes as soon as they are available; at most the whole
-    /// budget. Others may wait for what this reservation has already, so callers bound the time.
+    /// Waits until that many bytes are available, at most the whole budget, and extends the
+    /// reservation to them. Others may be waiting for the bytes that this reservation has already,
+    /// so callers must limit the time.
     pub async fn wait_to(&self, bytes: u64) {
         let Some(account) = &self.of else { return };
         let inner = &account.budget.0;
         let bytes = bytes.min(inner.limit);
         loop {
             let mut freed = std::pin::pin!(inner.freed.notified());
-            // What is given back from here on is not missed.
+            // Bytes that are returned from now on are not missed.
             freed.as_mut().enable();
             if self.try_change(|now| now.max(bytes), false).is_ok() {
                 return;
@@ -333,15 +334,15 @@ impl std::fmt::Debug for Reservation {
     }
 }
 
-/// Bytes in memory that may go to several clients at a time, and are reserved once. Clones stand
-/// for the same bytes.
+/// Bytes in memory that may be sent to several clients at a time, and are reserved once. Clones
+/// stand for the same bytes.
 #[derive(Debug, Clone, Default)]
 pub struct SharedReservation(Arc<Mutex<Weak<Reservation>>>);
 
 impl SharedReservation {
-    /// The reservation for the bytes, which lives as long as any client has it. The first client
-    /// brings it: `own`, which grows by what is missing, by force unless it `may_fail`. Returns
-    /// `None` if they can't be reserved.
+    /// Returns the reservation for the bytes, which lives as long as any client has it. The first
+    /// client provides `own`, which is extended to the bytes, by force unless it `may_fail`.
+    /// Returns `None` if they can't be reserved.
     pub fn reserve(&self, bytes: u64, own: Reservation, may_fail: bool) -> Option<Arc<Reservation>> {
         let mut known = self.0.lock();
         if let Some(reservation) = known.upgrade() {

@@ -1,10 +1,10 @@
-//! The account of what a caller may cost (docs/LIMITS.md): memory ([`MemoryBudget`]), time on
-//! shared threads ([`CallTask`]), turns for work that is done a few at a time ([`FairQueue`],
+//! The limits on what a caller may use (docs/LIMITS.md): memory ([`MemoryBudget`]), time on shared
+//! threads ([`CallTask`]), turns for work of which only a few pieces run at a time ([`FairQueue`],
 //! [`SharedWork`]), and calls a minute ([`Quota`], [`Quotas`]).
 //!
 //! A quota's whole state is one number, the time at which it will be full again (the generic cell
-//! rate algorithm), and the present is an input: nothing runs in the background, and the rules are
-//! tested without waiting.
+//! rate algorithm). The current time is an input. So nothing runs in the background, and the rules
+//! are tested without waiting.
 
 pub(crate) mod bounded_cache;
 mod call_task;
@@ -33,11 +33,11 @@ pub use self::quota::{Quota, Standing};
 pub use self::quotas::Quotas;
 pub use self::shared_work::{SharedOutcome, SharedWork};
 
-/// Quotas that are kept at a time for one purpose: some 5 MB when all are in use.
+/// The largest number of balances kept for one purpose: some 5 MB if all are in use.
 pub const MOST_QUOTAS: usize = 65_536;
 
-/// What an address is counted as: itself, or for IPv6 the network of 64 bits, all of whose
-/// addresses one customer has.
+/// Returns the address under which a client is counted: its own, or for IPv6 its network of 64
+/// bits, because all addresses of that belong to one customer.
 pub fn counted_as(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(whole) => {

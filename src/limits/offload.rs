@@ -1,12 +1,12 @@
-//! Work that can't stop halfway, such as reading a JSON text of megabytes, on a thread of its own.
+//! Work that can't be interrupted, such as parsing megabytes of JSON, on separate threads.
 //!
-//! Such threads have a lower priority than those that serve requests and store changes, which
-//! otherwise wait for a processor as often as for the disk. Being few, they also keep little memory
-//! for their next piece of work: the allocator gives each thread pages of its own.
+//! These threads have a lower priority than those that serve requests and store changes, which
+//! otherwise would wait for a processor as often as for the disk. They are few, because the
+//! allocator keeps memory pages for each thread.
 //!
-//! As many pieces of work are done at a time as there are processors. Users have turns on them, and
-//! none has all of them. Work of few bytes stays where it is: to go to another thread takes some
-//! ten microseconds, and so does the work.
+//! At most as many pieces of work run at a time as there are processors. Users take turns, and none
+//! may have all of them. Work on few bytes stays on its thread: a change of threads takes some ten
+//! microseconds, and so does the work.
 
 use std::any::Any;
 use std::future::ready;
@@ -21,15 +21,15 @@ use tokio::task::JoinHandle;
 
 use super::{FairQueue, WorkPermit};
 
-/// Bytes of a text above which reading or rewriting it is offloaded: that takes about a
-/// millisecond.
+/// The size of a text above which parsing or rewriting it is offloaded, in bytes: that takes about
+/// a millisecond.
 pub const LARGE_TEXT: usize = 64 << 10;
 
-/// Threads for large work per processor. Each queue gives as many turns as there are processors; a
-/// second queue does not wait for the first.
+/// The number of threads for large work per processor. Each queue gives as many turns as there are
+/// processors, and a second queue does not wait for the first.
 const THREADS_PER_CORE: usize = 2;
 
-/// The runtime of those threads. It drives no tasks.
+/// The runtime of the threads for large work. It drives no tasks.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut runtime = Builder::new_current_thread();
     runtime.max_blocking_threads(THREADS_PER_CORE * cores()).on_thread_start(|| {
@@ -40,54 +40,54 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     runtime.build().expect("a runtime without drivers can be built")
 });
 
-/// Runs work on a thread for large work, without a turn: for those who have one of another queue.
+/// Runs work on a thread for large work without a turn, for callers that have one of another queue.
 pub fn spawn_large<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     RUNTIME.spawn_blocking(work)
 }
 
-/// Offloaded calls of one user that may wait for their turn.
+/// The number of offloaded calls of one user that may wait for a turn.
 const WAITING: usize = 128;
 
 static QUEUE: LazyLock<FairQueue> = LazyLock::new(|| FairQueue::new("work_aside", "large calls", cores(), WAITING));
 
-/// Processors; at least two, since one user may occupy all threads but one.
+/// Returns the number of processors, at least two, because one user may occupy all threads but one.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).max(2)
 }
 
-/// The place for one piece of work: the present thread, or another one, with the permit for it.
+/// The place for one piece of work: the current thread, or another one with the permit for it.
 ///
-/// Memory that the work needs is best taken once the place is there: that bounds how much is taken
-/// at a time.
+/// Memory for the work should be allocated after the place has been obtained: that limits the
+/// memory in use at a time.
 pub struct Offload {
     stays: bool,
-    /// Work that goes to another thread at once needs none.
+    /// The permit; `None` for work that needs none.
     _permit: Option<WorkPermit>,
 }
 
 impl Offload {
-    /// Another thread, when its turn has come.
+    /// Waits for a turn on another thread.
     ///
     /// # Errors
-    /// `Overloaded`: too much work of the same user waits.
+    /// `Overloaded` if too much work of the same user waits.
     pub async fn turn() -> Result<Offload> {
         QUEUE.turn().await.map(|permit| Offload { stays: false, _permit: Some(permit) })
     }
 
-    /// The place for work on that many bytes: the present thread if they are few, otherwise another
-    /// one.
+    /// Returns the place for work on that many bytes: the current thread if they are few, otherwise
+    /// another one.
     ///
     /// # Errors
-    /// As [`Offload::turn`].
+    /// The errors of [`Offload::turn`].
     pub async fn for_bytes(bytes: u64) -> Result<Offload> {
         if bytes < LARGE_TEXT as u64 { Ok(Offload { stays: true, _permit: None }) } else { Offload::turn().await }
     }
 
-    /// Does the work there. Work on another thread is carried to its end even if the caller goes
-    /// away.
+    /// Does the work there. Work on another thread is completed even if the caller drops the
+    /// future.
     ///
     /// # Errors
-    /// `RepositoryError` while the server ends.
+    /// `RepositoryError` while the server is stopping.
     ///
     /// # Panics
     /// When `work` does.
@@ -100,7 +100,8 @@ impl Offload {
         outcome.downcast().map(|outcome| *outcome).map_err(|_| Error::internal())
     }
 
-    /// [`Offload::work`] without types: a task for each type of work would add 1 MB to the program.
+    /// Does [`Offload::work`] with erased types: a task for each type of work would add 1 MB to the
+    /// program.
     async fn untyped(self, work: Box<dyn FnOnce() -> Untyped + Send>) -> Result<Untyped> {
         let trace = Trace::current();
         let working = spawn_large(move || {
@@ -118,10 +119,10 @@ impl Offload {
 /// The outcome of work of any type.
 type Untyped = Box<dyn Any + Send>;
 
-/// Does work on another thread, when its turn has come.
+/// Does work on another thread after waiting for a turn.
 ///
 /// # Errors
-/// As [`Offload::turn`] and [`Offload::work`].
+/// The errors of [`Offload::turn`] and [`Offload::work`].
 ///
 /// # Panics
 /// When `work` does.
@@ -129,11 +130,11 @@ pub async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     Offload::turn().await?.work(work).await
 }
 
-/// Does work on another thread at once, without waiting for a turn: for calls of operators, which
-/// come one at a time anyway.
+/// Does work on another thread without waiting for a turn. For calls of operators, which arrive one
+/// at a time anyway.
 ///
 /// # Errors
-/// As [`Offload::work`].
+/// The errors of [`Offload::work`].
 ///
 /// # Panics
 /// When `work` does.
@@ -141,14 +142,14 @@ pub async fn offload_at_once<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     Offload { stays: false, _permit: None }.work(work).await
 }
 
-/// Does work on that many bytes where [`Offload::for_bytes`] says.
+/// Does work on that many bytes at the place that [`Offload::for_bytes`] chooses.
 ///
-/// The function is not an `async fn`, and offloaded work is on the heap. Otherwise `work` with all
-/// that it holds would have its place, several times over, in the state of each future that waits
-/// for it, and those are copied with each call.
+/// The function is not an `async fn`, and offloaded work is on the heap. Otherwise each future that
+/// waits for it would reserve space for `work` and its data several times, and would be copied with
+/// each call.
 ///
 /// # Errors
-/// As [`Offload::for_bytes`] and [`Offload::work`].
+/// The errors of [`Offload::for_bytes`] and [`Offload::work`].
 ///
 /// # Panics
 /// When `work` does.
@@ -180,7 +181,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_is_offloaded_at_once_waits_for_nobody() {
-        // Other tests have permits, too, so it is tried until none is left.
+        // Other tests have permits too, so permits are taken until none is left.
         let mut had: Vec<Offload> = Vec::new();
         while let Some(place) = Offload::turn().now_or_never() {
             had.push(place.expect("the server's own has no bound"));

@@ -1,47 +1,48 @@
-//! A quota: so many uses in so many seconds.
+//! A rate limit: a number of uses in a period.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many in so long: all at once if one likes, and then as they come back, evenly.
+/// A rate limit: a number of uses in a period, which may be used all at once and are then restored
+/// evenly.
 ///
-/// A budget is a number, the time of a steady clock in microseconds at which it is whole again; 0
-/// is one that is whole. A clock that can be set would make budgets whole, or empty for as long as
-/// it is set back.
+/// A balance is stored as one number: the time of a steady clock in microseconds at which it will
+/// be full; 0 is a full balance. A clock that can be set is unsuitable: it could fill balances, or
+/// leave them empty for as long as it was set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     limit: u64,
-    /// Microseconds after which one comes back.
+    /// The time after which one use is restored, in microseconds.
     each_us: u64,
 }
 
-/// What is left of a budget.
+/// The state of a balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// How many there are when it is whole.
+    /// The number of uses in a full balance.
     pub limit: u64,
-    /// How many are left.
+    /// The number of remaining uses.
     pub remaining: u64,
-    /// Seconds until it is whole again, rounded up.
+    /// The seconds until the balance is full, rounded up.
     pub reset_seconds: u64,
-    /// Seconds until one may be taken, rounded up; 0 when one is left.
+    /// The seconds until the next use is possible, rounded up; 0 if one remains.
     pub retry_seconds: u64,
 }
 
 impl Quota {
-    /// `limit` in `seconds`; neither counts as less than one.
+    /// Creates a quota of `limit` uses in `seconds`; a 0 counts as 1.
     pub fn new(limit: u32, seconds: u64) -> Quota {
         let limit = u64::from(limit).max(1);
         Quota { limit, each_us: (seconds.saturating_mul(1_000_000) / limit).max(1) }
     }
 
-    /// Takes one from a budget: the budget after it, or nothing if there is none left.
+    /// Takes one use. Returns the new balance, or `None` if no use remains.
     pub fn take(&self, whole_at_us: u64, now_ms: u64) -> Option<u64> {
         let after = self.bounded(whole_at_us, now_ms).saturating_add(self.each_us);
         (after <= self.empty_at(now_ms)).then_some(after)
     }
 
-    /// Takes that many from a budget, also if there are fewer: then the budget is in debt, by what
-    /// is all of it at most. Returns the budget after it, and whether it is in debt.
+    /// Takes that many uses, even if fewer remain. Then the balance is in debt, by at most `limit`
+    /// uses. Returns the new balance, and whether it is in debt.
     pub fn spend(&self, whole_at_us: u64, now_ms: u64, count: u64) -> (u64, bool) {
         let empty_at = self.empty_at(now_ms);
         let deepest = empty_at.saturating_add(self.each_us.saturating_mul(self.limit));
@@ -49,21 +50,21 @@ impl Quota {
         (after, after > empty_at)
     }
 
-    /// Takes one from a budget that others take from at the same time. Returns its state, and
-    /// whether one was left.
+    /// Takes one use from a balance that other threads use at the same time. Returns the state of
+    /// the balance, and whether a use remained.
     pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, Standing) {
-        // Relaxed: nothing else hangs on it.
+        // Relaxed, because no other data depends on it.
         let taken = budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));
         let now = taken.map_or_else(|at| at, |before| self.take(before, now_ms).unwrap_or(before));
         (taken.is_ok(), self.standing(now, now_ms))
     }
 
-    /// Puts one back.
+    /// Restores one use.
     pub fn give_back(&self, whole_at_us: u64) -> u64 {
         whole_at_us.saturating_sub(self.each_us)
     }
 
-    /// What is left of a budget.
+    /// Returns the state of a balance.
     pub fn standing(&self, whole_at_us: u64, now_ms: u64) -> Standing {
         let whole_at_us = self.bounded(whole_at_us, now_ms);
         let empty_at_us = self.empty_at(now_ms);
@@ -76,12 +77,12 @@ impl Quota {
         }
     }
 
-    /// A budget as one that can be: it is never whole in the past.
+    /// Returns a valid balance: it is never full at a time in the past.
     fn bounded(&self, whole_at_us: u64, now_ms: u64) -> u64 {
         whole_at_us.max(micros(now_ms))
     }
 
-    /// When a budget would be whole that is empty now.
+    /// Returns the time at which a balance that is empty now would be full.
     fn empty_at(&self, now_ms: u64) -> u64 {
         micros(now_ms).saturating_add(self.each_us.saturating_mul(self.limit))
     }
@@ -97,7 +98,7 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000_000;
 
-    /// Takes until there is none; gives how many there were, and the budget.
+    /// Takes uses until none remains. Returns their number and the balance.
     fn drain(quota: Quota, mut budget: u64, now_ms: u64) -> (u64, u64) {
         let mut count = 0;
         while let Some(after) = quota.take(budget, now_ms) {

@@ -1,4 +1,4 @@
-//! Many budgets of one quota.
+//! The balances of many keys under one quota.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,29 +8,30 @@ use parking_lot::Mutex;
 
 use super::quota::{Quota, Standing};
 
-/// A budget for each key, for a bounded number of keys: beyond it, those that were used longest ago
-/// are forgotten, which makes them whole.
+/// A balance for each of a bounded number of keys. Beyond that number the least recently used ones
+/// are forgotten, which makes them full.
 ///
-/// No cache, for a cache may forget what it likes: here, to use many keys must not free one of them
-/// sooner than that.
+/// This is no cache, because a cache may evict any entry: here the use of many keys must not free a
+/// recent one early.
 pub struct Quotas<K: Hash + Eq> {
     quota: Quota,
-    /// Keys of a generation: half of those that are kept.
+    /// The number of keys in a generation: half of those that are kept.
     generation: usize,
     used: Mutex<Used<K>>,
 }
 
-/// Those that were taken from, in two generations; see [`Quota`] for what is kept. A key is in one
-/// of them.
+/// The used balances, in two generations; see [`Quota`] for their form. A key is in only one of
+/// them.
 struct Used<K> {
-    /// Used since the last generation was full.
+    /// The balances used since the previous generation was full.
     young: HashMap<K, u64>,
-    /// Used in the last generation, and not since. Forgotten when the young are the last.
+    /// The balances used in the previous generation, and not since. They are forgotten when the
+    /// young generation is full.
     old: HashMap<K, u64>,
 }
 
 impl<K: Hash + Eq> Used<K> {
-    /// The key's budget, if it is known, which makes it one that was used.
+    /// Returns the balance of a key, 0 if it is unknown, and removes it from the old generation.
     fn take(&mut self, key: &K) -> u64 {
         match self.young.get(key) {
             Some(budget) => *budget,
@@ -47,13 +48,14 @@ impl<K: Hash + Eq> Used<K> {
 }
 
 impl<K: Hash + Eq> Quotas<K> {
-    /// Quotas of `quota`, no more than `most` at a time; half of them are remembered in any case.
+    /// Creates balances under `quota` for at most `most` keys. At least half of that number are
+    /// remembered.
     pub fn new(quota: Quota, most: usize) -> Quotas<K> {
         let used = Used { young: HashMap::new(), old: HashMap::new() };
         Quotas { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
     }
 
-    /// Takes one from a key's budget. Returns the state of the budget, and whether one was left.
+    /// Takes one use of a key. Returns the state of its balance, and whether a use remained.
     pub fn take(&self, key: K, now_ms: u64) -> (bool, Standing) {
         let mut used = self.used.lock();
         let before = used.take(&key);
@@ -63,8 +65,8 @@ impl<K: Hash + Eq> Quotas<K> {
         (after.is_some(), self.quota.standing(budget, now_ms))
     }
 
-    /// Takes that many from a key's budget, also if there are fewer. Returns whether the budget is
-    /// in debt: see [`Quota::spend`].
+    /// Takes that many uses of a key, even if fewer remain. Returns whether the balance is in debt:
+    /// see [`Quota::spend`].
     pub fn spend(&self, key: &K, now_ms: u64, count: u64) -> bool
     where
         K: Clone,
@@ -76,7 +78,7 @@ impl<K: Hash + Eq> Quotas<K> {
         is_in_debt
     }
 
-    /// Puts one back into a key's budget.
+    /// Restores one use of a key.
     pub fn give_back(&self, key: &K) {
         let Used { young, old } = &mut *self.used.lock();
         if let Some(budget) = young.get_mut(key).or_else(|| old.get_mut(key)) {
@@ -84,20 +86,20 @@ impl<K: Hash + Eq> Quotas<K> {
         }
     }
 
-    /// Makes a key's budget whole.
+    /// Fills the balance of a key.
     pub fn fill(&self, key: &K) {
         let Used { young, old } = &mut *self.used.lock();
         young.remove(key).or_else(|| old.remove(key));
     }
 
-    /// Makes whole all budgets whose key is one of `which`. It looks at all of them.
+    /// Fills all balances whose key satisfies `which`. It checks every key.
     pub fn fill_all(&self, which: impl Fn(&K) -> bool) {
         let Used { young, old } = &mut *self.used.lock();
         young.retain(|key, _| !which(key));
         old.retain(|key, _| !which(key));
     }
 
-    /// How many are kept.
+    /// Returns the number of balances kept.
     #[cfg(test)]
     fn count(&self) -> usize {
         let used = self.used.lock();
@@ -133,12 +135,12 @@ mod tests {
         budgets.take(0, NOW);
         for key in 1..10_000 {
             budgets.take(key, NOW);
-            // One that is blocked and tries on stays known.
+            // A blocked key that keeps trying stays known.
             assert!(!budgets.take(0, NOW).0);
             assert!(budgets.count() <= 100);
         }
         assert_eq!(budgets.take(1, NOW).1.remaining, 1);
-        // Of the last, half are known.
+        // At least half of the last keys are known.
         for key in 10_000 - 48..10_000 {
             assert!(budgets.take(key, NOW).0 && !budgets.take(key, NOW).0, "{key}");
         }

@@ -1,9 +1,9 @@
-//! What is made once for all who ask for it, where making it needs a turn.
+//! Work that is done once for all callers that need its result, where doing it needs a turn.
 //!
-//! Whoever asks waits in their own line, and who has a turn first makes it: so nobody waits for the
-//! line of another who has asked before. Of one holder one waits, whoever else of the same asks
-//! meanwhile: the line has room for that many pieces of work. Who finds with a turn in hand that it
-//! is being made gives the turn back.
+//! Each caller waits in its own line, and the first one with a turn does the work. So no caller
+//! waits for the line of another that asked earlier. Only one call of each holder waits for a turn,
+//! and other calls of the same holder wait for that one: the line has limited room. A caller that
+//! gets a turn while the work is being done returns the turn.
 
 use std::hash::Hash;
 use std::pin::pin;
@@ -16,19 +16,19 @@ use tokio::sync::Notify;
 use super::Holder;
 use super::call_task::behalf;
 
-/// See the module's head. `K` says which of the things it is that are made so.
+/// The work in progress. `K` identifies the value being computed.
 #[derive(Debug)]
 pub struct SharedWork<K: Eq + Hash> {
     now: Mutex<Now<K>>,
-    /// Something is there, or its maker has gone.
+    /// Notified when a value is ready or its worker has stopped.
     news: Notify,
 }
 
 #[derive(Debug)]
 struct Now<K> {
-    /// For what a turn is awaited, and on whose behalf.
+    /// The values for which a turn is awaited, and the holders that wait.
     awaited: HashSet<(K, Option<Holder>)>,
-    /// What is being made.
+    /// The values being computed.
     made: HashSet<K>,
 }
 
@@ -41,16 +41,17 @@ impl<K: Eq + Hash> Default for SharedWork<K> {
     }
 }
 
-/// What has come to who asked.
+/// The outcome for a caller.
 pub enum SharedOutcome<'o, K: Eq + Hash, T, P> {
-    /// It is there.
+    /// The value exists.
     Ready(T),
-    /// It is to be made with this turn; whoever asks meanwhile waits until it is there and the
-    /// maker is dropped.
+    /// The value is to be computed with this turn. Other callers wait until it exists and the claim
+    /// is dropped.
     Make(WorkClaim<'o, K>, P),
 }
 
-/// Somebody who waits for a turn for all of the same holder, or has it and makes what is asked for.
+/// The claim of a caller that waits for a turn on behalf of its holder, or has it and does the
+/// work.
 pub struct WorkClaim<'o, K: Eq + Hash> {
     of: &'o SharedWork<K>,
     awaited: (K, Option<Holder>),
@@ -58,10 +59,11 @@ pub struct WorkClaim<'o, K: Eq + Hash> {
 }
 
 impl<K: Eq + Hash + Clone> SharedWork<K> {
-    /// What `there` finds as soon as it is there, or a turn to make it with if that comes first.
+    /// Returns the value that `there` finds as soon as it exists, or a turn to compute it if that
+    /// comes first.
     ///
     /// # Errors
-    /// As `turn`.
+    /// The errors of `turn`.
     pub async fn there_or_turn<T, P, F: Future<Output = Result<P>>>(
         &self,
         key: K,
@@ -81,14 +83,14 @@ impl<K: Eq + Hash + Clone> SharedWork<K> {
                 turn = turn() => turn?,
             };
             if maker.begin() {
-                // Another may have made it since the last look.
+                // Another caller may have computed it since the last check.
                 return Ok(there().map_or_else(|| SharedOutcome::Make(maker, turn), SharedOutcome::Ready));
             }
         }
     }
 
-    /// Who waits for a turn from now on; none while another of the same does, or while it is being
-    /// made.
+    /// Returns a claim to wait for a turn; `None` while another call of the holder waits, or while
+    /// the value is being computed.
     fn wait_for(&self, key: &K, holder: &Option<Holder>) -> Option<WorkClaim<'_, K>> {
         let mut now = self.now.lock();
         let awaited = (key.clone(), holder.clone());
@@ -99,11 +101,11 @@ impl<K: Eq + Hash + Clone> SharedWork<K> {
         })
     }
 
-    /// What `look` finds, looking again whenever there is news.
+    /// Returns the first value that `look` finds, and calls it again after each notification.
     async fn as_soon_as<T>(&self, look: impl Fn() -> Option<T>) -> T {
         loop {
             let mut news = pin!(self.news.notified());
-            // What comes between the look and the wait is news, too.
+            // A notification between the call of `look` and the wait is not missed.
             news.as_mut().enable();
             if let Some(found) = look() {
                 return found;
@@ -114,7 +116,7 @@ impl<K: Eq + Hash + Clone> SharedWork<K> {
 }
 
 impl<K: Eq + Hash + Clone> WorkClaim<'_, K> {
-    /// Whether it is now this one who makes it: nobody else does.
+    /// Begins the work, unless another caller is doing it. Returns whether it has begun.
     fn begin(&mut self) -> bool {
         self.makes = self.of.now.lock().made.insert(self.awaited.0.clone());
         self.makes
@@ -152,7 +154,7 @@ mod tests {
         .await
     }
 
-    /// A thing, and how often it has been made.
+    /// A value, with the number of times it has been computed.
     struct Thing<'t> {
         once: SharedWork<&'static str>,
         turns: &'t FairQueue,
@@ -169,12 +171,12 @@ mod tests {
             self.is_there.get().then_some(())
         }
 
-        /// What comes, without making it.
+        /// Returns the outcome, without doing the work.
         async fn come(&self) -> Result<SharedOutcome<'_, &'static str, (), WorkPermit>> {
             self.once.there_or_turn("thing", || self.there(), || self.turns.turn()).await
         }
 
-        /// Makes it, which takes a while.
+        /// Does the work if necessary, which takes a while.
         async fn get(&self, comes_to: Result<()>) -> Result<()> {
             match self.come().await? {
                 SharedOutcome::Ready(()) => Ok(()),
@@ -187,8 +189,8 @@ mod tests {
         }
     }
 
-    /// One had 126 pieces of work under way and then asked for a large object; who asked for the
-    /// same waited for all of that work.
+    /// One user with 126 pieces of work asked for a large object. Other users who asked for the
+    /// same object had to wait for all of that work.
     #[tokio::test]
     async fn who_asks_waits_in_their_own_line_and_not_in_that_of_who_asked_before() {
         let turns = FairQueue::new("test", "tests", 1, 100);
@@ -202,7 +204,7 @@ mod tests {
         let mut of_b = Box::pin(of("b", thing.get(Ok(()))));
         assert!(of_a.as_mut().now_or_never().is_none() && of_b.as_mut().now_or_never().is_none());
         drop(first);
-        // One piece of the other's is before it, and no more.
+        // Only one piece of the other's work runs before it.
         drop(work.remove(0).now_or_never().expect("it is the first").unwrap());
         assert!(of_b.as_mut().now_or_never().is_none(), "it is being made");
         of_b.await.unwrap();
@@ -239,7 +241,7 @@ mod tests {
         drop(busy);
         assert!(b.as_mut().now_or_never().is_none());
         let free = of("c", turns.turn()).now_or_never().expect("it was given back").unwrap();
-        // Its maker goes away without having made it.
+        // The worker stops without having done the work.
         drop((maker, turn, free));
         b.await.unwrap();
         assert_eq!(thing.made.get(), 1);

@@ -1,21 +1,20 @@
-//! Loops that let other calls have their turn. A thread that reads requests serves thousands of
-//! connections, and whatever it does for one call keeps all others waiting. So no work there may
-//! take longer than some milliseconds at a time, and its length must not be up to a client or to
-//! the size of the repository:
+//! Loops that yield to other calls. A thread that reads requests serves thousands of connections,
+//! and its work for one call makes all others wait. So no work there may take longer than some
+//! milliseconds at a time. Its length must not depend on a client or on the size of the repository:
 //!
-//! - a loop over such a number asks [`YieldTimer::yield_if_due`] at each turn;
+//! - a loop over such a number calls [`YieldTimer::yield_if_due`] in each iteration;
 //! - a list of such a length is sorted by [`sorted`];
-//! - work that can't stop halfway is offloaded if it is large
+//! - work that can't be interrupted is offloaded if it is large
 //!   ([`super::offload::offload_if_large`]).
 //!
-//! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
+//! The metric `stet_http_slow_turns_total` names the endpoints that violate this.
 
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{SLICE, give_way};
 
-/// The timer of a loop that lets other calls have their turn, by the time that it has taken.
+/// The timer of a loop that yields to other calls after some time.
 #[derive(Debug)]
 pub struct YieldTimer {
     since: Instant,
@@ -25,12 +24,12 @@ impl YieldTimer {
     /// The time after which a loop yields.
     pub const AFTER: Duration = SLICE;
 
-    /// The timer of a loop that begins now.
+    /// Starts the timer of a loop.
     pub fn new() -> YieldTimer {
         YieldTimer { since: Instant::now() }
     }
 
-    /// Lets others have their turn if it has been long enough. A loop asks at each turn.
+    /// Yields to other calls if the loop has run long enough. Call it in each iteration.
     pub async fn yield_if_due(&mut self) {
         if self.is_due() {
             self.yield_now().await;
@@ -42,18 +41,18 @@ impl YieldTimer {
         self.since.elapsed() >= YieldTimer::AFTER
     }
 
-    /// Lets others have their turn. A call whose user takes more time than others waits for the
-    /// user's next turn.
+    /// Yields to other calls. A call whose user takes more time than others waits for the user's
+    /// next turn.
     pub async fn yield_now(&mut self) {
         give_way().await;
         self.since = Instant::now();
     }
 }
 
-/// Entries of a list that are sorted or merged in a fraction of a millisecond.
+/// The number of entries that are sorted or merged in a fraction of a millisecond.
 const FEW: usize = 256;
 
-/// Returns a list sorted, yielding now and then however long it is; equal entries keep their order.
+/// Sorts a list, and yields repeatedly if it is long. Equal entries keep their order.
 pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
     if entries.len() <= FEW {
         entries.sort_by(compare);
@@ -68,7 +67,7 @@ pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering
         runs.push(run);
         timer.yield_if_due().await;
     }
-    // Round by round, two neighbours at a time: so runs stay in order.
+    // In rounds, two adjacent runs at a time, so that runs stay in order.
     while runs.len() > 1 {
         let mut round = Vec::with_capacity(runs.len().div_ceil(2));
         let mut left = runs.into_iter();
@@ -83,7 +82,7 @@ pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering
     runs.pop().unwrap_or_default()
 }
 
-/// Returns two sorted lists as one; of equal entries, those of the first come first.
+/// Merges two sorted lists; among equal entries, those of the first come first.
 async fn merged<T>(
     first: Vec<T>,
     second: Vec<T>,
@@ -109,8 +108,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the number of turns that another task gets before a loop ends, which it does when
-    /// `ends` says so of that number.
+    /// Returns the number of turns that another task gets before a loop ends. The loop ends when
+    /// `ends` returns true for that number.
     async fn turns_of_others(yields: bool, ends: impl Fn(usize) -> bool) -> usize {
         let turns = Cell::new(0);
         let mut timer = YieldTimer::new();
@@ -147,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn a_list_is_sorted_as_it_would_be_at_once() {
         for length in [0, 1, FEW, FEW + 1, 3 * FEW, 5 * FEW + 7, 10_000] {
-            // Few different keys, so that many are equal; the place tells them apart.
+            // Few different keys, so that many are equal; the second number distinguishes them.
             let entries: Vec<(u32, usize)> =
                 (0..length).map(|n| ((n as u32).wrapping_mul(2_654_435_761) >> 25, n)).collect();
             let mut wanted = entries.clone();

@@ -1,5 +1,5 @@
-//! The choice of the entries that a full box keeps: a sender of many messages pushes out only
-//! their own.
+//! The choice of the entries that a full box keeps: a sender of many messages displaces only their
+//! own.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn share(mut counts: Vec<usize>, most: usize) -> (usize, usize) {
     for count in counts {
         let each = left / senders;
         if count > each {
-            // All that follow have more, too.
+            // All later ones have more, too.
             return (each, left % senders);
         }
         left -= count;
@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// Places of the entries that go, as the rule says, one at a time.
+    /// Returns the places of the entries that the rule removes, one at a time.
     fn one_by_one(senders: &[Text], most: usize) -> Vec<usize> {
         let mut left: Vec<usize> = (0..senders.len()).collect();
         while left.len() > most {
@@ -81,7 +81,7 @@ mod tests {
                 let of = |kept: bool| (0..senders.len()).filter(|at| senders[*at] == **sender && (!kept || !goes[*at])).count();
                 prop_assert!(of(true) >= of(false).min(most / distinct.len()), "{} keeps too little", sender);
             }
-            // What is left when some of them have gone is decided in the same way.
+            // Later removals follow the same rule when some entries have been removed already.
             let some: Vec<usize> = (0..senders.len()).filter(|at| !goes[*at] || at % 2 == 0).collect();
             let left: Vec<Text> = some.iter().map(|at| senders[*at].clone()).collect();
             let then: Vec<usize> =

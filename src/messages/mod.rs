@@ -1,12 +1,13 @@
-//! Messages between users (docs/api/messages.md): sending them, reading and keeping them.
+//! Messages between users (docs/api/messages.md): sending, reading and keeping them.
 //!
-//! A message is one row, one small row in the box of each who has it, and one that counts these: it
-//! goes with the last of them. All of them, and what a mail relay is to take ([`relay`]), go in one
-//! change set: a message is sent to all of its recipients, or to nobody.
+//! A message is one row, with a small row in the box of each user who has it, and a row that counts
+//! these. The message is removed with the last of them. All these rows, and the row for the mail
+//! relay ([`relay`]), are written in one change set: a message is sent to all of its recipients or
+//! to none.
 //!
-//! Rows of messages never change, and sending adds rows alone, so it waits for nobody, unless a box
-//! has got too much. Marking and removing entries go one after the other (`turn`). What is too old,
-//! or too much for a box (`fair`), is removed by [`Messages::sweep`].
+//! Rows of messages never change, and sending only adds rows, so it does not wait unless a box is
+//! full. Marking and removing entries is serialised (`turn`). Messages that are too old, and
+//! entries beyond a box's limit (`fair`), are removed by [`Messages::sweep`].
 
 mod fair;
 mod post;
@@ -37,36 +38,37 @@ use crate::auth::Directory;
 use crate::config::{MessagesConfig, SmtpConfig};
 use crate::limits::yielding::YieldTimer;
 
-/// Rows that are read or removed at a time.
+/// The number of rows that are read or removed at a time.
 const CHUNK: usize = 500;
 
-/// Entries of one box that are removed at a time.
+/// The number of entries of one box that are removed at a time.
 const LOT: usize = 2000;
 
-/// How often old messages are looked for, milliseconds.
+/// The interval of sweeps for old messages, in milliseconds.
 const SWEEP_MS: u64 = 60 * 60 * 1000;
 
-/// After how many bytes of new messages that is done before its time: boxes must not grow without
-/// end meanwhile.
+/// The number of bytes of new messages after which a sweep runs early, so that boxes do not grow
+/// without limit in between.
 const SWEEP_BYTES: u64 = 64 << 20;
 
-/// See the module's head.
+/// The messages between users.
 pub struct Messages {
     repository: Repository,
     directory: Arc<Directory>,
     bounds: MessagesConfig,
     relay: Option<Arc<Relay>>,
     turns: Turns,
-    /// When old messages were looked for last, epoch milliseconds.
+    /// The time of the last sweep, in epoch milliseconds.
     swept_ms: AtomicU64,
-    /// About how many bytes of messages have been sent since.
+    /// The approximate number of bytes of messages sent since.
     sent_bytes: Arc<AtomicU64>,
-    /// Entries that were added to each box since it was last looked at whether it has too much.
+    /// The number of entries added to each box since its surplus was last removed.
     added: Mutex<HashMap<(Text, Side), usize>>,
 }
 
 impl Messages {
-    /// The messages of a repository; mails go out as well if a relay is configured.
+    /// Creates the messages of a repository. They are sent as mails as well if a relay is
+    /// configured.
     pub fn new(
         repository: Repository,
         directory: Arc<Directory>,
@@ -78,15 +80,15 @@ impl Messages {
         Messages { repository, directory, bounds, relay, turns, swept_ms, sent_bytes, added }
     }
 
-    /// What gives messages to the mail relay, if one is configured.
+    /// Returns the sender to the mail relay, if one is configured.
     pub fn relay(&self) -> Option<&Arc<Relay>> {
         self.relay.as_ref()
     }
 
-    /// Entries of a box whose messages are there, the newest first: those that the box keeps.
+    /// Returns the entries that a box keeps and whose messages exist, the newest first.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn entries(&self, user: &str, side: Side) -> Result<Vec<Entry>> {
         let InBox { mut kept, .. } = self.read_box(user, side, 0).await?;
         let mut too_many = self.surplus(&kept).await?.into_iter();
@@ -94,7 +96,7 @@ impl Messages {
         Ok(kept)
     }
 
-    /// Reads a box. What is older than that, or has no message, is not kept.
+    /// Reads a box. Entries older than `old_ms`, or without a message, are not kept.
     async fn read_box(&self, user: &str, side: Side, old_ms: u64) -> Result<InBox> {
         let (mut found, mut way) = (InBox::default(), YieldTimer::new());
         let mut range = Entry::range(user, side);
@@ -102,7 +104,7 @@ impl Messages {
             let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
             for (_, row) in &rows {
                 let entry = read::<Entry>(row)?;
-                // Versions before have left entries without messages.
+                // Earlier versions have left entries without messages.
                 let stays = entry.sent_ms >= old_ms && self.is_there(entry.number)?;
                 if stays {
                     found.kept.push(entry)
@@ -134,27 +136,27 @@ impl Messages {
         Ok(fair::surplus(&senders, self.bounds.per_box))
     }
 
-    /// Whether there is that message. Its count says so, which is short where a message may be
+    /// Reports whether a message exists. Its count shows that, and is short while a message may be
     /// long.
     fn is_there(&self, number: u64) -> Result<bool> {
         let place = Copies::key(number);
-        // Versions before did not count.
+        // Earlier versions did not count.
         Ok(self.repository.row::<Copies>(place.table, &place.key)?.is_some() || self.message(number)?.is_some())
     }
 
-    /// A message; `None` once it is gone.
+    /// Returns a message; `None` if it was removed.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn message(&self, number: u64) -> Result<Option<Message>> {
         let place = Message::key(number);
         self.repository.row(place.table, &place.key)
     }
 
-    /// Marks a message in a user's inbox as read, or as not read.
+    /// Marks a message in a user's inbox as read or unread.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what the store says.
+    /// `ObjectNotFound`; errors of the store.
     pub async fn mark(&self, user: &str, id: Loid, read: bool) -> Result<Entry> {
         let turn = self.turns.turn(&self.repository).await?;
         let place = Entry::key(user, Side::Inbox, id.number);
@@ -169,10 +171,10 @@ impl Messages {
         Ok(entry)
     }
 
-    /// Takes a message out of a user's boxes. Others keep theirs.
+    /// Removes a message from a user's boxes. Others keep theirs.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what the store says.
+    /// `ObjectNotFound`; errors of the store.
     pub async fn remove(&self, user: &str, id: Loid) -> Result<()> {
         let turn = self.turns.turn(&self.repository).await?;
         let mut changes = Vec::new();
@@ -190,21 +192,21 @@ impl Messages {
         turn.commit(changes).await
     }
 
-    /// Removes, now and then, messages that have been kept for long enough, and of each box what is
-    /// too much. Returns the number of entries and messages.
+    /// Removes old messages and the surplus of each box, if the interval has passed. Returns the
+    /// number of removed entries and messages.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn sweep(&self) -> Result<usize> {
         let now_ms = self.repository.clock().now_ms();
-        // The clock may have been set back meanwhile.
+        // The clock may have been set back.
         let is_time = now_ms.abs_diff(self.swept_ms.load(Ordering::Relaxed)) >= SWEEP_MS;
         if !is_time && self.sent_bytes.load(Ordering::Relaxed) < SWEEP_BYTES {
             return Ok(0);
         }
         self.sent_bytes.store(0, Ordering::Relaxed);
         let kept_ms = self.bounds.keep_days.saturating_mul(24 * 60 * 60 * 1000);
-        // None is old while the clock may be wrong.
+        // No message counts as old while the clock may be wrong.
         let old_ms = self.repository.ends().now().map_or(0, |now| now.ms().saturating_sub(kept_ms));
         let mut count = self.sweep_boxes(old_ms).await?;
         let old = |message: &Message| Ok(message.sent_ms < old_ms);
@@ -217,7 +219,7 @@ impl Messages {
         Ok(count)
     }
 
-    /// Looks at all boxes, the last first.
+    /// Trims all boxes, the last one first.
     async fn sweep_boxes(&self, old_ms: u64) -> Result<usize> {
         let (mut range, mut count) = (Range::prefix(&[]), 0);
         while let Some((_, row)) = self.scan(Table::Boxes, &range, 1, true)?.first() {
@@ -228,10 +230,10 @@ impl Messages {
         Ok(count)
     }
 
-    /// Removes entries of a box that are older than that or too many, with the messages that nobody
-    /// has any more. Returns the number of entries.
+    /// Removes entries of a box that are older than `old_ms` or surplus, with the messages that no
+    /// box contains any more. Returns the number of entries.
     async fn trim(&self, user: &Text, side: Side, old_ms: u64) -> Result<usize> {
-        // First: an entry that is added from here on may not be seen below.
+        // Before the box is read, because an entry that is added later may not be seen below.
         self.added.lock().remove(&(user.clone(), side));
         let mut count = 0;
         loop {
@@ -240,7 +242,7 @@ impl Messages {
             let too_many = self.surplus(&kept).await?;
             gone.extend(kept.into_iter().zip(too_many).filter(|(_, goes)| *goes).map(|(entry, _)| entry));
             let is_last = gone.len() <= LOT;
-            // Which of them go first makes no difference to which are too many then.
+            // The order of removal does not change which entries are surplus.
             gone.truncate(LOT);
             if gone.is_empty() {
                 return Ok(count);
@@ -261,8 +263,8 @@ impl Messages {
         }
     }
 
-    /// Removes rows of a table, the last first, and changes what `beside` says along with those
-    /// that go.
+    /// Removes rows of a table, the last one first, together with the changes that `beside` returns
+    /// for them.
     async fn sweep_rows<R: Row>(
         &self,
         table: Table,
@@ -310,7 +312,7 @@ impl Messages {
 #[derive(Default)]
 struct InBox {
     kept: Vec<Entry>,
-    /// Entries that are too old, or have no message.
+    /// The entries that are too old, or have no message.
     gone: Vec<Entry>,
 }
 

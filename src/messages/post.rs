@@ -21,49 +21,50 @@ use crate::limits::as_server;
 use crate::limits::offload;
 use crate::limits::yielding::YieldTimer;
 
-/// Bytes of the longest subject: a line of a mail (RFC 5322, 2.1.1) with room for its name.
+/// The longest subject in bytes: a line of a mail (RFC 5322, 2.1.1) with room for the header's
+/// name.
 pub const MAX_SUBJECT_BYTES: usize = 900;
 
-/// Unknown names that an error tells at most.
+/// The largest number of unknown names in an error.
 const MOST_UNKNOWN: usize = 20;
 
-/// What is to be sent.
+/// A message to be sent.
 #[derive(Debug, Clone, Default)]
 pub struct Mail {
     /// One line.
     pub subject: String,
     /// Plain text.
     pub body: String,
-    /// Names of users and groups. One that both have is the user's.
+    /// The names of users and groups. A name that is both is the user's.
     pub recipients: Vec<String>,
-    /// See [`Priority`].
+    /// The priority.
     pub priority: Priority,
-    /// Objects that the sender may read.
+    /// The objects to attach, which the sender may read.
     pub attachments: Vec<stet_actors::id::Loid>,
 }
 
-/// What it is called in the audit trail, and where its outcome is kept.
+/// The name of the action in the audit trail, and of its receipt.
 const SEND: &str = "message.send";
 
-/// What is kept under an `Idempotency-Key`.
+/// The outcome that is kept under an `Idempotency-Key`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Sent {
     number: u64,
-    /// About how many bytes it takes on disk. They are counted when it is there, and not by who
-    /// reads this.
+    /// The approximate size on disk. It is counted when the message is written, not when this is
+    /// read.
     bytes: u64,
 }
 
 impl Messages {
-    /// Sends a message to all of its recipients, or to nobody.
+    /// Sends a message to all of its recipients, or to none.
     ///
     /// # Errors
-    /// `InvalidBody` for what can't be sent; `ObjectNotFound` for recipients that there are not;
-    /// `TooLarge` for too many of them or too long a text; `Overloaded`; what the store says.
+    /// `InvalidBody` for an invalid message; `ObjectNotFound` for unknown recipients; `TooLarge`
+    /// for too many of them or too long a text; `Overloaded`; errors of the store.
     pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
         let who = request.who.clone();
         let sent: Sent = self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;
-        // It was put there by this call, and nothing removes it before its time.
+        // This call has written it, and nothing removes it so soon.
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
 
@@ -99,7 +100,7 @@ impl Messages {
             room
         });
         let (relay, sent_bytes) = (self.relay.clone(), self.sent_bytes.clone());
-        // Whoever sends it may go away before it is on disk, and counts all the same.
+        // It is counted even if the sender disconnects before it is on disk.
         let on_commit = Box::new(move || {
             sent_bytes.fetch_add(bytes, Ordering::Relaxed);
             if let Some(room) = room {
@@ -114,9 +115,9 @@ impl Messages {
         Ok(Note { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
     }
 
-    /// Counts one more entry in each box that the message goes to. Boxes to which as many entries
-    /// were added as they keep are trimmed first. So no box has more than twice that number, and
-    /// one for each call under way.
+    /// Counts one more entry in each box that gets the message. A box is trimmed first if it got as
+    /// many entries as it keeps since the last time. So no box has more than twice that number,
+    /// plus one for each call under way.
     async fn make_room(&self, sender: &Text, receivers: &BTreeSet<Name>) -> Result<()> {
         let inboxes = receivers.iter().map(|name| (name.text(), Side::Inbox));
         for (user, side) in inboxes.chain([(sender, Side::Outbox)]) {
@@ -130,7 +131,8 @@ impl Messages {
         Ok(())
     }
 
-    /// What the mail relay is to take, if there is one, with addresses to send to and room for it.
+    /// Builds the row for the mail relay, with a reservation in its queue. `None` if there is no
+    /// relay, no receiver has an address, or the queue is full.
     async fn outgoing(
         &self,
         to: &BTreeSet<Name>,
@@ -182,7 +184,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The names as the directory has them, and all users who receive what goes to them.
+    /// Returns the recipients' names as in the directory, and all users who receive the message.
     async fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
         let most = self.bounds.recipients;
         let too_many = || {
@@ -205,7 +207,7 @@ impl Messages {
                 groups.insert(group.name);
                 text
             } else {
-                // As many as are of use to whoever has to mend it.
+                // As many as help the sender to correct the message.
                 if unknown.len() < MOST_UNKNOWN {
                     unknown.push(name.as_str());
                 }
@@ -221,7 +223,7 @@ impl Messages {
         }
         if !groups.is_empty() {
             let directory = self.directory.clone();
-            // There may be any number of them.
+            // There may be any number of users.
             let members = offload::offload(move || directory.users()).await??.into_iter();
             users.extend(members.filter(|user| user.groups.iter().any(|it| groups.contains(it))).map(|user| user.name));
         }

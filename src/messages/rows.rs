@@ -1,5 +1,6 @@
-//! The rows: messages, who has them, and what a mail relay has yet to take. Stored as arrays in
-//! field order, so a field is added at the end, with `#[serde(default)]`, or the format goes up.
+//! The rows: messages, their entries in boxes, and mails for the relay. They are stored as arrays
+//! in field order. So a new field is added at the end, with `#[serde(default)]`, or the format is
+//! raised.
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -8,53 +9,53 @@ use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::Text;
 use stet_actors::store::{Key, Range, Row, Table, key_of};
 
-/// How much a message matters.
+/// The priority of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
-    /// It can wait.
+    /// Not urgent.
     Low,
-    /// As most do.
+    /// The usual priority.
     #[default]
     Normal,
-    /// At once.
+    /// Urgent.
     High,
 }
 
-/// A message, once for all who have it. It never changes.
+/// A message, stored once for all its users. It never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Its number; a later message has a greater one.
+    /// The number; a later message has a greater one.
     pub number: u64,
-    /// One line.
+    /// The subject, one line.
     pub subject: String,
-    /// Plain text.
+    /// The text, plain.
     pub body: String,
-    /// Name of the user who sent it.
+    /// The name of the sender.
     pub sender: Text,
-    /// Names of the users and groups to whom it went, as the directory has them.
+    /// The names of the users and groups to whom it was sent, as in the directory.
     pub recipients: Vec<Text>,
-    /// When, epoch milliseconds.
+    /// The time of sending, in epoch milliseconds.
     pub sent_ms: u64,
-    /// See [`Priority`].
+    /// The priority.
     pub priority: Priority,
-    /// Loids of the objects that go with it.
+    /// The loids of the attached objects.
     pub attachments: Vec<Text>,
 }
 
 impl Message {
-    /// Its id, by which nothing else is named.
+    /// Returns the id, which is distinct from all other loids.
     pub fn id(&self) -> Loid {
         id_of(self.number)
     }
 
-    /// Where it is kept.
+    /// Returns the key of its row.
     pub fn key(number: u64) -> Key {
         Key { table: Table::Messages, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }
 }
 
-/// The id of the message of that number.
+/// Returns the id of the message with that number.
 pub fn id_of(number: u64) -> Loid {
     Loid::new(DatabaseId::FIRST, number)
 }
@@ -65,40 +66,41 @@ impl Row for Message {
     }
 }
 
-/// Which of a user's two boxes.
+/// One of a user's two boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Side {
-    /// What they have received.
+    /// The received messages.
     Inbox,
-    /// What they have sent.
+    /// The sent messages.
     Outbox,
 }
 
-/// That a user has a message.
+/// The entry of a message in a user's box.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Name of the user.
+    /// The name of the user.
     pub user: Text,
-    /// In which box.
+    /// The box.
     pub side: Side,
-    /// Number of the message.
+    /// The number of the message.
     pub number: u64,
-    /// When it was sent, epoch milliseconds.
+    /// The time of sending, in epoch milliseconds.
     pub sent_ms: u64,
-    /// Whether the user has read it; one's own is.
+    /// Whether the user has read the message. Sent messages count as read.
     pub read: bool,
-    /// Name of the user who sent it; empty in rows of versions that did not note it.
+    /// The name of the sender; empty in rows of earlier versions, which did not store it.
     #[serde(default)]
     pub sender: Text,
 }
 
 impl Entry {
-    /// All entries of a box, the oldest first. No name has the 0 that ends it.
+    /// Returns the range of all entries of a box, the oldest first. The name ends with a 0, which
+    /// no name contains.
     pub fn range(user: &str, side: Side) -> Range {
         Range::prefix(&key_of(&[user.as_bytes(), &[0, side as u8]]))
     }
 
-    /// Where a user's entry of a message is.
+    /// Returns the key of a user's entry of a message.
     pub fn key(user: &str, side: Side, number: u64) -> Key {
         Key { table: Table::Boxes, key: key_of(&[user.as_bytes(), &[0, side as u8], &number.to_be_bytes()]) }
     }
@@ -110,26 +112,26 @@ impl Row for Entry {
     }
 }
 
-/// A message on its way to the mail relay.
+/// A message that is to be sent to the mail relay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outgoing {
-    /// Number of the message.
+    /// The number of the message.
     pub number: u64,
-    /// Addresses that have yet to be tried.
+    /// The addresses that have not been tried yet.
     pub waiting: Vec<String>,
-    /// Addresses for which the relay is being given the mail: of those it is not known after a
-    /// crash whether it has it.
+    /// The addresses for which the mail is being sent. After a crash it is unknown whether the
+    /// relay has it for these.
     pub sending: Vec<String>,
-    /// How often it was tried.
+    /// The number of attempts.
     pub tries: u32,
-    /// When it is tried next, epoch milliseconds.
+    /// The time of the next attempt, in epoch milliseconds.
     pub next_ms: u64,
-    /// When it was sent, epoch milliseconds.
+    /// The time of sending, in epoch milliseconds.
     pub sent_ms: u64,
 }
 
 impl Outgoing {
-    /// Where it is kept.
+    /// Returns the key of its row.
     pub fn key(number: u64) -> Key {
         Key { table: Table::Outgoing, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }
@@ -141,17 +143,17 @@ impl Row for Outgoing {
     }
 }
 
-/// How many boxes a message is in: it goes with the last one.
+/// The number of boxes that contain a message, which is removed with the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copies {
-    /// Number of the message.
+    /// The number of the message.
     pub number: u64,
-    /// How many.
+    /// The number of boxes.
     pub count: u32,
 }
 
 impl Copies {
-    /// Where it is kept.
+    /// Returns the key of its row.
     pub fn key(number: u64) -> Key {
         Key { table: Table::Copies, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }

@@ -1,8 +1,8 @@
-//! Changing who has a message: one change at a time, from reading to its being on disk.
+//! The lock for changes of inboxes: one change at a time, from reading until it is on disk.
 //!
-//! How many have a message is counted in a row of its own. So whoever changes entries must find all
-//! earlier changes of entries on disk: those of callers, too, who went away before they were
-//! answered. Nothing but a [`Turn`] changes entries that are there.
+//! A separate row counts the users of a message. So a change of entries must see all earlier
+//! changes on disk, including those of callers that disconnected before they were answered. Only a
+//! [`Turn`] changes existing entries.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use stet_actors::store::{Change, Key, Row, encode_value};
 use super::rows::{Copies, Message};
 use crate::limits::{FairQueue, WorkPermit};
 
-/// The queue for changes of entries. Users have their turns one after the other, so that one who
-/// marks messages without a pause delays others by one commit.
+/// The lock that serialises changes of entries. Users get turns in rotation, so that one who marks
+/// messages without a pause delays others by one commit only.
 pub(super) struct Turns(FairQueue);
 
 impl Default for Turns {
@@ -24,27 +24,27 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// A turn, when what was changed in the one before is decided.
+    /// Waits for a turn, which begins when the previous change has been decided.
     ///
     /// # Errors
-    /// `RepositoryError` while the server ends.
+    /// `RepositoryError` while the server is stopping.
     pub async fn turn<'r>(&self, repository: &'r Repository) -> Result<Turn<'r>> {
         Ok(Turn { repository, held: self.0.turn().await? })
     }
 }
 
-/// Somebody's turn to change entries: see the module's head.
+/// The turn of a caller to change entries, which holds the lock.
 pub(super) struct Turn<'r> {
     repository: &'r Repository,
     held: WorkPermit,
 }
 
 impl Turn<'_> {
-    /// What becomes of messages of which so many entries go: of one that nobody has any more,
-    /// nothing stays.
+    /// Builds the changes for messages that lose that number of entries: a smaller count, or the
+    /// removal of a message that no box contains any more.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn without(&self, gone: &BTreeMap<u64, u32>) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         for (number, gone) in gone {
@@ -61,11 +61,11 @@ impl Turn<'_> {
         Ok(changes)
     }
 
-    /// Commits what follows from what was read in this turn. The turn goes along until that is
-    /// decided, also if the caller goes away.
+    /// Commits changes that follow from what was read in this turn. The turn lasts until the commit
+    /// is decided, even if the caller drops the future.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn commit(self, changes: Vec<Change>) -> Result<()> {
         let Turn { repository, held } = self;
         repository.commit_holding(held, |set| set.changes = changes).await

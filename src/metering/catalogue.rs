@@ -1,9 +1,9 @@
-//! Which metrics there are, and what they mean. `docs/METRICS.md` is made of it.
+//! The catalogue of all metrics, with their meanings. `docs/METRICS.md` is generated from it.
 //!
-//! A counter whose labels have known values begins with 0 under each of them: Prometheus sees a
-//! rise only between two values, so the first restart, refusal or failure of a series that begins
-//! with 1 would raise no alert. What hangs on what callers do, such as the endpoints they call,
-//! begins with the first call: nobody needs zeros of what was never asked for.
+//! A counter whose labels have known values begins with 0 for each of them. Prometheus sees a rise
+//! only between two values, so a series that began with 1 would raise no alert for its first
+//! restart, refusal or failure. Series that depend on callers, such as those of endpoints, begin
+//! with the first call: zeros for unused endpoints are useless.
 
 use metrics::{Key, KeyName, Label, Level, Metadata, SharedString, Unit, with_recorder};
 use stet_actors::families::Families;
@@ -11,50 +11,50 @@ use stet_actors::object::FamilyKind;
 
 /// A metric.
 pub(super) struct Metric {
-    /// As it stands in `/metrics`; of a histogram without `_bucket`, `_sum` and `_count`.
+    /// The name in `/metrics`; for a histogram without `_bucket`, `_sum` and `_count`.
     pub name: &'static str,
-    /// How it is to be read.
+    /// The type of the metric.
     pub kind: Kind,
-    /// What its numbers are of, if not simply a number of something.
+    /// The unit of its numbers, unless they are plain counts.
     pub unit: Option<Unit>,
-    /// Its labels, in the order in which the document names them.
+    /// The labels, in the order of the document.
     pub labels: &'static [(&'static str, Values)],
-    /// Whether there is a series for each value of the labels from the start, with 0.
+    /// Whether all its series exist from the start, with 0.
     pub begins: Begins,
-    /// One sentence for people.
+    /// The description, one sentence.
     pub means: &'static str,
 }
 
-/// How a metric is to be read.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It only grows, from 0 at the start of the process.
+    /// A number that only grows, from 0 at the start of the process.
     Counter,
-    /// A number that comes and goes.
+    /// A number that may rise and fall.
     Gauge,
-    /// How many observations were no larger than each of some bounds.
+    /// The numbers of observations up to each of some bounds.
     Histogram,
 }
 
-/// Which values a label has.
+/// The possible values of a label.
 pub(super) enum Values {
-    /// These.
+    /// A fixed list of values.
     These(fn() -> Vec<&'static str>),
-    /// Those that come up, in words for people.
+    /// Values that occur at run time, described in words.
     Met(#[cfg_attr(not(test), expect(dead_code, reason = "for the document, which a test writes"))] &'static str),
 }
 
-/// When the series of a metric begin.
+/// The time at which the series of a metric begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begins {
-    /// All of them at the start, with 0.
+    /// All series begin at the start, with 0.
     AtStart,
-    /// When there is something to tell: a call, a cache, a look at the disk.
+    /// Each series begins with its first event: a call, a cache, a check of the disk.
     Later,
 }
 
 impl Kind {
-    /// The word of Prometheus' text format.
+    /// Returns the word of Prometheus' text format.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Counter => "counter",
@@ -316,7 +316,7 @@ pub(super) const METRICS: &[Metric] = &[
     gauge("process_start_time_seconds", NONE, "When the process began, seconds since 1970.").of(Unit::Seconds).later(),
 ];
 
-/// Describes all metrics, and begins those that begin at the start.
+/// Describes all metrics, and creates the series that begin at the start.
 pub(super) fn begin() {
     with_recorder(|recorder| {
         for metric in METRICS {
@@ -343,12 +343,12 @@ pub(super) fn begin() {
 }
 
 impl Metric {
-    /// The labels of each series that begins at the start.
+    /// Returns the labels of each series that begins at the start.
     fn series(&self) -> Vec<Vec<Label>> {
         self.labels.iter().fold(vec![Vec::new()], |series, (name, values)| {
             let values = match values {
                 Values::These(values) => values(),
-                // A test sees to it that no metric with such a label begins at the start.
+                // A test ensures that no metric with such a label begins at the start.
                 Values::Met(_) => Vec::new(),
             };
             let with =
@@ -361,8 +361,7 @@ impl Metric {
     }
 }
 
-/// What a metric is called in the format if it is one that the recorder can't hold: its description
-/// and type.
+/// Returns the description and type in the text format, for a metric that the recorder can't hold.
 pub(super) fn head(name: &str) -> String {
     METRICS.iter().find(|metric| metric.name == name).map_or_else(String::new, |metric| {
         format!("# HELP {name} {}\n# TYPE {name} {}\n", metric.means, metric.kind.word())
@@ -377,7 +376,7 @@ mod tests {
 
     use super::*;
 
-    /// The table of the document.
+    /// Returns the table of the document.
     fn table() -> String {
         let mut table =
             "| metric | type | labels | unit | from the start | meaning |\n|---|---|---|---|---|---|\n".to_owned();

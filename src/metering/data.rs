@@ -1,7 +1,7 @@
 //! The data directory and the file system that it is on.
 //!
-//! Looked at now and then and not when `/metrics` is asked for: a disk that does not answer would
-//! keep the one from being told of who asks for the other.
+//! The figures are read periodically and not when `/metrics` is requested: a disk that does not
+//! answer would otherwise withhold all other metrics.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,33 +10,33 @@ use stet_store::StoreFile;
 
 use crate::content::ContentStore;
 
-/// Looks at a data directory, and shows what it finds.
+/// The metrics of a data directory, and the state of their collection.
 pub struct DataFigures {
     directory: PathBuf,
     content: ContentStore,
-    /// What each folder of contents had in it when it was last looked at: files and bytes.
+    /// Files and bytes in each content folder, as of its last reading.
     folders: Vec<(u64, u64)>,
-    /// The folder that is next, and whether all have been looked at.
+    /// The index of the next folder to read. `is_whole` is set once all have been read.
     next: usize,
     is_whole: bool,
 }
 
 impl DataFigures {
-    /// Nothing is known yet.
+    /// Creates figures that have read nothing yet.
     pub fn new(directory: PathBuf, content: ContentStore) -> DataFigures {
         let folders = vec![(0, 0); content.folders()];
         DataFigures { directory, content, folders, next: 0, is_whole: false }
     }
 
-    /// Whether every folder of contents has been looked at.
+    /// Reports whether every content folder has been read.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Looks at the file systems, and the files of the store.
+    /// Updates the gauges of the file systems and of the store's files.
     ///
     /// # Errors
-    /// The system does not say; what was known stays.
+    /// Errors of `statvfs`. The gauges keep their last values.
     pub fn look(&self) -> io::Result<()> {
         for (of, path) in [("store", &*self.directory), ("contents", self.content.root())] {
             let system = rustix::fs::statvfs(path)?;
@@ -53,10 +53,10 @@ impl DataFigures {
         Ok(())
     }
 
-    /// Looks at the next folder of contents; one of 256, so that there is never much to do at once.
+    /// Reads the next of the 256 content folders. One at a time keeps each call short.
     ///
     /// # Errors
-    /// It can't be read; what was known stays.
+    /// The folder can't be read. Its last figures stay.
     pub fn look_at_contents(&mut self) -> io::Result<()> {
         let number = self.next;
         self.next = (number + 1) % self.folders.len();

@@ -1,8 +1,8 @@
-//! What the system says of this process, under the names that Prometheus' own libraries use.
+//! Metrics of this process, under the names of Prometheus' own client libraries.
 //!
-//! By the few calls and files that it takes on Linux; elsewhere some are missing. A library would
-//! give whole seconds of processor time, which a rate over a short time can't be told from, because
-//! counters of the recorder are whole numbers. So that one is written here.
+//! They are read with the few calls and files that Linux needs; elsewhere some are missing. A
+//! library would report processor time in whole seconds, because the recorder's counters are
+//! integers. A rate over a short time needs fractions, so that metric is written here.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::catalogue;
 
-/// Sets the gauges; gives the processor time in Prometheus' text format.
+/// Sets the gauges. Returns the processor time in Prometheus' text format.
 pub(super) fn report() -> String {
     if let Some((virtual_bytes, resident_bytes)) = memory() {
         metrics::gauge!("process_virtual_memory_bytes").set(virtual_bytes as f64);
@@ -28,7 +28,7 @@ pub(super) fn report() -> String {
     }
     if let Some(Stat { threads, began }) = Stat::read() {
         metrics::gauge!("process_threads").set(threads as f64);
-        // The clock may be set meanwhile, and the process began once.
+        // Computed once: the clock may be set later, but the start does not change.
         static BEGAN: OnceLock<Option<f64>> = OnceLock::new();
         if let Some(began) = BEGAN.get_or_init(|| epoch_seconds(began)) {
             metrics::gauge!("process_start_time_seconds").set(*began);
@@ -39,12 +39,12 @@ pub(super) fn report() -> String {
     format!("{}{name} {seconds}\n\n", catalogue::head(name))
 }
 
-/// Bytes of the machine's memory that the process takes; `None` where that can't be found out.
+/// Returns the resident memory of the process in bytes; `None` where it can't be determined.
 pub(crate) fn resident_bytes() -> Option<u64> {
     memory().map(|(_, resident)| resident)
 }
 
-/// Bytes of addresses, and of memory.
+/// Returns the bytes of address space and of resident memory.
 fn memory() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = text.split_ascii_whitespace().map(str::parse::<u64>);
@@ -52,22 +52,22 @@ fn memory() -> Option<(u64, u64)> {
     Some((pages.next()?.ok()? * page, pages.next()?.ok()? * page))
 }
 
-/// How many files the process has open. Newer kernels say so at once, and with others all have to
-/// be listed.
+/// Returns the number of open files. Newer kernels report it as a size; for others the folder is
+/// listed.
 fn open_files() -> Option<u64> {
     let folder = "/proc/self/fd";
     match fs::metadata(folder).ok()?.len() {
-        // One is there for listing them.
+        // One of them was opened to list the folder.
         0 => Some((fs::read_dir(folder).ok()?.count() as u64).saturating_sub(1)),
         files => Some(files),
     }
 }
 
-/// What `/proc/self/stat` says.
+/// Figures of `/proc/self/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     threads: u64,
-    /// When the process began, in ticks since the machine did.
+    /// Start of the process, in ticks since boot.
     began: u64,
 }
 
@@ -77,15 +77,15 @@ impl Stat {
     }
 
     fn of(text: &str) -> Option<Stat> {
-        // The name of the program, in parentheses, may have anything in it.
+        // The program's name, in parentheses, may contain any character.
         let (_, rest) = text.rsplit_once(')')?;
         let field = |number: usize| rest.split_ascii_whitespace().nth(number)?.parse().ok();
-        // The 20th and the 22nd of all, where the third is the first behind the name.
+        // Fields 20 and 22; the first one behind the name is field 3.
         Some(Stat { threads: field(17)?, began: field(19)? })
     }
 }
 
-/// A time in ticks since the machine began, as seconds since 1970.
+/// Converts a time in ticks since boot to seconds since 1970.
 fn epoch_seconds(ticks: u64) -> Option<f64> {
     let running = duration(clock_gettime(ClockId::Boottime)).as_secs_f64();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();
@@ -113,7 +113,7 @@ mod tests {
     fn the_process_is_as_old_as_it_is_and_has_what_it_has_open() {
         let began = epoch_seconds(Stat::read().unwrap().began).unwrap();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
-        // The tests of one process take minutes, and the clocks are looked at one after the other.
+        // The tests of one process take minutes, and the clocks are read one after the other.
         assert!(began < now + 1.0 && began > now - 86_400.0, "{began}, and it is {now}");
         let before = open_files().unwrap();
         let files: Vec<_> = (0..300).map(|_| fs::File::open("/dev/null").unwrap()).collect();

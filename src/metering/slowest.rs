@@ -1,13 +1,13 @@
-//! The longest turn in which a call kept its thread to itself, of this minute and the one before.
+//! The longest turn in which a call occupied its thread, in this minute and the one before.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// How long a turn is remembered at least.
+/// The shortest time for which a turn is remembered.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// The longest of a span, and of the one before it.
+/// The longest turn of the current span, and of the one before it.
 struct Slowest {
     began: Option<Instant>,
     this: Duration,
@@ -17,7 +17,7 @@ struct Slowest {
 static SLOWEST: Mutex<Slowest> = Mutex::new(Slowest { began: None, this: Duration::ZERO, before: Duration::ZERO });
 
 impl Slowest {
-    /// Goes on to the span that `now` is in.
+    /// Starts the span that contains `now`, if it has not begun yet.
     fn go_on(&mut self, now: Instant) {
         let began = *self.began.get_or_insert(now);
         let passed = now.saturating_duration_since(began);
@@ -40,7 +40,7 @@ impl Slowest {
     }
 }
 
-/// Notes a turn. For long ones alone, of which there are few: it takes a lock.
+/// Notes a turn. It takes a lock, so only long turns, which are rare, are noted.
 pub fn slow_turn(took: Duration) {
     SLOWEST.lock().note(Instant::now(), took);
 }
@@ -65,7 +65,7 @@ mod tests {
         slowest.note(start + ms(62_000), ms(9));
         assert_eq!(slowest.longest(start + ms(119_000)), ms(80));
         assert_eq!(slowest.longest(start + ms(122_000)), ms(9), "the span began when it was looked at");
-        // Nobody has looked for long.
+        // A long time without a reading.
         slowest.note(start + ms(123_000), ms(50));
         assert_eq!(slowest.longest(start + ms(900_000)), Duration::ZERO);
     }

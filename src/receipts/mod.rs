@@ -1,30 +1,30 @@
-//! Calls that are sent again under an `Idempotency-Key` (docs/api/README.md, "Sending a call
-//! again"): recognised, repeated, refused, and in time forgotten.
+//! Calls with an `Idempotency-Key` (docs/api/README.md, "Sending a call again"): recognised,
+//! replayed, refused, and forgotten after some time.
 //!
-//! A key belongs to a user, whatever session it comes from. [`Receipts::claim`] takes it for a
-//! call, or refuses because the call still runs; [`Receipts::identify`] compares what is sent with
-//! what was sent under it before, and finds the reply to repeat, or what a try that a crash cut off
-//! has done; [`Receipts::keep`] keeps the reply once there is one.
+//! A key belongs to a user, not to a session. [`Receipts::claim`] takes it for a call, or refuses
+//! because an earlier call still runs. [`Receipts::identify`] compares the request with the earlier
+//! one under the key. It returns the reply to replay, or finds what an attempt did that a crash
+//! interrupted. [`Receipts::keep`] stores the reply.
 //!
 //! # When a key is free again
 //!
-//! It is taken until the last command of its call has been decided, also when the client goes away
-//! before: a client that sends the call again meanwhile gets the error that it still runs. Between
-//! the reply and its being on disk, it is repeated from memory.
+//! A key is taken until the last command of its call is decided, even if the client disconnects
+//! earlier. A client that repeats the call before that gets the error that it still runs. Until the
+//! reply is on disk, it is replayed from memory.
 //!
 //! # What is kept
 //!
-//! Only successful replies: a call that failed has changed nothing and may be tried again. Nor is
-//! the reply to a bulk call kept of which a source has failed for want of room or time: sent again,
-//! the call does what is missing. A reply that must not be stored (`Cache-Control: no-store`,
-//! `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome. And of
-//! each user no more than [`Bounds`] say, outcomes included: beyond them the oldest go.
+//! Only successful replies are kept: a failed call has changed nothing and may be tried again. The
+//! reply to a bulk call is not kept either if a source failed for lack of room or time; the
+//! repeated call does the rest. Replies with `Cache-Control: no-store` or `Set-Cookie`, and those
+//! above 256 KiB, are not kept; they are rendered again from the outcome. [`Bounds`] limits what is
+//! kept per user, outcomes included; beyond them, the oldest keys are removed.
 //!
 //! # How they are removed
 //!
-//! One key may have as many receipts as a call has sources. So they are removed some at a time,
-//! within a key too; and while a key's are, it is taken, and whoever takes it over waits until all
-//! of them are gone.
+//! One key may have as many receipts as its call has sources. Therefore they are removed in
+//! batches, within one key, too. A key is taken during its removal, and a call that claims it waits
+//! until all its receipts are gone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
@@ -53,42 +53,42 @@ pub use self::reply::replay;
 pub use self::tally::Bounds;
 use self::tally::Tally;
 
-/// The request header.
+/// The request header with the key.
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Characters of a key at most.
+/// The largest number of characters of a key.
 const MAX_KEY: usize = 255;
 
-/// Receipts that are read at a time, and that one commit removes, so that others need not wait
-/// behind thousands.
+/// The number of receipts that one read returns and one commit removes. Larger batches would delay
+/// other changes.
 const PAGE: usize = 500;
 
-/// User and key.
+/// A user's name and a key.
 type Name = (Text, Text);
 
-/// What a key is taken by.
+/// The state of a key that is taken.
 enum Slot {
-    /// A call under way, by the number of its claim.
+    /// A running call, by the number of its claim.
     Running(u64),
-    /// A reply that is on its way to the disk.
+    /// A reply that is not on disk yet.
     Answered(Fingerprint, Arc<KeptReply>),
-    /// Its receipts are being removed: whoever takes it waits for that.
+    /// A removal of the key's receipts; a call that claims the key waits for its end.
     Going(Going),
 }
 
-/// Locked until all receipts of a key are gone.
+/// A lock that is held until all receipts of a key are removed.
 type Going = Arc<AsyncMutex<()>>;
 
-/// What is in memory about keys.
+/// The state of keys in memory.
 struct Books {
     slots: Mutex<HashMap<Name, Slot>>,
     tally: Mutex<Tally>,
 }
 
-/// See the module's head.
+/// The receipts of calls with an `Idempotency-Key`.
 pub struct Receipts {
     repository: Repository,
-    /// How long a receipt counts, milliseconds.
+    /// The time for which a receipt is valid, in milliseconds.
     keep_ms: u64,
     books: Arc<Books>,
     claims: AtomicU64,
@@ -97,9 +97,9 @@ pub struct Receipts {
 /// A key that a call has taken.
 pub struct Claim {
     name: Name,
-    /// A fingerprint of the caller's rights.
+    /// The fingerprint of the caller's rights.
     rights: u64,
-    /// Fed with the method, the path and the query.
+    /// The hash of method, path and query, before the body is added.
     head: Sha256,
     found: Found,
     once: OnceLock<Arc<Once>>,
@@ -110,16 +110,16 @@ enum Found {
     Answered(Fingerprint, Arc<KeptReply>),
 }
 
-/// Frees the key when the call is over, and counts what its commands have kept.
+/// A guard that frees the key after the call, and counts the bytes that its commands have kept.
 struct Held {
     books: Arc<Books>,
     name: Name,
     number: u64,
-    /// When it was taken.
+    /// The time of the claim.
     at_ms: u64,
-    /// Where the key's receipts were being removed when it was taken.
+    /// The removal of the key's receipts that was running at the claim.
     going: Option<Going>,
-    /// See [`Once::kept_bytes`]; there once the call has been identified.
+    /// The counter [`Once::kept_bytes`]; set once the call is identified.
     kept_bytes: OnceLock<Arc<AtomicU64>>,
 }
 
@@ -132,8 +132,8 @@ impl Drop for Held {
         }
         let mut slots = self.books.slots.lock();
         if matches!(slots.get(&self.name), Some(Slot::Running(number)) if *number == self.number) {
-            // Whoever removes gives the lock back before the slot: it is still to come for this
-            // one.
+            // A removal releases the lock before it removes the slot. If the lock is held, it has
+            // yet to remove the slot that is restored here.
             match self.going.take().filter(|going| going.try_lock().is_err()) {
                 Some(going) => drop(slots.insert(self.name.clone(), Slot::Going(going))),
                 None => drop(slots.remove(&self.name)),
@@ -142,12 +142,12 @@ impl Drop for Held {
     }
 }
 
-/// A key that is taken because its receipts are being removed.
+/// A guard of a key whose receipts are being removed.
 struct Removing {
     books: Arc<Books>,
     name: Name,
     going: Going,
-    /// Given back first.
+    /// The guard of `going`; released before the slot is removed.
     turn: Option<OwnedMutexGuard<()>>,
 }
 
@@ -162,15 +162,15 @@ impl Drop for Removing {
 }
 
 impl Books {
-    /// Takes a key in order to remove its receipts; `None` while a call has it, or somebody else
-    /// who removes them.
+    /// Takes a key in order to remove its receipts. Returns `None` while a call or another removal
+    /// has it.
     fn to_remove(self: &Arc<Books>, name: &Name) -> Option<Removing> {
         let mut slots = self.slots.lock();
         if slots.contains_key(name) {
             return None;
         }
         let going = Going::default();
-        // Nobody else knows of it.
+        // The lock is new, so it is free.
         let turn = going.clone().try_lock_owned().ok();
         slots.insert(name.clone(), Slot::Going(going.clone()));
         Some(Removing { books: self.clone(), name: name.clone(), going, turn })
@@ -178,26 +178,27 @@ impl Books {
 }
 
 impl Claim {
-    /// Identifies the call: everything that came with it but its token. `parts` is the body.
+    /// Returns the fingerprint of the call: all of the request but its token. `parts` is the body.
     pub fn fingerprint(&self, parts: &[&[u8]]) -> Fingerprint {
         let mut hasher = self.head.clone();
         parts.iter().for_each(|part| feed(&mut hasher, part));
         hasher.finalize().into()
     }
 
-    /// Whether the caller's rights are those that they had when the key was taken.
+    /// Reports whether the caller's rights are unchanged since the claim.
     pub fn is_with(&self, rights: &Rights) -> bool {
         self.rights == rights.digest()
     }
 
-    /// What the call's commands go with, once it has been identified.
+    /// Returns what the call's commands take along to keep their outcomes; `None` before the call
+    /// is identified.
     pub fn once(&self) -> Option<Arc<Once>> {
         self.once.get().cloned()
     }
 }
 
 fn feed(hasher: &mut Sha256, part: &[u8]) {
-    // The length keeps two parts from being taken for two others.
+    // The length separates the parts: `ab` and `c` differ from `a` and `bc`.
     hasher.update((part.len() as u64).to_be_bytes());
     hasher.update(part);
 }
@@ -211,7 +212,7 @@ fn running(key: &str) -> Error {
     Error::new(Code::IdempotencyRunning, format!("The call with the `Idempotency-Key` `{key}` still runs."))
 }
 
-/// The key of a request.
+/// Returns the key of a request.
 fn key_of(headers: &HeaderMap) -> Result<Option<Text>> {
     let mut values = headers.get_all(&KEY);
     let Some(value) = values.next() else { return Ok(None) };
@@ -226,7 +227,7 @@ fn key_of(headers: &HeaderMap) -> Result<Option<Text>> {
 }
 
 impl Receipts {
-    /// Receipts that count for so many seconds, so many of each user.
+    /// Creates receipts that are valid for `keep_seconds`, within bounds per user.
     pub fn new(repository: Repository, keep_seconds: u64, bounds: Bounds) -> Receipts {
         Receipts {
             repository,
@@ -236,11 +237,11 @@ impl Receipts {
         }
     }
 
-    /// Takes the key that the headers name for a call of `user`; `None` where they name none.
-    /// `target` is what the call is beside its body: method, path, and query without the token.
+    /// Takes the key in the headers for a call of `user`. Returns `None` if they contain none.
+    /// `target` is the call without its body: method, path, and query without the token.
     ///
     /// # Errors
-    /// `InvalidParameter` for a key that can't be one; `IdempotencyRunning`.
+    /// `InvalidParameter` for a malformed key; `IdempotencyRunning`.
     pub fn claim<'t>(
         &self,
         headers: &HeaderMap,
@@ -269,11 +270,11 @@ impl Receipts {
         Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })))
     }
 
-    /// The reply that the call has had already. Without one, its commands go with [`Claim::once`]
-    /// from here on.
+    /// Returns the reply that the call has already had. If there is none, [`Claim::once`] returns
+    /// what its commands take along from now on.
     ///
     /// # Errors
-    /// `IdempotencyMismatch`; what the store says.
+    /// `IdempotencyMismatch`; errors of the store.
     pub async fn identify(
         self: &Arc<Receipts>,
         claim: &Claim,
@@ -283,7 +284,7 @@ impl Receipts {
         let held = match &claim.found {
             Found::Answered(known, _) if *known != fingerprint => return Err(mismatch(key)),
             Found::Answered(_, reply) if reply.rights == claim.rights => return Ok(Some(reply.clone())),
-            // Until it is on disk there is nothing else to answer from.
+            // Until the reply is on disk, there are no outcomes to render another one from.
             Found::Answered(..) => return Err(running(key)),
             Found::Free(held) => held,
         };
@@ -300,8 +301,8 @@ impl Receipts {
                 is_old |= due_ms.is_some_and(|due_ms| receipt.at_ms <= due_ms);
                 is_other |= receipt.fingerprint[..] != fingerprint;
                 match &receipt.kept {
-                    // If the caller's rights have changed, the reply is made again, with what they
-                    // may see now; the change is not made again.
+                    // If the caller's rights have changed, the reply is rendered again with what
+                    // they may see now. The change is not repeated.
                     Kept::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
                     Kept::Reply(_) | Kept::Outcome { .. } | Kept::Done(_) => earlier.add(receipt),
                 }
@@ -328,13 +329,13 @@ impl Receipts {
         }
         let under_way: UnderWay = held.clone();
         let once = Once::new(user.clone(), key.clone(), fingerprint, earlier, &under_way);
-        // A handler identifies its call once; if it did so again, the first time would count.
+        // A handler identifies its call once. On a second time, the first one would count.
         let _ = held.kept_bytes.set(once.kept_bytes());
         let _ = claim.once.set(Arc::new(once));
         Ok(None)
     }
 
-    /// Keeps the reply to a call that was identified, if it is one to be kept, and gives it back.
+    /// Keeps the reply to an identified call, if it may be kept. Returns the response.
     pub fn keep(self: &Arc<Receipts>, claim: &Claim, response: HttpResponse) -> HttpResponse {
         let Some(once) = claim.once.get().filter(|once| !once.is_unfinished()) else { return response };
         let (response, reply) = reply::taken_down(response, claim.rights);
@@ -344,7 +345,7 @@ impl Receipts {
         response
     }
 
-    /// Writes a reply down. Nobody waits for it: if a crash comes first, the outcomes are there.
+    /// Stores a reply without waiting for the commit. After a crash, the outcomes are enough.
     fn write(self: &Arc<Receipts>, name: Name, once: &Once, reply: KeptReply) {
         let changes = once.reply(reply.clone(), self.repository.clock().now_ms());
         self.count(&name, reply.body.len() as u64);
@@ -359,8 +360,8 @@ impl Receipts {
         });
     }
 
-    /// Counts a key, and a reply of so many bytes under it; removes the user's oldest receipts
-    /// where there are too many.
+    /// Counts a key and a reply of `body` bytes under it. Starts the removal of the user's oldest
+    /// receipts if there are too many.
     fn count(self: &Arc<Receipts>, name: &Name, body: u64) {
         let (user, key) = name;
         let gone = {
@@ -379,7 +380,8 @@ impl Receipts {
         });
     }
 
-    /// Removes all receipts under these keys, but for calls under way. Returns how many.
+    /// Removes all receipts under these keys, except those of running calls. Returns the number of
+    /// receipts.
     async fn forget(&self, names: impl IntoIterator<Item = Name>) -> Result<usize> {
         let (mut removal, mut taken, mut way) = (Removal::by(self), Vec::new(), YieldTimer::new());
         for name in names {
@@ -396,11 +398,11 @@ impl Receipts {
         Ok(removal.removed)
     }
 
-    /// Removes receipts that are too old to count, and those beyond the bounds. Returns how many.
-    /// To be called now and then; a receipt expires without it, too.
+    /// Removes expired receipts and those beyond the bounds. Returns the number of receipts. Must
+    /// be called periodically, although a receipt expires without it, too.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn sweep(&self) -> Result<usize> {
         let beyond = self.books.tally.lock().all_beyond();
         let mut swept = self.forget(beyond).await?;
@@ -416,13 +418,13 @@ impl Receipts {
             let rest = range.after(last);
             self.remove_strays(&Range { from: range.from, to: Some(rest.from.clone()) }).await?;
             range = rest;
-            // Requests on this thread go first.
+            // Yields to requests on this thread.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Removes the entries of a part of the index that has just been swept which speak of no row.
-    /// Versions before left one where they kept a reply in place of an earlier one.
+    /// Removes index entries without a row from the range that was just swept. Earlier releases
+    /// left such an entry when a reply replaced an earlier one.
     async fn remove_strays(&self, range: &Range) -> Result<()> {
         let mut changes = Vec::new();
         for (key, _) in self.scan(Table::ReceiptTimes, range, false)? {
@@ -443,25 +445,25 @@ impl Receipts {
         self.repository.commit(|set| set.changes = changes).await
     }
 
-    /// Receipts of that time and before do not count any more; `None` while the clock is younger
-    /// than that, or may be wrong.
+    /// Returns the time up to which receipts have expired. Returns `None` while the clock is too
+    /// young for that, or not trusted.
     fn due_ms(&self) -> Option<u64> {
         self.repository.ends().now()?.ms().checked_sub(self.keep_ms)
     }
 
-    /// A page of a range.
+    /// Reads one page of a range.
     fn scan(&self, table: Table, range: &Range, backwards: bool) -> Result<Vec<(Bytes, Bytes)>> {
         self.repository.look().scan(View::Committed, table, range, PAGE, backwards).map_err(|error| failed(&error))
     }
 }
 
-/// Receipts that are being removed, some in each commit.
+/// A removal of receipts over several commits.
 struct Removal<'r> {
     receipts: &'r Receipts,
     changes: Vec<Change>,
-    /// How many the next commit removes.
+    /// The number of receipts that the next commit removes.
     rows: usize,
-    /// How many were removed.
+    /// The number of receipts removed so far.
     removed: usize,
 }
 
@@ -470,8 +472,8 @@ impl Removal<'_> {
         Removal { receipts, changes: Vec::new(), rows: 0, removed: 0 }
     }
 
-    /// Takes in all receipts of a key, and commits when there are enough. The last come first: if a
-    /// crash comes between, what is left looks as if it had cut off the call.
+    /// Removes all receipts of a key, and commits whenever there are enough. The last ones are
+    /// removed first: after a crash, the rest looks like a call that was interrupted.
     async fn take(&mut self, (user, key): &Name) -> Result<()> {
         let mut range = Receipt::range(user, key);
         loop {
@@ -482,7 +484,7 @@ impl Removal<'_> {
             self.rows += page.len();
             if self.rows >= PAGE {
                 self.commit().await?;
-                // Requests on this thread go first.
+                // Yields to requests on this thread.
                 tokio::task::yield_now().await;
             }
             match page.last() {

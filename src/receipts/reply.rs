@@ -1,4 +1,4 @@
-//! Replies as they are kept, and as they are sent again.
+//! Conversion of replies for storage and replay.
 
 use actix_web::HttpResponse;
 use actix_web::body::{BoxBody, MessageBody};
@@ -7,14 +7,14 @@ use actix_web::http::header::{self, HeaderName, HeaderValue};
 use bytes::Bytes;
 use stet_actors::receipt::KeptReply;
 
-/// Says of a reply that it is the one that was sent before.
+/// The header that marks a replayed reply.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Bytes of a body that is kept at most. Replies to changes are a few KB; lists that a POST reads
-/// can be made again.
+/// The largest body that is kept, in bytes. Replies to changes have a few KB, and lists that a POST
+/// reads can be rendered again.
 const MAX_BODY: usize = 256 << 10;
 
-/// A response, and its copy if it is one to be kept.
+/// Returns a response, and its copy if it may be kept.
 pub(super) fn taken_down(response: HttpResponse, rights: u64) -> (HttpResponse, Option<KeptReply>) {
     if !may_be_kept(&response) {
         return (response, None);
@@ -30,7 +30,7 @@ pub(super) fn taken_down(response: HttpResponse, rights: u64) -> (HttpResponse, 
     (head.set_body(BoxBody::new(body)), Some(kept).filter(|kept| kept.body.len() <= MAX_BODY))
 }
 
-/// Whether a reply is a success, and nothing that is only for the eyes of who asked first.
+/// Reports whether a reply is a success, and contains nothing that only the first caller may see.
 fn may_be_kept(response: &HttpResponse) -> bool {
     let headers = response.headers();
     let secret = headers.contains_key(header::SET_COOKIE)
@@ -40,9 +40,9 @@ fn may_be_kept(response: &HttpResponse) -> bool {
     response.status().is_success() && !secret
 }
 
-/// A reply as it was sent before.
+/// Builds the response from a kept reply.
 pub fn replay(reply: &KeptReply) -> HttpResponse {
-    // It was a response's, and only those of success are kept.
+    // Only statuses of successful responses are kept, so this one is valid.
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
     let mut response = HttpResponse::build(status).body(reply.body.clone());
     let headers = response.headers_mut();

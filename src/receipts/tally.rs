@@ -1,37 +1,37 @@
-//! How much is kept for each user: beyond a bound, the oldest go.
+//! Accounting of kept receipts per user: beyond a bound, the oldest keys are removed.
 //!
-//! A client sends a call again within minutes, and keys that are older than many newer ones are of
-//! no use to it. To refuse further calls instead would stop a program that makes many objects in a
-//! day, and sends each creation with a key as it should.
+//! A client repeats a call within minutes, so keys older than many newer ones are of no use to it.
+//! Refusing further calls instead would stop a program that creates many objects a day and rightly
+//! sends each creation with a key.
 //!
-//! What counts are the keys that this process has seen. Those from before it began stay until their
-//! time is over.
+//! Only keys that this process has seen are counted. Older ones stay until they expire.
 
 use std::collections::{HashMap, VecDeque};
 
 use stet_actors::object::Text;
 
-/// Bytes that a key takes beside the body of its reply and the outcomes of its commands: row, index
-/// entry, headers.
+/// The bytes of a key beside the reply's body and the commands' outcomes: row, index entry,
+/// headers.
 const ITSELF: u64 = 1024;
 
-/// How many keys are looked through for the one that a reply belongs to: it comes soon behind its
+/// The number of latest keys that are searched for the key of a reply, which follows soon after the
 /// key.
 const NEAR: usize = 256;
 
-/// What part of a bound may be exceeded before the oldest go, so that they go many at a time.
+/// The part of a bound, 1/16, that may be exceeded before keys are removed. So they are removed in
+/// batches.
 const SLACK: u64 = 16;
 
-/// What may be kept for one user.
+/// The limits of what is kept for one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Keys.
     pub keys: usize,
-    /// Bytes of replies, outcomes, and all that belongs to them.
+    /// Bytes of replies, outcomes and overhead.
     pub bytes: u64,
 }
 
-/// See the module's head.
+/// The keys of all users in memory.
 pub(super) struct Tally {
     bounds: Bounds,
     users: HashMap<Text, Own>,
@@ -55,7 +55,7 @@ impl Tally {
         Tally { bounds, users: HashMap::new() }
     }
 
-    /// Counts so many bytes under a key, and the key itself if it is new.
+    /// Counts bytes under a key, and the key itself if it is new.
     pub(super) fn add(&mut self, user: &Text, key: &Text, at_ms: u64, more: u64) {
         let own = match self.users.get_mut(user) {
             Some(own) => own,
@@ -73,13 +73,14 @@ impl Tally {
         }
     }
 
-    /// The keys of a user that are too many, and are counted no longer.
+    /// Returns a user's keys beyond the bounds, and stops counting them.
     pub(super) fn beyond(&mut self, user: &Text) -> Vec<Text> {
         let bounds = self.bounds;
         self.users.get_mut(user).map_or_else(Vec::new, |own| own.beyond(bounds))
     }
 
-    /// The same of all users, with their names.
+    /// Returns the keys of all users beyond the bounds with their users' names, and stops counting
+    /// them.
     pub(super) fn all_beyond(&mut self) -> Vec<(Text, Text)> {
         let bounds = self.bounds;
         let of = |(user, own): (&Text, &mut Own)| {
@@ -88,7 +89,7 @@ impl Tally {
         self.users.iter_mut().flat_map(of).collect()
     }
 
-    /// Forgets keys of that time and before: their receipts are removed for their age.
+    /// Stops counting keys up to `due_ms`: their receipts are removed because of their age.
     pub(super) fn forget(&mut self, due_ms: u64) {
         self.users.retain(|_, own| {
             while own.keys.front().is_some_and(|counted| counted.at_ms <= due_ms)
@@ -108,7 +109,7 @@ impl Own {
             return Vec::new();
         }
         let mut gone = Vec::new();
-        // The newest stays in any case: its call may still run.
+        // The newest key stays in any case, because its call may still run.
         while self.keys.len() > 1
             && (self.keys.len() > keys || self.bytes > bytes)
             && let Some(oldest) = self.keys.pop_front()
@@ -128,7 +129,7 @@ mod tests {
         gone.iter().map(|key| &**key).collect()
     }
 
-    /// What has to go after so many bytes more.
+    /// Counts bytes and returns the keys beyond the bounds.
     fn after(tally: &mut Tally, user: &Text, key: &str, at_ms: u64, more: u64) -> Vec<Text> {
         tally.add(user, &key.into(), at_ms, more);
         tally.beyond(user)

@@ -1,21 +1,21 @@
-//! Records as readers see them, kept in memory, and their JSON, made once per change, display and
-//! path.
+//! A cache of records with their attributes, and of their JSON, which is rendered once per change,
+//! display and path.
 //!
 //! # Why a stale record can't stay
 //!
 //! 1. A reader misses, and reads revision 7 from the store.
 //! 2. Revision 8 is committed; the cache is notified, and finds nothing to drop.
-//! 3. The reader puts revision 7 into the cache, where it would stay for ever.
+//! 3. The reader puts revision 7 into the cache, where it would stay forever.
 //!
-//! So a shard counts its notices; the reader notes the count before it reads, and keeps what it
-//! read only if the count is still the same. Nothing goes in but under the lock of its shard's
-//! count, and what a change drops goes out under it.
+//! Therefore each shard counts its notices. The reader notes the count before it reads, and keeps
+//! the record only if the count is unchanged. Insertions and removals happen under the lock of the
+//! shard's count.
 //!
-//! # What it takes
+//! # Weights
 //!
-//! Entries are weighed, and those that are used least make room. A weight must not change while its
-//! entry is there, so an entry is put in once more, with another weight, each time that JSON was
-//! made for it.
+//! Entries are weighed, and the least used ones are evicted. A weight must not change while its
+//! entry is in the cache. Therefore an entry is inserted again with its new weight each time JSON
+//! is rendered for it.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,51 +38,51 @@ use crate::limits::{MemoryBudget, PIECE, Purpose, Reservation, behalf, may_be_re
 
 const SHARDS: usize = 16;
 
-/// Bytes that the attributes of an object take at most while they are read. Those of a container
-/// are a part of what it takes.
+/// The largest size of an object's attributes while they are read, in bytes. A container's
+/// `container_bytes` includes them.
 const MOST_ATTRIBUTES: u64 = 8 << 20;
 
-/// A live object's record and attributes, and its JSON under the displays asked for lately.
+/// A live object's record and attributes, and its JSON under the latest displays.
 #[derive(Debug)]
 pub struct Cached {
-    /// See [`Cached::copy`].
+    /// The number of this reading of the object; [`Cached::copy`] returns it.
     copy: u64,
     /// The record.
     pub record: Record,
     /// The attribute texts.
     pub attributes: Attributes,
-    /// The memory of large texts that are in no cache.
+    /// The memory of large attributes that are in no cache.
     _reserved: Option<Reservation>,
-    /// What displays of large attributes have in common; most objects have none.
+    /// The forms of large attributes that displays share; most objects have none.
     forms: OnceLock<Box<Forms>>,
-    /// See [`Cached::outline`].
+    /// Whether this is an outline, without attributes.
     is_outline: bool,
     shown: Mutex<Vec<Shown>>,
 }
 
-/// What readers see of a record.
+/// The JSON of a record under one display.
 #[derive(Debug)]
 struct Shown {
     display: Display,
-    /// The path it is shown with: that depends on the folders above, and not on the record.
+    /// The path in the JSON, which depends on the folders above and not on the record.
     path: Option<Box<str>>,
-    /// What else it was made of.
+    /// The stamp of the state it was rendered from.
     basis: Basis,
     record: Ready<ObjectRecord>,
 }
 
 impl Cached {
-    /// How many displays are kept per object: clients of one newsroom ask for a few.
+    /// The number of displays that are kept per object. Clients of one newsroom use a few.
     const DISPLAYS: usize = 4;
 
-    /// Bytes of all that are kept, if there are several: of large ones, what takes long is kept for
-    /// all displays.
+    /// The bytes of all kept JSON of an object. A single one may be larger. For large attributes,
+    /// the costly forms are kept for all displays.
     const SHOWN: usize = 2 << 20;
 
-    /// Bytes of an entry beside texts and JSON: the record, and its place in the cache.
+    /// The bytes of an entry beside texts and JSON: the record and the cache's overhead.
     const ITSELF: usize = 1024;
 
-    /// Record and attributes that are not in the cache.
+    /// Creates an entry outside of the cache.
     fn new(record: Record, attributes: Attributes, reserved: Option<Reservation>) -> Cached {
         static COPIES: AtomicU64 = AtomicU64::new(0);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
@@ -90,25 +90,25 @@ impl Cached {
         Cached { copy, record, attributes, _reserved: reserved, is_outline: false, forms, shown }
     }
 
-    /// The [`outline()`] of it, without attributes. It is in no cache.
+    /// Returns the [`outline()`] of the record, without attributes. The result is in no cache.
     pub fn outline(&self) -> Cached {
         let record = outline(&self.record);
         let attributes = Attributes::none(record.loid);
         Cached { is_outline: true, ..Cached::new(record, attributes, None) }
     }
 
-    /// Whether it is an outline.
+    /// Reports whether this is an outline.
     pub fn is_outline(&self) -> bool {
         self.is_outline
     }
 
-    /// The number of this reading of the object: no two have the same, and between two looks at the
-    /// cache that find the same one the object has not changed.
+    /// Returns the unique number of this reading of the object. If two reads of the cache return
+    /// the same number, the object has not changed between them.
     pub fn copy(&self) -> u64 {
         self.copy
     }
 
-    /// See [`RecordCache::shown`].
+    /// Returns the JSON for [`RecordCache::shown`].
     fn shown(&self, display: &Display, path: Option<&str>, basis: Basis) -> Option<Ready<ObjectRecord>> {
         let names_nobody = self.record.lock.is_none();
         let fits = |shown: &&Shown| {
@@ -118,10 +118,10 @@ impl Cached {
         self.shown.lock().iter().find(fits).map(|shown| shown.record.clone())
     }
 
-    /// See [`RecordCache::keep_shown`].
+    /// Keeps the JSON for [`RecordCache::keep_shown`].
     fn keep_shown(&self, display: &Display, path: Option<&str>, basis: Basis, record: Ready<ObjectRecord>) {
         let mut kept = self.shown.lock();
-        // Others may have made the same meanwhile.
+        // Another call may have rendered the same.
         kept.retain(|shown| shown.display != *display || shown.path.as_deref() != path);
         let bytes = |kept: &[Shown]| kept.iter().map(|shown| shown.record.text().len()).sum::<usize>();
         while kept.len() == Cached::DISPLAYS || !kept.is_empty() && bytes(&kept) + record.text().len() > Cached::SHOWN {
@@ -130,16 +130,16 @@ impl Cached {
         kept.push(Shown { display: display.clone(), path: path.map(Box::from), basis, record });
     }
 
-    /// See [`RecordCache::groups`].
+    /// Returns the groups for [`RecordCache::groups`].
     async fn groups(&self, display: &Display) -> Result<Groups> {
         if is_large(&self.attributes) {
-            // As in `Groups::of`.
+            // On the heap, for the reason given in `Groups::of`.
             return Box::pin(self.forms.get_or_init(Box::default).groups(&self.attributes, display)).await;
         }
         Groups::of_small(&self.attributes, display)
     }
 
-    /// Bytes that it takes now.
+    /// Returns the current size in bytes.
     fn bytes(&self) -> u64 {
         let bytes = |shown: &Shown| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
         let json = self.shown.lock().iter().map(bytes).sum::<usize>();
@@ -148,7 +148,7 @@ impl Cached {
     }
 }
 
-/// A cached record is a record.
+/// Access to the record's fields.
 impl Deref for Cached {
     type Target = Record;
 
@@ -160,7 +160,7 @@ impl Deref for Cached {
 #[derive(Clone)]
 struct Entry {
     cached: Arc<Cached>,
-    /// [`Cached::bytes`] when it was put in.
+    /// The result of [`Cached::bytes`] at the insertion.
     weight: u64,
 }
 
@@ -180,22 +180,22 @@ impl Weighter<Loid, Entry> for ByWeight {
     }
 }
 
-/// See the module's head.
+/// The cache of live objects' records.
 pub struct RecordCache {
-    /// How often each shard was notified of changes.
+    /// The number of notices of changes per shard.
     notices: [Mutex<u64>; SHARDS],
     entries: BoundedCache<Loid, Entry, ByWeight>,
-    /// How often the cache was notified of any change.
+    /// The number of all notices of changes.
     changes: AtomicU64,
-    /// The path that was found last: the records of a list mostly lie in one folder.
+    /// The path that was determined last. Most records of a list lie in one folder.
     last_path: Mutex<Option<LastPath>>,
-    /// The folders on the way to those that callers may read.
+    /// The folders on the way to folders that callers may read.
     pub ways: Ways,
-    /// The budget of calls, which pays for attributes that are too large for the cache.
+    /// The budget of calls, which is charged for attributes too large for the cache.
     memory: MemoryBudget,
 }
 
-/// The path of a folder while there had been so many changes.
+/// The path of a folder, valid while the count of changes is the same.
 struct LastPath {
     folder: Loid,
     changes: u64,
@@ -203,11 +203,11 @@ struct LastPath {
 }
 
 impl RecordCache {
-    /// A cache of that many bytes, beside the memory of calls.
+    /// Creates a cache of at most `bytes`, which are not part of the memory budget.
     pub fn new(bytes: u64, memory: MemoryBudget) -> RecordCache {
         RecordCache {
             notices: Default::default(),
-            // An entry is some 4 KiB.
+            // The size of an entry is estimated as 4 KiB.
             entries: BoundedCache::new("records", bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
             last_path: Mutex::default(),
@@ -216,25 +216,25 @@ impl RecordCache {
         }
     }
 
-    /// The memory that calls take.
+    /// Returns the memory budget of calls.
     pub fn memory(&self) -> &MemoryBudget {
         &self.memory
     }
 
-    /// Stands still as long as no object changes: what was made of records since it last did is
+    /// Returns the number of notices. While it is unchanged, anything computed from records is
     /// still right.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// The path of a folder, if it was the last one that was found, and there have been no more
-    /// than these changes.
+    /// Returns the path of a folder if it was the last one determined, and the count of changes is
+    /// still the same.
     pub fn last_path(&self, folder: Loid, changes: u64) -> Option<Arc<str>> {
         let last = self.last_path.lock();
         last.as_ref().filter(|last| last.folder == folder && last.changes == changes).map(|last| last.path.clone())
     }
 
-    /// Keeps the path of a folder, which was found after so many changes had been noted.
+    /// Keeps the path of a folder that was determined after `changes` notices.
     pub fn note_path(&self, folder: Loid, changes: u64, path: Arc<str>) -> Arc<str> {
         *self.last_path.lock() = Some(LastPath { folder, changes, path: path.clone() });
         path
@@ -244,11 +244,11 @@ impl RecordCache {
         &self.notices[loid.number as usize % SHARDS]
     }
 
-    /// The record of a live object; `None` when there is none. Attributes that are too large for
-    /// the cache are paid for by the caller as long as this is held.
+    /// Returns the record of a live object; `None` if it does not exist. Attributes too large for
+    /// the cache are charged to the caller while the result is held.
     ///
     /// # Errors
-    /// `Overloaded` if there is no memory for its attributes; what the store says.
+    /// `Overloaded` if there is no memory for its attributes; errors of the store.
     pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
         if let Some(entry) = self.entries.get(&loid) {
             return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
@@ -261,9 +261,9 @@ impl RecordCache {
         Ok(Some(cached))
     }
 
-    /// The attributes of an object, with the memory that they take if the cache can't keep them.
+    /// Returns an object's attributes, with a reservation if they are too large for the cache.
     fn attributes(&self, repository: &Reader, record: &Record) -> Result<(Attributes, Option<Reservation>)> {
-        // The parts of a container count there, too.
+        // An upper bound: the parts of a container are counted there, too.
         let most = record.container_bytes.min(MOST_ATTRIBUTES);
         if most <= PIECE as u64 {
             return Ok((repository.attributes(record.loid)?, None));
@@ -283,11 +283,11 @@ impl RecordCache {
         Ok((attributes, Some(reserved)))
     }
 
-    /// The record of a live object without what goes with it, read from the store if it is not
-    /// here; `None` when there is none.
+    /// Returns a copy of the record of a live object without its attributes. It is read from the
+    /// store if it is not cached. Returns `None` if the object does not exist.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn record(&self, repository: &Reader, loid: Loid) -> Result<Option<Record>> {
         match self.entries.get(&loid) {
             Some(entry) => Ok(Some(entry.cached.record.clone())),
@@ -295,8 +295,7 @@ impl RecordCache {
         }
     }
 
-    /// Keeps a record that was read when its shard had had `before` notices, if there was none
-    /// since.
+    /// Keeps a record that was read after `before` notices of its shard, if there was none since.
     fn keep(&self, before: u64, cached: Arc<Cached>) {
         let notices = self.notices(cached.loid).lock();
         if *notices == before {
@@ -304,8 +303,8 @@ impl RecordCache {
         }
     }
 
-    /// What readers see of a record under a display, with that path, if it has been made. `basis`
-    /// is as it is now.
+    /// Returns the JSON of a record under a display and with a path, if it was rendered before.
+    /// `basis` is the current one.
     pub fn shown(
         &self,
         cached: &Cached,
@@ -316,7 +315,7 @@ impl RecordCache {
         cached.shown(display, path, basis)
     }
 
-    /// Keeps what readers see of a record; `basis` from before anything was looked up for it.
+    /// Keeps the JSON of a record. `basis` must be taken before anything is read for it.
     pub fn keep_shown(
         &self,
         cached: &Cached,
@@ -329,10 +328,10 @@ impl RecordCache {
         self.weigh(cached);
     }
 
-    /// The groups of a record as a display shows them. Of large ones each form is made once.
+    /// Returns the groups of a record under a display. Each form of large ones is rendered once.
     ///
     /// # Errors
-    /// That a stored text can't be read.
+    /// A stored text can't be read.
     pub async fn groups(&self, cached: &Cached, display: &Display) -> Result<Groups> {
         let before = cached.bytes();
         let groups = cached.groups(display).await?;
@@ -342,7 +341,7 @@ impl RecordCache {
         Ok(groups)
     }
 
-    /// Weighs an entry again, if it is still there; what takes more than there is room for goes.
+    /// Weighs an entry again, if it is still cached; entries beyond the room are evicted.
     fn weigh(&self, cached: &Cached) {
         let _held = self.notices(cached.loid).lock();
         if let Some(entry) = self.entries.peek(&cached.loid).filter(|entry| entry.cached.copy == cached.copy) {
@@ -358,9 +357,9 @@ impl Observer for RecordCache {
             *notices += 1;
             self.entries.remove(loid);
         }
-        // Behind the entries: they are read for it.
+        // After the entries, because the folders are computed from them.
         self.ways.changed(objects);
-        // Last: whoever sees the new count finds nothing old any more.
+        // Last: a reader that sees the new count finds nothing outdated any more.
         self.changes.fetch_add(1, Ordering::Release);
     }
 }
@@ -395,7 +394,7 @@ mod tests {
         let now = *cache.notices(new.loid).lock();
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
-        // A reader that still has the old one makes JSON for itself alone.
+        // A reader that still holds the old one renders JSON for itself alone.
         cache.keep_shown(&old, &Display::with_defaults(true), None, Basis::default(), Ready::of_length(3));
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         assert!(new.shown.lock().is_empty());

@@ -1,7 +1,7 @@
 //! The display options: which parts of a record a reply shows (docs/api/README.md, "Display
-//! options"). They come from the query, or from a body, and are part of the key under which a
-//! rendered record is cached: so only options that make a difference are among them, and none whose
-//! size is up to the client.
+//! options"). They are given in the query or in a body, and are part of the key under which a
+//! rendered record is cached. Therefore only options with an effect are among them, and none whose
+//! size the client chooses.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use stet_actors::error::{Code, Error, Result, shortened};
 
-/// What a reply shows of each record.
+/// The display options of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Display {
     /// `showAdditionalInfo`
@@ -42,25 +42,25 @@ pub struct Display {
 pub struct Flag {
     /// Name in the query and in bodies; matched without regard to case.
     pub name: &'static str,
-    /// Default; that of `showAdditionalInfo` is the endpoint's.
+    /// Default; for `showAdditionalInfo` the endpoint decides.
     pub default: bool,
-    /// For the reference.
+    /// Description for the API reference.
     pub about: &'static str,
     field: fn(&mut Display) -> &mut bool,
 }
 
-/// Name of the one option that is the endpoint's to decide.
+/// Name of the option whose default the endpoint decides.
 pub const ADDITIONAL_INFO: &str = "showAdditionalInfo";
 /// Name of the option that not every endpoint has.
 pub const PATH: &str = "showPath";
-/// Name of the option that goes with [`WEB_PRODUCT`].
+/// Name of the option that accompanies [`WEB_PRODUCT`].
 pub const WEB_TYPE: &str = "showWebType";
-/// Name of the one option that is a text. It is checked, and has no effect: nothing gives an object
+/// Name of the only option that is a text. It is checked but has no effect: nothing gives an object
 /// a web type.
 pub const WEB_PRODUCT: &str = "webProduct";
-/// Bytes that [`WEB_PRODUCT`] may have: it is the name of a product.
+/// The largest size of [`WEB_PRODUCT`] in bytes: that of a product's name.
 pub const MAX_WEB_PRODUCT_BYTES: usize = 255;
-/// For the reference.
+/// Description for the API reference.
 pub const WEB_PRODUCT_ABOUT: &str = "Web product used to search the web type.";
 
 /// The boolean options, in the interface's order.
@@ -85,12 +85,13 @@ const fn flag(name: &'static str, default: bool, about: &'static str, field: fn(
 /// Another name of `showSystemAttributes`, which clients use.
 pub const SYSTEM_ATTRIBUTE: &str = "showSystemAttribute";
 
-/// The option's name for a name that clients use for it (docs/api/README.md, "Query parameters").
+/// Returns the option's canonical name for a name that clients use (docs/api/README.md, "Query
+/// parameters").
 pub fn canonical(name: &str) -> &str {
     if name.eq_ignore_ascii_case(SYSTEM_ATTRIBUTE) { "showSystemAttributes" } else { name }
 }
 
-/// A boolean as parameters and display options spell it: true, false, 1, 0 in any case.
+/// Parses a boolean of a parameter or display option: true, false, 1, 0 in any case.
 pub fn parse_boolean(text: &str) -> Option<bool> {
     match text {
         "1" => Some(true),
@@ -101,11 +102,11 @@ pub fn parse_boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// What a boolean has to look like, for the message of a refusal.
+/// The form of a boolean, for refusals.
 pub const BOOLEAN_WANTED: &str = "true, false, 1 or 0";
 
 impl Display {
-    /// The defaults of DISP(additional_info, …).
+    /// Returns the defaults of DISP(additional_info, …).
     pub const fn with_defaults(additional_info: bool) -> Display {
         Display {
             additional_info,
@@ -122,7 +123,7 @@ impl Display {
         }
     }
 
-    /// Only what is short, whatever a record has: none of the four attribute groups.
+    /// Returns a display with none of the four attribute groups, so that its size is bounded.
     pub const fn bare() -> Display {
         Display {
             system_attributes: false,
@@ -133,7 +134,7 @@ impl Display {
         }
     }
 
-    /// Sets a boolean option by its canonical name; says whether there is one of that name.
+    /// Sets a boolean option by its canonical name. Returns whether the name is known.
     pub fn set(&mut self, name: &str, value: bool) -> bool {
         let flag = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(name));
         flag.is_some_and(|flag| {
@@ -142,12 +143,12 @@ impl Display {
         })
     }
 
-    /// Takes over what a JSON body says: at its top level, or under `options`, which counts for
-    /// more. What the body does not name, names as null or gives as an empty text stays as it is.
+    /// Applies the options of a JSON body: at its top level, or under `options`, which takes
+    /// precedence. An option that is missing, null or an empty text stays as it is.
     ///
     /// # Errors
-    /// `InvalidParameter` for an option that is something else; `InvalidBody` for `options` that
-    /// are no object.
+    /// `InvalidParameter` for a value of the wrong type; `InvalidBody` if `options` is not an
+    /// object.
     pub fn with(mut self, said: Said) -> Result<Display> {
         for options in [said.above, said.under] {
             if let Some(fault) = options.fault {
@@ -163,7 +164,7 @@ impl Display {
     }
 }
 
-/// What a body says of the display; all else that it has is passed over, and takes no memory.
+/// The display options in a body. All other members are skipped without being stored.
 #[derive(Debug, Default)]
 pub struct Said {
     above: Options,
@@ -172,14 +173,14 @@ pub struct Said {
 
 #[derive(Debug, Default)]
 struct Options {
-    /// As [`FLAGS`].
+    /// The given values, in the order of [`FLAGS`].
     flags: [Option<bool>; FLAGS.len()],
-    /// The first that there is.
+    /// The first error.
     fault: Option<Error>,
 }
 
 impl Options {
-    /// Takes a member over if it is one of the options.
+    /// Stores a member if it is one of the options.
     fn take(&mut self, name: &str, value: &RawValue) -> Result<()> {
         if name.eq_ignore_ascii_case(WEB_PRODUCT) {
             return match scalar(value) {
@@ -195,7 +196,7 @@ impl Options {
         Ok(())
     }
 
-    /// Reads an object's members; gives those called `options` to `under`, if there is one.
+    /// Reads an object's members. Members called `options` are read into `under`, if given.
     fn read<'de, A: MapAccess<'de>>(&mut self, mut map: A, mut under: Option<&mut Options>) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
             if name.eq_ignore_ascii_case(WEB_PRODUCT) || flag_at(&name).is_some() {
@@ -220,7 +221,7 @@ impl Options {
     }
 }
 
-/// Reads an object into options.
+/// A visitor that reads an object into options.
 struct Members<'o>(&'o mut Options, Option<&'o mut Options>);
 
 impl<'de> Visitor<'de> for Members<'_> {
@@ -243,17 +244,17 @@ impl<'de> Deserialize<'de> for Said {
     }
 }
 
-/// The place of an option among [`FLAGS`].
+/// Returns the index of an option in [`FLAGS`].
 fn flag_at(name: &str) -> Option<usize> {
     FLAGS.iter().position(|flag| flag.name.eq_ignore_ascii_case(canonical(name)))
 }
 
-/// A value that is neither list nor object.
+/// Returns a value that is neither list nor object.
 fn scalar(value: &RawValue) -> Option<Value> {
     if value.get().starts_with(['[', '{']) { None } else { serde_json::from_str(value.get()).ok() }
 }
 
-/// A value of whatever size, for a message.
+/// Returns a shortened value, for a message.
 fn quoted(value: &RawValue) -> String {
     shortened(value.get().to_owned(), 80)
 }
@@ -261,7 +262,7 @@ fn quoted(value: &RawValue) -> String {
 /// Refuses a web product that is longer than a name.
 ///
 /// # Errors
-/// `InvalidParameter`; its sentence gives the length, for the value may be as large as a body.
+/// `InvalidParameter`. The message gives the length, because the value may be as large as a body.
 pub(crate) fn check_web_product(text: &str) -> Result<()> {
     if text.len() <= MAX_WEB_PRODUCT_BYTES {
         return Ok(());
@@ -271,13 +272,14 @@ pub(crate) fn check_web_product(text: &str) -> Result<()> {
     Err(Error::new(Code::InvalidParameter, message))
 }
 
-/// `options` may be left out or null; whoever means something by another value would not be heard.
+/// Refuses `options` that are neither an object nor null; a caller's options would be ignored
+/// silently.
 fn no_object() -> Error {
     Error::new(Code::InvalidBody, "The body is not as it must be at `$.options`: an object is wanted.")
         .with_detail("path", "$.options")
 }
 
-/// A boolean in a body: clients send it as JSON boolean, number or text.
+/// Reads a boolean from a body: clients send it as JSON boolean, number or text.
 fn read_boolean(name: &str, given: &RawValue) -> Result<Option<bool>> {
     let read = match scalar(given) {
         Some(Value::Null) => return Ok(None),
@@ -337,7 +339,7 @@ mod tests {
             "webProduct": "Courier",
         }))
         .unwrap();
-        // The web product has no effect, and is no part of a key.
+        // The web product has no effect and is not part of a key.
         let expected = Display { xml: true, path: true, json: false, ..Display::with_defaults(false) };
         assert_eq!(display, expected);
     }

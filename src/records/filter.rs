@@ -1,7 +1,7 @@
 //! Filters of listings (docs/api/README.md, "Filters").
 //!
-//! A filter has one or several values, of which one must fit; an object must pass every filter. A
-//! value that no object has is no error: the listing is empty.
+//! A filter has one or several values, of which at least one must fit. An object must pass every
+//! filter. A value that no object has is no error: the listing is empty.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ const MOST_VALUES: usize = 100;
 /// The largest size of a value, in bytes: that of a name.
 const MOST_VALUE_BYTES: usize = 255;
 
-/// The largest size of all patterns of a call, in bytes: comparing a name with them takes some 20
-/// µs.
+/// The largest size of all patterns of a call, in bytes. Comparing a name with that many takes some
+/// 20 µs.
 const MOST_PATTERN_BYTES: usize = 4096;
 
-/// The filters of a call as the caller wrote them.
+/// The filters in a call, as the caller wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilterValues {
     /// Names of object types.
@@ -37,9 +37,9 @@ pub struct FilterValues {
     pub names: Vec<String>,
     /// Names of users.
     pub creators: Vec<String>,
-    /// Epoch seconds, exclusive.
+    /// Start of the time of the last change, in epoch seconds, exclusive.
     pub modified_after: Option<i64>,
-    /// Epoch seconds, exclusive.
+    /// End of the time of the last change, in epoch seconds, exclusive.
     pub modified_before: Option<i64>,
 }
 
@@ -56,7 +56,7 @@ pub struct RecordFilter {
 }
 
 impl RecordFilter {
-    /// Reads the values. `types` are the object types of the database that is listed.
+    /// Builds a filter. `types` are the object types of the listed database.
     ///
     /// # Errors
     /// `InvalidParameter` for too many values, or too long ones.
@@ -85,7 +85,7 @@ impl RecordFilter {
         })
     }
 
-    /// Whether every object passes, because the call has no filter.
+    /// Reports whether every object passes, because the call has no filter.
     pub fn is_empty(&self) -> bool {
         let RecordFilter { types, statuses, families, names, creators, modified_after, modified_before } = self;
         types.is_none()
@@ -97,7 +97,7 @@ impl RecordFilter {
             && modified_before.is_none()
     }
 
-    /// Whether an object passes every filter.
+    /// Reports whether an object passes every filter.
     pub fn accepts(&self, record: &Record) -> bool {
         let modified = i64::try_from(record.modified).unwrap_or(i64::MAX);
         self.modified_after.is_none_or(|after| modified > after)
@@ -113,7 +113,8 @@ impl RecordFilter {
     }
 }
 
-/// Patterns for names, of which one must match. `*` stands for any characters, `?` for one.
+/// Patterns for names, of which at least one must match. `*` stands for any characters, `?` for
+/// one.
 #[derive(Debug, Default)]
 pub struct NamePatterns(Option<Wildcards>);
 
@@ -137,7 +138,7 @@ impl NamePatterns {
         Ok(NamePatterns(Some(Wildcards::new(patterns.iter().map(|pattern| &**pattern)))))
     }
 
-    /// Whether a name matches. Without patterns every name does.
+    /// Reports whether a name matches. Without patterns, every name does.
     pub fn matches(&self, name: &str) -> bool {
         self.0.as_ref().is_none_or(|patterns| patterns.matches(&visible_form(name)))
     }
@@ -163,7 +164,7 @@ fn any(values: &[String]) -> Option<&[String]> {
     (!values.is_empty()).then_some(values)
 }
 
-/// Whether a filter that the call may lack lets an object pass.
+/// Reports whether an optional filter lets an object pass.
 fn passes<F>(filter: &Option<F>, fits: impl FnOnce(&F) -> bool) -> bool {
     filter.as_ref().is_none_or(fits)
 }
@@ -235,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Whether a pattern matches, by its definition.
+    /// Reports whether a pattern matches, by its definition.
     fn matches(pattern: &[char], name: &[char]) -> bool {
         match (pattern.first(), name.first()) {
             (None, None) => true,

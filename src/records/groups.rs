@@ -1,7 +1,8 @@
-//! The attribute groups of an object as replies show them. A text of megabytes takes long to be
-//! read and written again, and that can't be left halfway: so it is done aside, and of a
-//! [`Cached`](super::Cached) record once for each form. What is put into a reply is text that is
-//! ready, whatever else the reply shows.
+//! The attribute groups of an object in replies.
+//!
+//! Converting a text of megabytes takes long and can't be interrupted. So large texts are converted
+//! on another thread, and once per form for a [`Cached`](super::Cached) record. A reply only copies
+//! the finished text, whatever else it shows.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,15 +22,15 @@ use crate::limits::{SharedOutcome, SharedWork};
 /// A group of attributes as JSON.
 #[derive(Debug)]
 pub enum Group {
-    /// As the stored text has it.
+    /// The stored text, as JSON.
     Stored(Arc<RawValue>),
-    /// There is no text: an empty object below the root key, or at the top where there is none.
-    /// Most objects' groups are, and a reply to a change shows three of them.
+    /// A group without a text: an empty object below this root key, or an empty object if the key
+    /// is empty. Most groups are empty, and a reply to a change shows three of them.
     Empty(&'static str),
 }
 
 impl Group {
-    /// Bytes of a stored one.
+    /// Returns the bytes of a stored text; 0 without one.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Group::Stored(text) => text.get().len(),
@@ -55,14 +56,14 @@ impl Serialize for Group {
 /// A group of attributes as XML text.
 #[derive(Debug)]
 pub enum XmlGroup {
-    /// As the stored text has it: a JSON text.
+    /// The stored text, as a JSON string.
     Stored(Arc<RawValue>),
-    /// There is no text: an empty root, or nothing where there is none.
+    /// A group without a text: an empty root element, or an empty string if the name is empty.
     Empty(&'static str),
 }
 
 impl XmlGroup {
-    /// Bytes of a stored one.
+    /// Returns the bytes of a stored text; 0 without one.
     pub(super) fn bytes(&self) -> usize {
         match self {
             XmlGroup::Stored(text) => text.get().len(),
@@ -81,15 +82,15 @@ impl Serialize for XmlGroup {
     }
 }
 
-/// A group in the forms that a display asks for.
+/// A group in the forms that a display shows.
 #[derive(Debug, Default)]
 pub struct Shown {
     pub(super) json: Option<Group>,
     pub(super) xml: Option<XmlGroup>,
 }
 
-/// The groups in the forms that a display asks for. Making them is all that takes long when a
-/// record is rendered.
+/// The groups in the forms that a display shows. Converting them is the only costly part of
+/// rendering a record.
 #[derive(Debug, Default)]
 pub struct Groups {
     pub(super) system_attributes: Shown,
@@ -98,28 +99,29 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Of attributes that are not kept.
+    /// Converts the groups of attributes that are not cached.
     ///
     /// # Errors
-    /// That a stored text can't be read.
+    /// A stored text can't be read.
     pub async fn of(attributes: &Attributes, display: &Display) -> Result<Groups> {
         if is_large(attributes) {
-            // On the heap: there are few, and the state of each reply would have a place for it.
+            // On the heap: large ones are rare, and the state of each reply would reserve space for
+            // this future.
             return Box::pin(async { Forms::default().groups(attributes, display).await }).await;
         }
         Groups::of_small(attributes, display)
     }
 
-    /// Of attributes that are not large.
+    /// Converts the groups of attributes that are not large.
     ///
     /// # Errors
-    /// That a stored text can't be read.
+    /// A stored text can't be read.
     pub(super) fn of_small(attributes: &Attributes, display: &Display) -> Result<Groups> {
         groups(attributes, display, |_, text, form| made(attributes.loid, text, form))
     }
 }
 
-/// The forms of each group that a display asks for.
+/// The forms of each group that a display shows.
 struct Asked {
     json: Option<Form>,
     xml: Option<Form>,
@@ -132,7 +134,7 @@ impl Asked {
     }
 }
 
-/// The texts of the groups, and whether the display shows them.
+/// Returns the texts of the groups, and whether the display shows them.
 fn texts<'a>(attributes: &'a Attributes, display: &Display) -> [(Option<&'a Text>, bool); 3] {
     let Attributes { loid: _, attributes, system_attributes, usage_tickets } = attributes;
     [
@@ -142,7 +144,7 @@ fn texts<'a>(attributes: &'a Attributes, display: &Display) -> [(Option<&'a Text
     ]
 }
 
-/// The groups, where `form` gives the form of a group's text.
+/// Builds the groups. `form` returns a group's text in a form.
 fn groups(
     attributes: &Attributes,
     display: &Display,
@@ -162,27 +164,27 @@ fn groups(
     Ok(Groups { system_attributes: of(0, "props")?, attributes: of(1, "")?, usage_tickets: of(2, "tl")? })
 }
 
-/// What a text is made into.
+/// The form that a text is converted to.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Json,
-    /// XML as it is written again.
+    /// XML that is parsed and serialised again.
     Xml,
-    /// XML as it is stored.
+    /// XML as stored.
     Unparsed,
 }
 
-/// The forms of the groups of large attributes that have been asked for.
+/// The forms of large attributes that were converted so far.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
-    /// By group, then by form.
+    /// The converted texts, by group, then by form.
     made: [[OnceLock<Arc<RawValue>>; 3]; 3],
-    /// By both.
+    /// The conversions that are running, by group and form.
     making: SharedWork<(usize, usize)>,
 }
 
 impl Forms {
-    /// The groups of large attributes, made as far as they are not there yet.
+    /// Returns the groups of large attributes, and converts the forms that are missing.
     pub(super) async fn groups(&self, attributes: &Attributes, display: &Display) -> Result<Groups> {
         let Asked { json, xml } = Asked::by(display);
         for (group, (text, shown)) in texts(attributes, display).into_iter().enumerate() {
@@ -196,7 +198,7 @@ impl Forms {
         })
     }
 
-    /// A form of a large text; who asks for it while it is made waits for that.
+    /// Returns a form of a large text. Concurrent calls for the same form wait for one conversion.
     async fn form(&self, loid: Loid, group: usize, text: &Text, form: Form) -> Result<Arc<RawValue>> {
         let place = &self.made[group][form as usize];
         let there = || place.get().cloned();
@@ -205,25 +207,25 @@ impl Forms {
             SharedOutcome::Make(_maker, turn) => {
                 let text = text.clone();
                 let made = turn.work(move || made(loid, &text, form)).await??;
-                // There is one maker at a time.
+                // Only one call converts at a time.
                 Ok(place.get_or_init(|| made).clone())
             }
         }
     }
 
-    /// Bytes of what has been made.
+    /// Returns the bytes of all converted texts.
     pub(super) fn bytes(&self) -> usize {
         self.made.iter().flatten().filter_map(OnceLock::get).map(|text| text.get().len()).sum()
     }
 }
 
-/// Whether texts are so large that nothing is made of them on a thread of requests.
+/// Reports whether attributes are too large to be converted on a thread that serves requests.
 pub(crate) fn is_large(attributes: &Attributes) -> bool {
     attributes.text_bytes() >= LARGE_TEXT
 }
 
-/// A form of a text. Stored texts were checked when they came; one that can't be read now is our
-/// fault.
+/// Converts a text to a form. Stored texts were checked on arrival; one that can't be read now is a
+/// fault of the server.
 fn made(loid: Loid, text: &str, form: Form) -> Result<Arc<RawValue>> {
     let limits = Limits::default();
     let json = match form {
@@ -310,13 +312,13 @@ mod tests {
         .await
     }
 
-    /// Who asked for what another had asked for before waited until all was done that the other had
-    /// under way.
+    /// A regression test: a caller used to wait until all running work of another caller was done,
+    /// if that one had asked for the same text first.
     #[tokio::test]
     async fn who_asks_for_a_large_text_does_not_wait_in_the_line_of_who_asked_before() {
         let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));
         let forms = Forms::default();
-        // Other tests have turns, too, so they are taken until none is left.
+        // Other tests also take turns, so all of them are taken here.
         let mut had: Vec<Offload> = Vec::new();
         while let Some(turn) = Offload::turn().now_or_never() {
             had.push(turn.expect("the server's own has no bound"));
@@ -324,7 +326,7 @@ mod tests {
         let over = Notify::new();
         let mut work: Vec<_> = (0..100).map(|_| Box::pin(of("a", Offload::turn()))).collect();
         assert!(work.iter_mut().all(|turn| turn.as_mut().now_or_never().is_none()));
-        // A turn of the other's that has come is not over before this is.
+        // A turn that the other user gets does not end before this test does.
         let first = of("a", forms.groups(&attributes, &display));
         let second = async {
             let groups = of("b", forms.groups(&attributes, &display)).await;

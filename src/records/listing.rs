@@ -1,4 +1,4 @@
-//! Order and pages of listings (docs/api/README.md, "Paging and sorting").
+//! Sorting and paging of listings (docs/api/README.md, "Paging and sorting").
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
@@ -12,7 +12,7 @@ use crate::limits::yielding;
 use crate::limits::{PIECE, Reservation};
 use crate::nearest::with_nearest;
 
-/// What a listing can be sorted by.
+/// A field that listings can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Name,
@@ -44,7 +44,7 @@ impl Field {
     fn of(self, record: &Record) -> Value {
         let text = |text: &Text| Value::Text(Some(text.clone()));
         match self {
-            // As names are compared everywhere.
+            // The normal form, in which names are compared everywhere.
             Field::Name => Value::Text(Some(match normal_form(&record.name) {
                 Cow::Borrowed(_) => record.name.clone(),
                 Cow::Owned(name) => name.into(),
@@ -67,7 +67,7 @@ impl Field {
 pub struct Sort(Vec<(Field, bool)>);
 
 impl Sort {
-    /// Parses; nothing or blank keeps the listing's own order.
+    /// Parses a `sortBy`. None or a blank one keeps the listing's own order.
     ///
     /// # Errors
     /// `InvalidParameter` for an unknown field or direction.
@@ -75,12 +75,12 @@ impl Sort {
         parse_sort(text, Field::ALL).map(Sort)
     }
 
-    /// Whether the listing keeps its own order.
+    /// Reports whether the listing keeps its own order.
     pub fn keeps_order(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a record is sorted by.
+    /// Returns the sort key of a record.
     fn key(&self, record: &Record) -> Box<[Part]> {
         let part = |(field, down): &(Field, bool)| {
             let value = field.of(record);
@@ -90,7 +90,7 @@ impl Sort {
     }
 }
 
-/// What a field says of a record.
+/// The value of a field in a record.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
     Text(Option<Text>),
@@ -98,7 +98,7 @@ enum Value {
     Id(Loid),
 }
 
-/// A part of what a record is sorted by. Two of the same place are of the same kind.
+/// A part of a sort key. Parts at the same index are of the same variant.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Up(Value),
@@ -114,7 +114,7 @@ struct Ranked {
 }
 
 impl Ranked {
-    /// About how many bytes it takes, sorting included; texts that others share are counted, too.
+    /// Returns the estimated bytes of an entry, sorting included; shared texts count in full.
     fn bytes(&self) -> usize {
         let text = |part: &Part| match part {
             Part::Up(Value::Text(Some(text))) | Part::Down(Reverse(Value::Text(Some(text)))) => text.len() + 32,
@@ -125,38 +125,38 @@ impl Ranked {
     }
 }
 
-/// Entries of a listing while they are found, of which no more is kept than what the page asked for
-/// can have, and of each no more than what it is sorted by. What is kept counts against a pool.
+/// A bounded collection of the entries of a listing. It keeps no more entries than the requested
+/// page can have, and of each only its sort key and loid. The memory is reserved from the budget.
 pub struct Gathering {
     sort: Sort,
     page: Page,
     taken: Reservation,
-    /// What is in memory.
+    /// The bytes in memory.
     bytes: usize,
-    /// How many there are in all.
+    /// The number of all entries.
     total: usize,
-    /// Of a listing that keeps its order, the page.
+    /// The page, if the listing keeps its own order.
     in_order: Vec<Loid>,
-    /// Of any other, those that come first, the last of them on top.
+    /// The first entries, if the listing is sorted, with the last of them on top.
     first: BinaryHeap<Ranked>,
 }
 
 impl Gathering {
-    /// Nothing yet; `taken` is what it may take of the pool.
+    /// Creates an empty collection that takes its memory with `taken`.
     pub fn new(sort: Sort, page: Page, taken: Reservation) -> Gathering {
         Gathering { sort, page, taken, bytes: 0, total: 0, in_order: Vec::new(), first: BinaryHeap::new() }
     }
 
-    /// Counts bytes that are in memory beside the entries. Whether there is room for them.
+    /// Counts bytes in memory beside the entries. Returns whether the budget has room for them.
     #[must_use]
     pub fn counts(&mut self, bytes: usize) -> bool {
         self.bytes += bytes;
-        // The room for small ones is there: connections are bounded. And many are counted at a
-        // time.
+        // Small collections need no reservation, because the number of connections is bounded.
+        // Larger ones reserve in pieces.
         self.bytes <= PIECE || self.taken.try_grow_to(self.bytes.next_multiple_of(PIECE) as u64)
     }
 
-    /// Takes the next entry. Whether there is room for it.
+    /// Adds the next entry. Returns whether the budget has room for it.
     #[must_use]
     pub fn push(&mut self, record: &Record) -> bool {
         let place = self.total;
@@ -188,7 +188,7 @@ impl Gathering {
         self.counts(bytes)
     }
 
-    /// The page, and how many entries there are in all.
+    /// Returns the page and the number of all entries.
     pub async fn page(self) -> (Vec<Loid>, usize) {
         if self.sort.keeps_order() {
             return (self.in_order, self.total);
@@ -198,7 +198,7 @@ impl Gathering {
     }
 }
 
-/// The order that the first field gives by which two entries differ; `compare` compares by a field.
+/// Compares two entries by the first field in which they differ. `compare` compares by one field.
 pub fn in_order<F: Copy>(sort: &[(F, bool)], compare: impl Fn(F) -> Ordering) -> Ordering {
     let mut fields = sort.iter().map(|(field, down)| {
         let order = compare(*field);
@@ -207,11 +207,11 @@ pub fn in_order<F: Copy>(sort: &[(F, bool)], compare: impl Fn(F) -> Ordering) ->
     fields.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-/// Reads `sortBy`: each field, and whether it descends.
+/// Parses `sortBy` into fields, each with whether it descends.
 ///
 /// # Errors
-/// `InvalidParameter` for a field that is not among `fields`, one that is there already, an unknown
-/// direction, or a text that is longer than all fields together could be.
+/// `InvalidParameter` for a field that is not among `fields`, a repeated field, or an unknown
+/// direction. Also for a text longer than all fields together could be.
 pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)]) -> Result<Vec<(F, bool)>> {
     let text = text.unwrap_or_default();
     if text.len() > MAX_SORT_BYTES {
@@ -238,7 +238,7 @@ pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)])
     let mut sort: Vec<(F, bool)> = Vec::new();
     for part in parts {
         let (field, down) = parse(part)?;
-        // Behind itself a field decides nothing.
+        // A repeated field has no effect on the order.
         if sort.iter().any(|(known, _)| *known == field) {
             return Err(Error::parameter("sortBy", part, "a list that has each field once"));
         }
@@ -247,28 +247,28 @@ pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)])
     Ok(sort)
 }
 
-/// Bytes of a `sortBy`: far more than all fields with their directions have.
+/// The largest `sortBy` in bytes: far more than all fields with their directions need.
 const MAX_SORT_BYTES: usize = 1024;
 
-/// Which part of a listing is wanted.
+/// The requested part of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Page {
-    /// How many to skip.
+    /// The number of entries to skip.
     pub offset: usize,
-    /// How many at most; `usize::MAX` for all.
+    /// The largest number of entries; `usize::MAX` for all.
     pub limit: usize,
 }
 
 impl Page {
-    /// All of a listing.
+    /// The whole listing.
     pub const WHOLE: Page = Page { offset: 0, limit: usize::MAX };
 
-    /// The place behind its last entry.
+    /// Returns the index after its last entry.
     pub fn end(self) -> usize {
         self.offset.saturating_add(self.limit)
     }
 
-    /// The part of the entries.
+    /// Returns the page's part of all entries.
     pub fn cut<T>(self, entries: Vec<T>) -> Vec<T> {
         entries.into_iter().skip(self.offset).take(self.limit).collect()
     }
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use crate::limits::{Holder, MemoryBudget, Purpose};
 
-    /// Records that are equal in much.
+    /// Returns records of which many have equal values.
     fn records(count: u64) -> Vec<Record> {
         let record = |number: u64| {
             let (loid, mixed) = (Loid::new(DatabaseId::FIRST, number), number.wrapping_mul(2_654_435_761) >> 7);

@@ -1,10 +1,10 @@
-//! What is told of a folder to a caller who sees it only because it is on the way to something that
+//! The record of a folder for callers who see it only because it is on the way to something that
 //! they may read.
 
 use stet_actors::object::Record;
 
-/// The record of such a folder: what it is and where it lies, and nothing of what is done with it
-/// or in it. Whatever a record may have beside is not told until it is named here.
+/// Returns the record with the folder's identity and location only, without its activity or
+/// contents. Every field is listed, so a new one stays hidden until it is added here.
 pub fn outline(record: &Record) -> Record {
     Record {
         loid: record.loid,
@@ -15,10 +15,10 @@ pub fn outline(record: &Record) -> Record {
         folder: record.folder,
         created: record.created,
         creator: record.creator.clone(),
-        // As it was when it was made.
+        // The state at the creation, which reveals no later change.
         modified: record.created,
         last_modifier: record.creator.clone(),
-        // Of no state.
+        // No revision.
         revision: 0,
         version: 0,
         work_folder: None,

@@ -1,5 +1,5 @@
-//! Single values out of a record that is rendered: what the columns of a view show. The text is
-//! read once for each, and no more of it is held than what is looked for.
+//! Single values of a rendered record, for the columns of a view. The text is read once per value,
+//! and only that value is kept in memory.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,20 @@ use serde_json::value::RawValue;
 use stet_actors::error::shortened;
 use stet_actors::object::Text;
 
-/// Bytes of a text; a longer one is cut, for it stands in a line of a list.
+/// The largest size of a text in bytes. A longer one is cut, because it appears in a line of a
+/// list.
 pub const MOST_TEXT_BYTES: usize = 4096;
 
-/// How many values one place may have: elements that are repeated. Those behind are left out.
+/// The largest number of values at one path, if elements are repeated. Further ones are left out.
 pub const MOST_VALUES: usize = 100;
 
-/// The value at a place of a JSON text: a text, a number, a boolean; a list of them if elements on
-/// the way are repeated; null if there is none. Of an element with attributes it is its text.
+/// Returns the value at a path of a JSON text: a text, a number or a boolean; a list of them if
+/// elements on the path are repeated; null if there is none. The value of an element with
+/// attributes is its text.
 pub fn pick(json: &str, steps: &[Text]) -> Value {
     let mut found = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    // What the server has rendered is JSON.
+    // The server rendered the text, so it is JSON.
     if let Err(error) = (Pick { steps, found: &mut found }).deserialize(&mut deserializer) {
         tracing::error!(%error, "a record is no JSON");
     }
@@ -32,7 +34,7 @@ pub fn pick(json: &str, steps: &[Text]) -> Value {
     }
 }
 
-/// The key under which the text of an element stands that has attributes.
+/// The key of an element's text if the element has attributes.
 const TEXT: &str = "#text";
 
 struct Pick<'p> {
@@ -49,7 +51,7 @@ impl<'de> DeserializeSeed<'de> for Pick<'_> {
         }
         let raw = <&RawValue>::deserialize(deserializer)?.get();
         match raw.as_bytes().first() {
-            // Each of its elements, or the text of it.
+            // Each element of a list, or the text of an element.
             Some(b'[' | b'{') => {
                 let text = [Text::from(TEXT)];
                 let steps: &[Text] = if raw.starts_with('{') { &text } else { &[] };
@@ -181,7 +183,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a text says, a value is found where following the keys leads to one.
+        /// For any text, a value is found exactly where following the keys leads to one.
         #[test]
         fn a_value_is_what_following_its_keys_leads_to(text in ".{0,40}", number in any::<i64>(), deep in 1usize..20) {
             let mut record = json!({ "#text": text, "n": number });

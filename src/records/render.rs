@@ -1,4 +1,4 @@
-//! A record as JSON, as the display options ask.
+//! Records as JSON, according to the display options.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use crate::newsroom::Newsroom;
 /// `pstate` of a record.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Uuid {
-    /// Lower-case, hyphenated.
+    /// UUID in lower case with hyphens.
     #[schemars(with = "ObjectUuid")]
     pub uuid: String,
 }
@@ -28,7 +28,8 @@ pub struct Uuid {
 pub struct StatusInfo {
     /// The workflow status, e.g. `Story/Ready`.
     pub name: String,
-    /// Its colour, e.g. `rgb(0,160,0)`; null when the workflow no longer knows the status.
+    /// Colour of the status, e.g. `rgb(0,160,0)`; null when the workflow no longer knows the
+    /// status.
     pub identifier: Option<String>,
 }
 
@@ -40,11 +41,11 @@ pub struct LockerInfo {
     pub id: String,
     /// The user's full name.
     pub full_name: String,
-    /// Epoch seconds.
+    /// End of the lock, in epoch seconds.
     pub lock_expires: u64,
 }
 
-/// What is computed of an object.
+/// Computed attributes of an object.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VirtualAttributes {
@@ -54,20 +55,20 @@ pub struct VirtualAttributes {
     /// Media type of the content, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_type: Option<Text>,
-    /// How many versions there are.
+    /// Number of versions.
     pub version_count: u32,
-    /// Of a folder: how many objects lie in it; 10000 for so many or more.
+    /// Number of objects in the folder; 10000 stands for 10000 or more. Only for folders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_count: Option<u64>,
 }
 
-/// What is known of an object beside its record.
+/// Further information about an object.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdditionalInfo {
     /// Name of the family.
     pub family: String,
-    /// What people call the type; null while the configuration does not know it.
+    /// Label of the type; null while the configuration does not know the type.
     pub label: Option<String>,
     /// Name of the type's workflow, if it has one.
     pub workflow: Option<String>,
@@ -78,26 +79,25 @@ pub struct AdditionalInfo {
     pub sha256: Option<String>,
 }
 
-/// How a channel copy came to be.
+/// Origin of a channel copy.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelCopyInfo {
     /// Name of the channel.
     pub channel: Text,
-    /// Name of the channel that it was inherited from; null if it was made without one.
+    /// Name of the channel that it was inherited from; null if it was created without one.
     pub inherit_from: Option<Text>,
-    /// Loid of what it was inherited from: its bundle, or another copy there; null if it was made
-    /// without.
+    /// Loid of its source: the bundle, or another copy there; null if it was created without one.
     #[schemars(with = "Option<Loid>")]
     pub inherited_from: Option<String>,
-    /// Number of the version there that its content was last taken from.
+    /// Number of the source's version that its content was last taken from.
     pub version: u32,
-    /// Whether it still gets each content that is checked in there.
+    /// Whether it still takes over each content that is checked in at the source.
     pub follows: bool,
 }
 
-/// An object record. Which of the attribute groups are there, and in which forms, is up to the
-/// display options.
+/// An object record. The display options decide which attribute groups it contains, and in which
+/// forms.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
@@ -108,7 +108,7 @@ pub struct ObjectRecord {
     pub name: Text,
     /// Name of its type.
     pub r#type: Text,
-    /// With `showPath`.
+    /// Path; with `showPath`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^/"))]
     pub path: Option<String>,
@@ -118,87 +118,88 @@ pub struct ObjectRecord {
     pub database_id: u16,
     /// Path of the work folder.
     pub work_folder: Option<Text>,
-    /// `yyyyMMdd`
+    /// Issue date as `yyyyMMdd`.
     pub issue_date: Option<Text>,
-    /// Epoch seconds.
+    /// Time of creation, epoch seconds.
     pub created: u64,
-    /// Epoch seconds.
+    /// Time of the last change, epoch seconds.
     pub modified: u64,
-    /// Name of the user who made it.
+    /// Name of the user who created the object.
     pub creator: Text,
-    /// Name of the user who last changed it.
+    /// Name of the user who last changed the object.
     pub last_modifier: Text,
     /// Number of the latest version; 0 without content.
     pub version: u32,
-    /// What a story family shares.
+    /// Identifier that the objects of a story family share.
     pub suid: Option<Text>,
-    /// How it came to be, if it is a channel copy.
+    /// Origin of a channel copy; only for channel copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_copy: Option<ChannelCopyInfo>,
-    /// When it was locked, epoch seconds; null while it is not.
+    /// Time of locking, epoch seconds; null while the object is not locked.
     pub locked: Option<u64>,
-    /// Who has it locked.
+    /// User who has locked the object; null while it is not locked.
     pub locker: Option<LockerInfo>,
     /// Workflow status.
     pub status_info: Option<StatusInfo>,
-    /// Counts the object's changes.
+    /// Number that each change of the object raises.
     pub revision: u64,
-    /// As JSON, root key `props`.
+    /// System attributes as JSON, with the root key `props`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub system_attributes: Option<Group>,
-    /// As JSON, keyed by the root element.
+    /// Attributes as JSON, with the root element's name as key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub attributes: Option<Group>,
-    /// As JSON, root key `tl`.
+    /// Usage tickets as JSON, with the root key `tl`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub usage_tickets: Option<Group>,
-    /// Computed.
+    /// Computed attributes as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_attributes: Option<VirtualAttributes>,
-    /// As XML text.
+    /// System attributes as XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub system_attributes_xml: Option<XmlGroup>,
-    /// As XML text.
+    /// Attributes as XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub attributes_xml: Option<XmlGroup>,
-    /// As XML text.
+    /// Usage tickets as XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub usage_tickets_xml: Option<XmlGroup>,
-    /// As XML text.
+    /// Computed attributes as XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_attributes_xml: Option<String>,
     /// Family, workflow, hash and so on; with `showAdditionalInfo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additional_info: Option<AdditionalInfo>,
-    /// Differs for any two states of any two objects; with `showUniquenessString`.
+    /// Text that differs for any two states of any two objects; with `showUniquenessString`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uniqueness_string: Option<String>,
-    /// With `showWebType`; always null, for nothing in the site configuration gives an object a web
-    /// type.
+    /// Web type, with `showWebType`; always null, because the site configuration gives no object a
+    /// web type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web_type: Option<Option<String>>,
 }
 
 impl ObjectRecord {
-    /// About how many bytes it has as JSON.
+    /// Returns the estimated bytes of the record as JSON.
     fn bytes(&self) -> usize {
         let json = [&self.system_attributes, &self.attributes, &self.usage_tickets].into_iter().flatten();
         let xml = [&self.system_attributes_xml, &self.attributes_xml, &self.usage_tickets_xml].into_iter().flatten();
         json.map(Group::bytes).sum::<usize>() + xml.map(XmlGroup::bytes).sum::<usize>()
     }
 
-    /// As JSON, made aside if it is large.
+    /// Serialises the record to JSON, on another thread if it is large.
     ///
     /// # Errors
-    /// As [`Ready::of`].
+    /// Those of [`Ready::of`].
     pub fn ready(self) -> impl Future<Output = Result<Ready<ObjectRecord>>> {
-        // No `async fn`, as `by_size` is none.
+        // No `async fn`, which would keep `self` in the future several times; see
+        // `offload_if_large`.
         offload::offload_if_large(self.bytes(), move || Ready::of(&self)).map(|made| made?)
     }
 }
@@ -206,12 +207,12 @@ impl ObjectRecord {
 /// Renders a record without its path.
 ///
 /// # Errors
-/// That the store fails.
+/// Errors of the store.
 pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Display) -> Result<ObjectRecord> {
     let computed = if display.virtual_attributes { Some(virtual_attributes(newsroom, record)?) } else { None };
     let computed_xml = match &computed {
         Some(computed) if display.xml => {
-            // Numbers and texts in a struct: nothing here can fail to become a value.
+            // A struct of numbers and texts can always be converted.
             let value = serde_json::to_value(computed).unwrap_or_default();
             let rooted = Map::from_iter([("virtualAttributes".to_owned(), value)]);
             let written = stet_xml::from_json(&rooted.into(), &Limits::default());
@@ -270,10 +271,10 @@ pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Di
     })
 }
 
-/// Renders the object as one of its versions has it.
+/// Renders the object as of one of its versions.
 ///
 /// # Errors
-/// As [`render`].
+/// Those of [`render`].
 pub fn render_version(
     newsroom: &Newsroom,
     record: &Record,
@@ -323,7 +324,7 @@ fn additional_info(newsroom: &Newsroom, record: &Record) -> AdditionalInfo {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

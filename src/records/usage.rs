@@ -1,4 +1,4 @@
-//! Usage tickets as they are written (docs/api/objects.md, "Usage tickets").
+//! Usage tickets (docs/api/objects.md, "Usage tickets").
 
 use std::sync::LazyLock;
 
@@ -7,22 +7,22 @@ use stet_actors::usage::Use;
 use stet_xml::edit::{Edit, Path, edited};
 use stet_xml::{Limits, to_json};
 
-/// How many tickets of ours an object has at most: the last ones.
+/// The largest number of the server's tickets that an object keeps: the last ones.
 pub const MAX_TICKETS: usize = 100;
 
-/// Bytes of tickets to which none are added: they are read and written in the command, where others
-/// wait.
+/// The size of tickets in bytes beyond which none are added. They are parsed and written inside the
+/// command, so others wait for it.
 const MAX_BYTES: usize = 64 * 1024;
 
 const LIMITS: Limits = Limits { max_depth: 64, max_bytes: MAX_BYTES, ..Limits::UNBOUNDED };
 
 static PLACE: LazyLock<Path> = LazyLock::new(|| {
-    // It is a path, as a test shows.
+    // A test shows that this is a path.
     Path::parse("/tl/use").expect("it is a path")
 });
 
-/// Usage tickets with one for a use; `None` where they stay as they are: there is one for that use,
-/// or they can't be added to. What clients have written there is left to the byte.
+/// Returns the usage tickets with one added for a use. Returns `None` if nothing changes: the use
+/// has a ticket already, or none can be added. Tickets of clients stay unchanged to the byte.
 pub fn with(tickets: Option<&str>, one: &Use<'_>) -> Option<String> {
     if tickets.is_some_and(|tickets| tickets.len() > MAX_BYTES) {
         return None;

@@ -1,17 +1,17 @@
-//! The folders on the way to the folders that callers may read, kept in memory until a folder by
-//! which they were found changes.
+//! The cached sets of folders on the way to the folders that callers may read. They are kept until
+//! a folder changes that was read to compute them.
 //!
-//! A caller may have grants on a thousand folders, dozens of levels deep. Whether a folder is on
-//! the way to one of them is asked for each folder of a listing, so the answer must not take a walk
-//! up from each grant.
+//! A caller may have grants on a thousand folders, dozens of levels deep. A listing asks for each
+//! of its folders whether it is on the way to one of them. So the answer must not take a walk up
+//! from each grant.
 //!
 //! # Why an outdated set can't stay
 //!
 //! A caller that computes a set notes the generation first, and watches each folder before reading
-//! it. A change of a watched folder starts the next generation, in which nothing is kept and
-//! nothing is watched, and a set of an older generation is not kept. Changes are reported after
-//! readers can see them. So a folder that changes after it was read is watched by then, and one
-//! that changed before was read as it is now.
+//! it. A change of a watched folder starts the next generation, which begins without sets and
+//! watched folders. A set of an older generation is not kept. Changes are reported after readers
+//! can see them. So a folder that changes after it was read is watched by then, and one that
+//! changed before was read as it is now.
 
 use std::sync::Arc;
 
@@ -19,11 +19,10 @@ use foldhash::{HashMap, HashSet};
 use parking_lot::RwLock;
 use stet_actors::id::Loid;
 
-/// Folders that are watched at most, and folders in all sets that are kept at most: some 10 MB
-/// each.
+/// The largest number of watched folders, and of folders in all kept sets: some 10 MB each.
 const MOST: usize = 1 << 18;
 
-/// The sets that are kept.
+/// The cache of these sets.
 #[derive(Default)]
 pub struct Ways(RwLock<State>);
 
@@ -44,30 +43,30 @@ impl State {
 }
 
 impl Ways {
-    /// The set of these rights.
+    /// Returns the set for these rights.
     ///
     /// # Errors
-    /// The generation in which it is to be found, if it is not kept.
+    /// The current generation, if the set is not kept.
     pub fn kept(&self, rights: u64) -> Result<Arc<HashSet<Loid>>, u64> {
         let state = self.0.read();
         state.sets.get(&rights).cloned().ok_or(state.generation)
     }
 
-    /// Watches a folder that is about to be read for a set of that generation.
+    /// Watches a folder before it is read for a set of this generation.
     pub fn watch(&self, generation: u64, folder: Loid) {
         let mut state = self.0.write();
         if state.generation != generation {
             return;
         }
         if state.watched.len() >= MOST {
-            // The set that this is for will not be kept, and others find room.
+            // This set will not be kept, but others find room.
             state.start_next_generation();
         } else {
             state.watched.insert(folder);
         }
     }
 
-    /// Keeps a set that was found in that generation, unless the next one has begun.
+    /// Keeps a set of this generation, unless the next one has begun.
     pub fn keep(&self, generation: u64, rights: u64, folders: Arc<HashSet<Loid>>) {
         let mut state = self.0.write();
         // An empty set takes room, too.
@@ -76,7 +75,7 @@ impl Ways {
             return;
         }
         if state.kept + size > MOST {
-            // Many may be of rights that nobody has any more.
+            // Many may belong to rights that no caller has any more.
             state.sets.clear();
             state.kept = 0;
         }
@@ -89,7 +88,7 @@ impl Ways {
     /// Notes that objects have changed.
     pub fn changed(&self, objects: &[Loid]) {
         let is_watched = |state: &State| objects.iter().any(|object| state.watched.contains(object));
-        // Most changes are of other objects, and readers need not wait for them.
+        // Most changes concern other objects, and readers need not wait for them.
         if is_watched(&self.0.read()) {
             self.0.write().start_next_generation();
         }

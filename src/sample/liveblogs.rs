@@ -16,7 +16,7 @@ use crate::content::words::text_of;
 const POST_TYPE: &str = "text/xml";
 
 impl Folders<'_> {
-    /// Makes a liveblog with its posts. `now` is in epoch seconds.
+    /// Creates a liveblog with its posts. `now` is in epoch seconds.
     pub(super) async fn liveblog(&mut self, said: &SampleLiveblog, now: u64, content: &ContentStore) -> Result<()> {
         let (folder, name) = parent_path(&said.path).ok_or_else(|| faulty(&said.path))?;
         let template = FILES.get_file(said.template.trim_start_matches('/')).ok_or_else(|| faulty(&said.template))?;
@@ -62,7 +62,7 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
     })
 }
 
-/// Takes bytes into the content store.
+/// Writes bytes to the content store.
 pub(super) async fn stored(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
     let mut upload = content.upload(&crate::limits::Reservation::unaccounted());
     upload.write(bytes).await?;

@@ -1,4 +1,4 @@
-//! What `newsroom.json` says.
+//! The format of `newsroom.json`.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use crate::auth::Privilege;
 pub(super) struct Manifest {
     pub groups: Vec<SampleGroup>,
     pub users: Vec<SampleUser>,
-    /// Those that would otherwise be empty.
+    /// Paths of folders that would otherwise not exist, because nothing lies in them.
     pub folders: Vec<String>,
     pub objects: Vec<SampleObject>,
     pub drawers: Vec<SampleDrawer>,
@@ -22,21 +22,21 @@ pub(super) struct Manifest {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampleGroup {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the group.
     pub description: String,
-    /// What its members may do.
+    /// Grants of its members.
     pub privileges: Vec<SampleGrant>,
 }
 
-/// A privilege of a group.
+/// A grant of a group.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SampleGrant {
-    /// Which.
+    /// Privilege.
     pub privilege: Privilege,
-    /// Only below this folder.
+    /// Path of the folder below which the grant holds; everywhere without one.
     pub folder: Option<String>,
 }
 
@@ -46,11 +46,11 @@ pub struct SampleGrant {
 pub struct SampleUser {
     /// The name to log in with.
     pub name: String,
-    /// The name that people read.
+    /// Full name.
     pub full_name: String,
-    /// What the user does.
+    /// Job of the user.
     pub description: String,
-    /// Groups.
+    /// Names of groups.
     pub groups: Vec<String>,
     /// Path of the home folder.
     pub home: Option<String>,
@@ -62,7 +62,7 @@ pub struct SampleUser {
     pub home_email: Option<String>,
     /// Mail address at work.
     pub business_email: Option<String>,
-    /// Cannot log in.
+    /// Whether the user is disabled.
     #[serde(default)]
     pub disabled: bool,
 }
@@ -77,7 +77,7 @@ pub(super) struct SampleObject {
     pub issue_date: Option<String>,
     pub work_folder: Option<String>,
     pub creator: Option<String>,
-    /// How long before the first start it was made.
+    /// Age in seconds at the first start.
     #[serde(default)]
     pub age_seconds: u64,
     pub suid: Option<String>,
@@ -94,12 +94,12 @@ pub(super) struct SampleObject {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SampleCopy {
     pub channel: String,
-    /// What it is inherited from, and follows.
+    /// Channel of the copy that this one inherits from and follows.
     pub inherit_from: Option<String>,
 }
 
 impl SampleObject {
-    /// A file that the manifest says nothing of.
+    /// Returns an object for a file that the manifest does not mention.
     pub fn at(path: &str) -> SampleObject {
         SampleObject {
             path: path.to_owned(),
@@ -133,13 +133,13 @@ pub(super) struct SampleDrawer {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SampleLiveblog {
     pub path: String,
-    /// Path of the object whose content it begins with.
+    /// Path of the object whose content is the initial one.
     pub template: String,
     pub status: Option<String>,
     pub creator: Option<String>,
     pub attributes: Option<String>,
     pub system_attributes: Option<String>,
-    /// Whether every post waits for approval.
+    /// Whether every post needs an approval.
     pub moderated: bool,
     pub posts: Vec<SamplePost>,
 }
@@ -147,19 +147,19 @@ pub(super) struct SampleLiveblog {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SamplePost {
-    /// How long before the first start it was written.
+    /// Age in seconds at the first start.
     pub age_seconds: u64,
     pub creator: Option<String>,
     pub title: String,
     #[serde(rename = "type")]
     pub kind: String,
-    /// One paragraph.
+    /// Text of the only paragraph.
     pub text: String,
     #[serde(default)]
     pub tags: Vec<String>,
     #[serde(default)]
     pub pinned: bool,
-    /// Whether readers see it.
+    /// Whether the post is approved, so that readers see it.
     #[serde(default = "yes")]
     pub approved: bool,
 }
@@ -183,7 +183,7 @@ pub(super) struct SampleTopic {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) enum SampleLine {
-    /// Its title.
+    /// Title of a divider.
     Divider(String),
     Item(Box<SampleItem>),
 }
@@ -199,10 +199,10 @@ pub(super) struct SampleItem {
     pub product: String,
     pub edition: String,
     pub assignees: Vec<String>,
-    /// How long after the first start it is to be done.
+    /// Seconds from the first start to the deadline.
     pub due_in_seconds: Option<u64>,
     pub status: Option<String>,
-    /// Path of an object.
+    /// Path of the attached object.
     pub attachment: Option<String>,
     pub lines: Vec<SampleLine>,
 }
@@ -221,7 +221,7 @@ pub(super) struct SamplePlan {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) enum SamplePlanLine {
-    /// Its title.
+    /// Title of a divider.
     Divider(String),
     /// Path of the topic.
     Topic(String),

@@ -1,9 +1,9 @@
-//! The sample newsroom: it fills a new data directory, so that every endpoint has something to
-//! answer.
+//! The sample newsroom: data for a new data directory, so that every endpoint has something to
+//! return.
 //!
-//! `newsroom.json` says which users, groups, objects, drawers, liveblogs, topics and plans there
-//! are; the files below `files/` are the objects' bytes, each at the path it has in the repository.
-//! It goes in through the same commands as anything else, by its own users.
+//! `newsroom.json` lists users, groups, objects, drawers, liveblogs, topics and plans. The files
+//! below `files/` are the objects' contents, each at its path in the repository. The sample's users
+//! write it through the same commands as any client.
 
 mod liveblogs;
 mod manifest;
@@ -36,39 +36,39 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 
 const MANIFEST: &str = include_str!("newsroom.json");
 
-/// The users and groups of the sample: for the module that knows users.
+/// The users and groups of the sample, for the module that creates them.
 pub use self::manifest::{SampleGroup, SampleUser};
 
-/// The sample newsroom, read but not yet written.
+/// The sample newsroom, parsed but not yet written.
 pub struct Sample {
     manifest: Manifest,
 }
 
 fn faulty(what: impl std::fmt::Display) -> Error {
-    // Only what was compiled in can be at fault, and a test writes all of it.
+    // Only compiled-in data can be faulty, and a test writes all of it.
     Error::new(Code::RepositoryError, format!("The sample newsroom is faulty: {what}."))
 }
 
 impl Sample {
-    /// Reads what was compiled in.
+    /// Reads the compiled-in manifest.
     ///
     /// # Errors
-    /// That the manifest is faulty.
+    /// The manifest is faulty.
     pub fn read() -> Result<Sample> {
         Ok(Sample { manifest: serde_json::from_str(MANIFEST).map_err(faulty)? })
     }
 
-    /// Its users.
+    /// Returns the sample's users.
     pub fn users(&self) -> &[SampleUser] {
         &self.manifest.users
     }
 
-    /// Its groups.
+    /// Returns the sample's groups.
     pub fn groups(&self) -> &[SampleGroup] {
         &self.manifest.groups
     }
 
-    /// The text of a configuration file that the service itself uses.
+    /// Returns the text of a configuration file that the server itself uses.
     pub fn text(path: &str) -> Option<&'static str> {
         FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
     }
@@ -76,7 +76,7 @@ impl Sample {
     /// Writes folders, objects, drawers, liveblogs, topics and plans.
     ///
     /// # Errors
-    /// What a command refuses.
+    /// Refusals of commands.
     pub async fn write(&self, repository: &Repository, content: &ContentStore) -> Result<()> {
         let configuration = Configuration::read()?;
         let now = repository.clock().now_s();
@@ -129,8 +129,8 @@ impl Sample {
     }
 }
 
-/// The sample's own configuration, by which it is written: what the server has in force is read of
-/// it later.
+/// The sample's own configuration, which is needed to write it. The server reads its configuration
+/// only later, from the written files.
 struct Configuration {
     types: ObjectTypes,
     workflows: Workflows,
@@ -143,7 +143,7 @@ impl Configuration {
     }
 }
 
-/// What the sample's configuration files say.
+/// Parses one kind of the sample's configuration.
 fn content<T: Content>() -> Result<T> {
     let mut files = Files::new();
     loop {
@@ -172,7 +172,7 @@ fn collect(dir: &'static Dir<'static>, files: &mut Vec<&'static include_dir::Fil
     dir.dirs().for_each(|dir| collect(dir, files));
 }
 
-/// Folders made so far, by path.
+/// The folders created so far, by path.
 struct Folders<'a> {
     repository: &'a Repository,
     known: HashMap<String, Loid>,
@@ -252,7 +252,7 @@ impl Folders<'_> {
     }
 }
 
-/// The media type of a file of the sample, by its extension.
+/// Returns the media type of a sample file, by its extension.
 fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("xml" | "cfg") => "text/xml",

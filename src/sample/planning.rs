@@ -12,11 +12,11 @@ use stet_actors::topic_plan::{self, NewPlan, TopicPlan};
 use super::manifest::{SampleItem, SampleLine, SamplePlan, SamplePlanLine, SampleTopic};
 use super::{Folders, by, faulty};
 
-/// Objects that were made before, by path.
+/// The objects created so far, by path.
 type Known = HashMap<String, Loid>;
 
 impl Folders<'_> {
-    /// Makes a topic with its items. `now` is in epoch seconds.
+    /// Creates a topic with its items. `now` is in epoch seconds.
     pub(super) async fn topic(&mut self, said: &SampleTopic, now: u64, known: &mut Known) -> Result<()> {
         let new = NewTopic {
             title: Some(said.title.as_str().into()),
@@ -31,7 +31,7 @@ impl Folders<'_> {
         Ok(())
     }
 
-    /// Makes a plan of topics that are there.
+    /// Creates a plan of existing topics.
     pub(super) async fn plan(&mut self, said: &SamplePlan, known: &Known) -> Result<()> {
         let lines = said.lines.iter().map(|line| {
             Ok(match line {

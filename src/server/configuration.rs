@@ -1,4 +1,4 @@
-//! `stet config`: what is wrong in configuration files, and the schema that they are written by.
+//! `stet config`: checks of configuration files, and the schema of their format.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use crate::sysconfig::{Checked, check_folder, check_with, schema};
 /// Prints the schema of configuration files.
 ///
 /// # Errors
-/// It can't be printed.
+/// The schema can't be printed.
 pub fn print_schema() -> Result<(), Failure> {
     exit::print(&schema())
 }
 
-/// Checks the configuration files in a folder, or else those saved in the data directory, which no
-/// server may have open; prints what it finds.
+/// Checks the configuration files in a folder. Without one, checks those saved in the data
+/// directory, which no server may have open. Prints the findings.
 ///
 /// # Errors
-/// [`Exit::Faults`] for files that would not be taken over; [`Exit::Failed`] and [`Exit::Data`] for
-/// what can't be read or has no such file.
+/// [`Exit::Faults`] for files that would not be applied; [`Exit::Failed`] and [`Exit::Data`] for a
+/// folder or directory that can't be read or has no such file.
 pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), Failure> {
     let checked = match folder {
         Some(folder) if !folder.is_dir() => {
@@ -42,7 +42,7 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
     }
     exit::print(&found)?;
     if checked.files.is_empty() {
-        // Of a wrong folder it would be false comfort that nothing is wrong.
+        // In a wrong folder, the absence of faults means nothing.
         return Err(Failure::new(Exit::Failed, "no configuration file is there that is read by itself"));
     }
     let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
@@ -54,23 +54,23 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
     Err(Failure::new(Exit::Faults, "the configuration would not be taken over"))
 }
 
-/// A line for each finding.
+/// Returns a line for each finding.
 fn lines(checked: &Checked) -> Vec<String> {
     let faults = checked.faults.iter().map(|fault| format!("fault: {fault}"));
     faults.chain(checked.unknown.iter().map(|unknown| format!("not known: {unknown}"))).collect()
 }
 
-/// Checks configuration files that `read` gives.
+/// Checks configuration files that `read` returns.
 ///
 /// # Errors
-/// What `read` says.
+/// Errors of `read`.
 pub(super) fn check_files(read: &mut ReadFile<'_>) -> Result<Findings, String> {
     let checked = check_with(read)?;
     Ok(Findings { lines: lines(&checked), faults: checked.faults.len() })
 }
 
-/// Adds to a refusal of a directory that is in use how its configuration can be checked all the
-/// same.
+/// Adds a hint to the refusal of a directory in use: how its configuration can be checked without
+/// it.
 fn beside_a_server(failure: Failure) -> Failure {
     if failure.exit != Exit::InUse {
         return failure;

@@ -1,4 +1,4 @@
-//! The end of a server that serves.
+//! The graceful shutdown of the server.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use futures_util::{Stream, StreamExt};
 
 use crate::http::app::{App, Stage};
 
-/// How long those are served who have connected just now and are about to say what they want.
+/// The time for which new connections are still served: their clients are about to send a request.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Waits until it is asked to end, and brings the end about in parts. First `/readyz` is 503, so
-/// that load balancers send their clients elsewhere, and all are served as ever, for
-/// `server.drain_seconds` or until it is asked again. Then no connection is accepted any more, and
-/// calls under way get `server.shutdown_seconds`.
+/// Waits for a request to end, and shuts the server down in steps. First `/readyz` returns 503, so
+/// that load balancers send their clients elsewhere. All calls are still served for
+/// `server.drain_seconds`, or until the second request to end. Then no connections are accepted any
+/// more, and running calls get `server.shutdown_seconds`.
 ///
-/// A socket that is `held` by who started this process stays open, and new clients wait there for
-/// the next one. So those who have been accepted are served before connections without a call are
-/// closed: none of them need be lost. At a socket of this process's own they could not wait, and
-/// are refused at once, which a proxy may try again.
+/// A socket that the starting process holds (`held`) stays open, and new clients wait there for the
+/// next server. Therefore accepted connections are served before idle ones are closed, and none is
+/// lost. On a socket of this process's own, new clients could not wait. They are refused at once,
+/// so that a proxy may retry.
 pub(super) async fn when_asked(app: Arc<App>, handle: ServerHandle, stops: impl Stream<Item = ()>, held: bool) {
     let mut stops = pin!(stops.fuse());
-    // That nobody can ask any more is as good as being asked.
+    // If nobody can ask any more, the server ends, too.
     let _ = stops.next().await;
     app.enter(Stage::Draining);
     let seconds = app.config.server.drain_seconds;
@@ -39,7 +39,7 @@ pub(super) async fn when_asked(app: Arc<App>, handle: ServerHandle, stops: impl 
         handle.pause().await;
         tokio::time::sleep(LAST_WORDS).await;
     }
-    // They would be waited for.
+    // Otherwise the shutdown would wait for them.
     app.followers.close();
     handle.stop(true).await;
 }

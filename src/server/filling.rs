@@ -1,4 +1,4 @@
-//! Fills a new data directory.
+//! The filling of a new data directory.
 
 use std::io::Write;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
 
-/// How often the root folders are tried while too much waits for the disk, and how long it waits
+/// The number of attempts to create the root folders while the store's queue is full, and the pause
 /// between two: ten seconds in all.
 const ROOTS_TRIED: u32 = 100;
 const ROOTS_PAUSE: Duration = Duration::from_millis(100);
 
-/// The root folders of all databases, where they are not there.
+/// Creates the missing root folders of all databases.
 pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(), Failure> {
     let databases: Vec<DatabaseId> = app.config.databases.iter().map(|database| DatabaseId(database.id)).collect();
-    // What a killed server has left in memory may have to be folded before anything is taken.
+    // Rows left by a killed server may have to be checkpointed before changes are accepted.
     for _ in 0..ROOTS_TRIED {
         match repository.make_roots(&databases).await {
             Err(error) if error.code == Code::Overloaded => tokio::time::sleep(ROOTS_PAUSE).await,
@@ -33,8 +33,8 @@ pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(),
     Ok(repository.make_roots(&databases).await?)
 }
 
-/// Makes sure that a data directory was filled: without a password of [`ADMIN`] nobody could log
-/// in.
+/// Checks that the data directory was filled completely: without a password of [`ADMIN`] nobody
+/// could log in.
 ///
 /// # Errors
 /// [`Exit::Data`].
@@ -50,20 +50,20 @@ pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
     Err(Failure::new(Exit::Data, message))
 }
 
-/// The passwords that the environment gives the users of a new data directory.
+/// The passwords from the environment for the users of a new data directory.
 pub(super) struct FirstPasswords {
-    /// Of [`ADMIN`]; without it a random one.
+    /// Password of [`ADMIN`]; without one, a random one is set.
     admin: Option<String>,
-    /// Of the sample's other users; without it they can't log in.
+    /// Password of the sample's other users; without one, they can't log in.
     sample: Option<String>,
 }
 
 impl FirstPasswords {
-    /// Those that are given; an empty one is none.
+    /// Reads the passwords from the environment. An empty one counts as missing.
     ///
     /// # Errors
-    /// [`Exit::Usage`] for one that its user must not have, or that is no text; it names the
-    /// variable.
+    /// [`Exit::Usage`] for a password that breaks the rules for its user, or is not Unicode; the
+    /// message names the variable.
     pub fn given(config: &Config) -> Result<FirstPasswords, Failure> {
         let sample = Sample::read()?;
         let others = |name: &&str| *name != ADMIN && config.sample.enabled;
@@ -75,7 +75,7 @@ impl FirstPasswords {
     }
 }
 
-/// The password that an environment variable gives these users, if there are any.
+/// Returns the password in an environment variable for these users, if there are any users.
 fn first_password(variable: &str, users: &[&str], config: &Config) -> Result<Option<String>, Failure> {
     let Some(given) = std::env::var_os(variable).filter(|given| !given.is_empty() && !users.is_empty()) else {
         return Ok(None);
@@ -90,7 +90,7 @@ fn first_password(variable: &str, users: &[&str], config: &Config) -> Result<Opt
     Ok(Some(given))
 }
 
-/// Fills a data directory in which nothing is.
+/// Fills an empty data directory.
 pub(super) async fn fill(app: &App, repository: &Repository, passwords: FirstPasswords) -> Result<(), Failure> {
     make_roots(app, repository).await?;
     let sample = Sample::read()?;
@@ -103,7 +103,7 @@ pub(super) async fn fill(app: &App, repository: &Repository, passwords: FirstPas
 /// The user that every new data directory has.
 const ADMIN: &str = "admin";
 
-/// Users and groups; `admin` gets a password last.
+/// Creates users and groups. The password of `admin` is set last.
 async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result<(), Failure> {
     let changing = app.directory.by(Who::system());
     for group in sample.groups() {
@@ -135,8 +135,8 @@ async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result
     }
     let password = given.admin.clone().unwrap_or_else(|| random_password(app.config.auth.password_min_length));
     if given.admin.is_none() {
-        // To the operator's terminal only: the log may be kept. It comes first: a password that
-        // can't be printed must not be set.
+        // Only to the operator's terminal, because the log may be kept. Printed first, because a
+        // password that can't be printed must not be set.
         let printed =
             writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
         printed
@@ -146,7 +146,8 @@ async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result
     Ok(())
 }
 
-/// Twenty letters and digits, or as many more as a password must have: about 119 bits.
+/// Returns at least 20 random letters and digits (about 119 bits), or more if passwords must be
+/// longer.
 fn random_password(least: usize) -> String {
     use rand::RngExt;
     let mut rng = rand::rng();

@@ -1,7 +1,7 @@
-//! The listeners: from a connection to the calls on it.
+//! The listeners: from a connection to its calls.
 //!
-//! What `actix_web::HttpServer` would put together, with one more layer between connection and
-//! protocol ([`Intake`]).
+//! They are built like `actix_web::HttpServer`, with one more layer between connection and protocol
+//! ([`Intake`]).
 
 use std::convert::Infallible;
 use std::io;
@@ -30,10 +30,10 @@ use crate::http::intake::{self, Intake};
 use crate::tls::Certificates;
 
 /// Threads of each worker for work that waits for the disk or takes long. Each thread keeps some MB
-/// of memory for its next piece of work, and more of them than disks and processors gain nothing.
+/// of memory for its next work. More threads than disks and processors bring no gain.
 const BLOCKING_THREADS: usize = 16;
 
-/// A server of `app` with that many workers; it listens where it is told to ([`Front::listen`]).
+/// A server of `app` that is being set up. [`Front::listen`] adds listeners.
 pub struct Front {
     app: Data<App>,
     builder: ServerBuilder,
@@ -41,12 +41,11 @@ pub struct Front {
 }
 
 impl Front {
-    /// A server with that many workers, each of which has so many connections at most.
+    /// Creates a server with this number of workers, and of connections per worker.
     pub fn new(app: &Arc<App>, workers: usize, connections: usize, certificates: Option<Arc<Certificates>>) -> Front {
         let server = &app.config.server;
-        // Handshakes at a time on each worker. Any number below that of connections would be one at
-        // which clients who begin a handshake and fall silent keep all others out, and by default
-        // it is 256.
+        // Concurrent handshakes per worker; the default is 256. With any number below that of
+        // connections, clients that begin a handshake and fall silent could keep all others out.
         max_concurrent_tls_connect(connections);
         let builder = Server::build()
             .workers(workers)
@@ -57,10 +56,10 @@ impl Front {
         Front { app: Data::from(app.clone()), builder, certificates }
     }
 
-    /// Takes connections from a listener, with TLS if there are certificates.
+    /// Adds a listener, with TLS if there are certificates.
     ///
     /// # Errors
-    /// The listener can't be used, or the certificates can't.
+    /// The listener or the certificates can't be used.
     pub fn listen(mut self, listener: TcpListener) -> io::Result<Front> {
         let name = listener.local_addr()?.to_string();
         let (app, stops) = (self.app.clone(), self.builder.graceful_shutdown_signal());
@@ -93,13 +92,13 @@ impl Front {
         Ok(self)
     }
 
-    /// Begins to serve.
+    /// Starts the server.
     pub fn run(self) -> Server {
         self.builder.run()
     }
 }
 
-/// What makes calls of what comes on a connection.
+/// Returns the service that turns a connection into calls.
 fn calls<S>(
     app: Data<App>,
     stops: GracefulShutdownSignal,
@@ -114,7 +113,7 @@ fn calls<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    // Each worker makes a service of its own, on its thread.
+    // Each worker calls this on its own thread.
     thread::name_this(c"stet-http");
     let server = &app.config.server;
     let idle = Duration::from_secs(server.keep_alive_seconds);
@@ -156,8 +155,8 @@ where
     })
 }
 
-/// A head that can't be read is its client's fault, who may send any number of them: a line for who
-/// looks for it.
+/// Logs a request head that can't be parsed. Clients cause such errors and may send any number of
+/// them, so the level is `debug`.
 fn note_unreadable(client: Option<SocketAddr>, error: &DispatchError) {
     if let DispatchError::Parse(error) = error {
         let client = client.map(|client| client.ip().to_canonical().to_string());

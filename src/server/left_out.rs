@@ -1,5 +1,5 @@
-//! Databases that are in the data directory and not in the configuration: all calls for them are
-//! refused as for one that never was.
+//! Databases that exist in the data directory but not in the configuration. All calls for them are
+//! refused as for a database that never existed.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use stet_actors::store::{Look, Range, StoreError, Table, View};
 
 use crate::config::Config;
 
-/// The databases that have objects beside their root folder, in use or in the recycle bin, and are
-/// not in `databases`. `keys` gives the first keys of a range of a table; it is asked twice a
-/// database and table at most, however many objects there are.
+/// Returns the databases that are missing in the configuration and have objects beside their root
+/// folder, in use or in the recycle bin. `keys` returns the first keys of a range of a table. It is
+/// called at most twice per database and table, independent of the number of objects.
 ///
 /// # Errors
-/// Those of `keys`.
+/// Errors of `keys`.
 pub(crate) fn left_out<E>(
     config: &Config,
     keys: impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
@@ -23,7 +23,7 @@ pub(crate) fn left_out<E>(
     let mut left_out = BTreeSet::new();
     for table in [Table::Objects, Table::Recycled] {
         let mut rest = Range::prefix(&[]);
-        // What is no key of an object is told by `stet check`.
+        // `stet check` reports keys that are not those of objects.
         while let Some(Loid { database, .. }) = keys(table, &rest, 1)?.first().and_then(|key| Loid::from_key(key)) {
             let of_database = Range::prefix(&database.0.to_be_bytes());
             let is_known = config.databases.iter().any(|known| known.id == database.0);
@@ -37,8 +37,8 @@ pub(crate) fn left_out<E>(
     Ok(left_out)
 }
 
-/// Whether a table has an object of a database beside its root folder, which is made with the
-/// database.
+/// Reports whether a table has an object of a database beside its root folder, which is created
+/// with the database.
 fn has_rows<E>(
     database: DatabaseId,
     table: Table,
@@ -48,11 +48,11 @@ fn has_rows<E>(
     Ok(first.iter().any(|key| Loid::from_key(key) != Some(root(database))))
 }
 
-/// Whether a database has objects beside its root folder, in use or in the recycle bin. `keys` is
-/// that of [`left_out`].
+/// Reports whether a database has objects beside its root folder, in use or in the recycle bin.
+/// `keys` is that of [`left_out`].
 ///
 /// # Errors
-/// Those of `keys`.
+/// Errors of `keys`.
 pub(crate) fn has_objects<E>(
     database: DatabaseId,
     keys: &impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
@@ -60,7 +60,7 @@ pub(crate) fn has_objects<E>(
     Ok(has_rows(database, Table::Objects, keys)? || has_rows(database, Table::Recycled, keys)?)
 }
 
-/// What is to be told of them; `None` where there are none.
+/// Returns a message about these databases; `None` if there are none.
 pub(crate) fn told(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
     let listed = left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     match left_out.len() {
@@ -74,8 +74,8 @@ pub(crate) fn told(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
     }
 }
 
-/// Says at a start which they are. Nothing hangs on it: what can't be read here is no reason to
-/// serve nothing.
+/// Logs at the start which databases are left out. A failure to read them is only logged, because
+/// serving does not depend on it.
 pub(super) fn tell(config: &Config, store: &dyn Look) {
     let keys = |table: Table, range: &Range, limit: usize| {
         let found = store.scan(View::Committed, table, range, limit, false)?;
@@ -88,7 +88,7 @@ pub(super) fn tell(config: &Config, store: &dyn Look) {
     }
 }
 
-/// What to do about them.
+/// The advice for such databases.
 pub(crate) const ADVICE: &str = "give each its [[databases]] entry back, with the number that it had";
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
             .chain(objects(3, 500))
             .chain(objects(5, 2))
             .chain(objects(u16::MAX, 500))
-            // All that it had is in the recycle bin.
+            // All its objects are in the recycle bin.
             .chain([(Table::Objects, root(DatabaseId(9))), (Table::Recycled, Loid::new(DatabaseId(9), 7))])
             .collect();
         let mut tables: BTreeMap<u8, BTreeSet<Vec<u8>>> = BTreeMap::new();

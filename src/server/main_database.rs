@@ -1,6 +1,6 @@
-//! The main database of a data directory. Paths of users, groups and templates are looked up there,
-//! so it stays the one that the directory was filled with: a mark in the tables names it, and a
-//! start with another is refused once it has objects.
+//! The main database of a data directory. Paths of users, groups and templates are resolved there,
+//! so it stays the one that the directory was filled with. A mark in the tables names it. A start
+//! with another main database is refused once the marked one has objects.
 
 use bytes::Bytes;
 use stet_actors::id::DatabaseId;
@@ -14,11 +14,11 @@ use crate::exit::{Exit, Failure};
 /// The mark's key in [`Table::Marks`]; the value is the number as digits.
 pub(crate) const MARK: &[u8] = b"main database";
 
-/// Returns the database that a mark names. A directory without one has the first: before there were
-/// marks, no other could be.
+/// Returns the database that a mark names. Without a mark it is the first one: releases without
+/// marks allowed no other.
 ///
 /// # Errors
-/// The mark can't be understood: a sentence.
+/// A message, if the mark can't be parsed.
 pub(crate) fn named_by(mark: Option<&[u8]>) -> Result<DatabaseId, String> {
     let Some(mark) = mark else { return Ok(DatabaseId::FIRST) };
     let number = str::from_utf8(mark).ok().and_then(|text| text.parse().ok());
@@ -27,13 +27,13 @@ pub(crate) fn named_by(mark: Option<&[u8]>) -> Result<DatabaseId, String> {
         .ok_or_else(|| "the tables don't say which database is the main one: their mark is damaged".to_owned())
 }
 
-/// Why a directory whose main database is `noted` does not go with a configuration that has
-/// another.
+/// Returns why a directory with the main database `noted` can't be used with a configuration that
+/// has another.
 pub(crate) fn mismatch(noted: DatabaseId, configured: DatabaseId) -> String {
     format!("its main database is number {noted}, but the configuration makes number {configured} the main one")
 }
 
-/// What to do about a mismatch.
+/// The advice for a mismatch.
 pub(crate) const ADVICE: &str = "set `main = true` in the [[databases]] entry with the number that the directory has";
 
 fn noted(store: &dyn Look) -> Result<DatabaseId, Failure> {
@@ -42,8 +42,8 @@ fn noted(store: &dyn Look) -> Result<DatabaseId, Failure> {
     named_by(mark.as_deref()).map_err(|why| Failure::new(Exit::Data, why))
 }
 
-/// Makes the main database of an open data directory that of the process, for commands that do not
-/// serve: they need no configuration.
+/// Makes the marked main database that of the process. Commands that do not serve use it, because
+/// they need no configuration.
 ///
 /// # Errors
 /// [`Exit::Data`].
@@ -52,11 +52,11 @@ pub(super) fn adopt(store: &dyn Look) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the configured main database that of the process. Returns whether the directory has to be
-/// [told](note) of it.
+/// Makes the configured main database that of the process. Returns whether the directory needs a
+/// new mark ([`note`]).
 ///
 /// # Errors
-/// [`Exit::Data`] where the directory has another, with objects in it.
+/// [`Exit::Data`] if the directory's mark names another one with objects.
 pub(super) fn settle(config: &Config, store: &dyn Look) -> Result<bool, Failure> {
     let (noted, configured) = (noted(store)?, config.main_database());
     if noted != configured {
@@ -81,10 +81,10 @@ fn capitalised(sentence: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// Notes the configured main database in the directory.
+/// Writes the configured main database to the directory's mark.
 ///
 /// # Errors
-/// [`Exit::Data`] where the disk does not take it.
+/// [`Exit::Data`] if the disk does not accept it.
 pub(super) async fn note(config: &Config, repository: &Repository) -> Result<(), Failure> {
     let value = config.main_database().to_string();
     let change = Change { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(value.into()) };

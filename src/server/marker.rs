@@ -1,14 +1,15 @@
-//! What makes filling a new data directory one step: it is done, or it is begun anew.
+//! The marker that makes the filling of a new data directory atomic: it is completed, or begun
+//! anew.
 //!
-//! Before anything is made in a new directory, a file named [`MARKER`] is, and it is removed when
-//! everything that filling makes is on disk. A start that finds it removes what the store and the
-//! contents are made of, which nobody but filling can have made: the server listens after it, and
-//! commands refuse such a directory. Where there is no marker, nothing is ever removed.
+//! Before anything is created in a new directory, a file named [`MARKER`] is created. It is removed
+//! when everything that filling creates is on disk. A start that finds it removes the files of the
+//! store and the contents. Only filling can have created them: the server listens after it, and
+//! commands refuse such a directory. Without a marker, nothing is ever removed.
 //!
-//! Two processes that start on a new directory at once: the marker is locked by the one that fills.
-//! It gets its text only after its owner has looked around once more, with the lock held. So one
-//! that was made beside the files of another process, which had just finished, has no text, and
-//! stands for nothing.
+//! If two processes start on a new directory at once, the one that fills holds a lock on the
+//! marker. The marker gets its text only after its owner, with the lock held, has checked again
+//! that the directory is new. So a marker that was created beside the files of another process,
+//! which had just finished, has no text and is ignored.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -20,28 +21,28 @@ use stet_store::{Backends, StoreFile};
 use crate::content;
 use crate::exit::{Exit, Failure};
 
-/// Its name in the data directory.
+/// The marker's name in the data directory.
 const MARKER: &str = "filling";
 
-/// For people who find it.
+/// The marker's text, for people who find it.
 const TEXT: &str = "stet is filling this directory, or was stopped while it did: its next start removes what is here and begins anew.\n";
 
-/// How often a directory is looked at whose marker comes and goes.
+/// The number of attempts on a directory in which other processes create and remove markers.
 const TRIES: u32 = 10;
 
-/// A data directory that is being filled. Dropped unfinished, it is left to the next start.
+/// A data directory that is being filled. If dropped unfinished, the next start begins anew.
 pub(super) struct Filling {
     data: PathBuf,
-    /// Locked.
+    /// The marker file, locked.
     marker: File,
 }
 
 impl Filling {
-    /// Begins to fill the directory, if it is new or was not filled to the end; makes it, if it is
-    /// not there.
+    /// Begins to fill the directory if it is new or was not filled completely. Creates it if it is
+    /// missing.
     ///
     /// # Errors
-    /// [`Exit::InUse`]: another process is filling it. [`Exit::Data`]: contents are there without a
+    /// [`Exit::InUse`]: another process is filling it. [`Exit::Data`]: it has contents without a
     /// store, or the disk fails.
     pub fn begin(data: &Path, store: &dyn Backends) -> Result<Option<Filling>, Failure> {
         make(data).and_then(|()| Filling::look(data, store)).map_err(|error| {
@@ -71,7 +72,7 @@ impl Filling {
                     }
                     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(data.join(MARKER)) {
                         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                        // It is locked, and looked at, like one that was there before.
+                        // The next round locks and checks it like one that was there before.
                         _ => {}
                     }
                 }
@@ -81,7 +82,7 @@ impl Filling {
         Err(ErrorKind::ResourceBusy.into())
     }
 
-    /// Goes by a marker that is there and locked.
+    /// Begins with a marker that exists and is locked.
     fn take(mut self, store: &dyn Backends) -> io::Result<Option<Filling>> {
         if self.marker.metadata()?.len() > 0 {
             tracing::warn!(data = %self.data.display(), "a first start was cut short: what it has made is removed, to begin anew");
@@ -96,7 +97,7 @@ impl Filling {
         Ok(Some(self))
     }
 
-    /// Ends it, once all that was made is on disk.
+    /// Ends the filling, once everything created is on disk.
     ///
     /// # Errors
     /// [`Exit::Data`]: the marker can't be removed.
@@ -105,10 +106,10 @@ impl Filling {
         self.remove().map_err(|error| Failure::new(Exit::Data, message(error)))
     }
 
-    /// Ends it before anything was made: the directory is as new.
+    /// Ends the filling before anything was created, so that the directory is new again.
     ///
     /// # Errors
-    /// As [`Filling::finish`].
+    /// Those of [`Filling::finish`].
     pub fn give_up(self) -> Result<(), Failure> {
         self.finish()
     }
@@ -119,18 +120,17 @@ impl Filling {
     }
 }
 
-/// What to say of a data directory that is a file.
+/// Returns the message about a data directory that is a file.
 pub(super) fn no_directory(data: &Path) -> String {
     format!("{} is a file, and must be a directory", data.display())
 }
 
-/// Whether a first start on the directory is under way, or was cut short.
+/// Reports whether a first start on the directory is running or was interrupted.
 pub(crate) fn is_unfilled(data: &Path) -> bool {
     std::fs::metadata(data.join(MARKER)).is_ok_and(|marker| marker.len() > 0)
 }
 
-/// Makes the directory, where it is not there; its name survives a crash, and so do those of the
-/// folders above that it needs.
+/// Creates the directory and its missing parents, and syncs their names.
 fn make(data: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = data.ancestors().take_while(|folder| is_missing(folder)).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(data)?;
@@ -145,7 +145,7 @@ fn is_missing(folder: &Path) -> bool {
     !folder.as_os_str().is_empty() && matches!(folder.try_exists(), Ok(false))
 }
 
-/// Whether nothing of a data directory is there.
+/// Reports whether a data directory has neither store nor contents.
 fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
     for file in StoreFile::ALL {
         if store.is_there(file)? {
@@ -159,7 +159,7 @@ fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes all that filling makes.
+/// Removes everything that filling creates.
 fn clear(data: &Path, store: &dyn Backends) -> io::Result<()> {
     for file in StoreFile::ALL {
         store.remove(file)?;
@@ -175,8 +175,8 @@ fn lock(marker: &File) -> io::Result<()> {
     })
 }
 
-/// Whether an open file is the one at a path: another process may have removed it before it could
-/// be locked.
+/// Reports whether an open file is the one at a path. Another process may have removed it before it
+/// was locked.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let at = match std::fs::metadata(path) {
         Ok(at) => at,

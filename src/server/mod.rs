@@ -1,4 +1,4 @@
-//! The server from start to end: opening the data directory, serving, draining.
+//! The life of the server: opening the data directory, serving, draining.
 
 mod configuration;
 mod ending;
@@ -55,11 +55,11 @@ use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 
-/// Files that are open beside connections and uploads: the store's, contents on their way out, the
+/// Open files beside connections and uploads: those of the store, contents being sent, and the
 /// system's.
 const OTHER_FILES: u64 = 512;
 
-/// How the store is opened.
+/// Returns the options with which the server opens the store.
 pub fn store_options(config: &Config) -> StoreOptions {
     let store = &config.store;
     let overlay_bytes = config.memory.overlay();
@@ -77,15 +77,15 @@ pub fn store_options(config: &Config) -> StoreOptions {
         linger: Duration::from_micros(store.linger_microseconds),
         limits: LimitOptions { queued: store.queue_change_sets, overlay_bytes, ..LimitOptions::default() },
         cache_bytes: config.memory.pages(),
-        // 0 keeps them for ever.
+        // 0 keeps them forever.
         event_retention_ms: Some(store.events_keep_days * 24 * 60 * 60 * 1000).filter(|keep| *keep > 0),
         ..StoreOptions::new(&config.data.directory)
     }
 }
 
-/// How the store is opened by a command that does not serve: it removes no event. What is past its
-/// time goes by the configuration of the server, and who names a directory need not have named
-/// that.
+/// Returns the options with which a command that does not serve opens the store. It removes no
+/// events: their retention is a setting of the server, and the command may have been given only a
+/// directory.
 pub(crate) fn options_at_rest(config: &Config) -> StoreOptions {
     StoreOptions { event_retention_ms: None, ..store_options(config) }
 }
@@ -109,53 +109,54 @@ fn unopened(data: &Path, error: &OpenError) -> Failure {
     Failure::new(exit, format!("{} can't be opened: {error}", data.display()))
 }
 
-/// Says of a data directory that is open that what is in it is of no use.
+/// Wraps a failure of an open data directory whose data can't be used, with advice.
 fn unusable(data: &Path, failure: &Failure) -> Failure {
     let (data, state, why) = (data.display(), StoreFile::State.name(), &failure.message);
     let hint = format!("Unless the disk is at fault, {state} is damaged: `stet check --data {data}` says where");
     Failure::new(failure.exit, format!("{data} can't be used: {why}. {hint}"))
 }
 
-/// Runs what reads a data directory: redb panics on some pages that are damaged.
+/// Runs code that reads a data directory, and turns panics into failures: redb panics on some
+/// damaged pages.
 pub(crate) fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(read))
         .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
 }
 
-/// What a server stands on: the files of its store, and the time.
+/// The environment of a server: the files of its store, and its clock.
 pub struct Ground {
-    /// How the store is opened, and on what.
+    /// The options and files of the store.
     pub store: StoreOptions,
-    /// The time that sessions, containers and records go by.
+    /// The clock for sessions, containers and records.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Ground {
-    /// Files in the data directory and the system's time.
+    /// Returns the files in the data directory and the system clock.
     pub fn of(config: &Config) -> Ground {
         Ground { store: store_options(config), clock: Arc::new(SystemClock) }
     }
 }
 
-/// Serves until it is asked to end by what comes from `stops`; asked again it drains no longer. It
-/// listens where the configuration says, or at the sockets that it was `passed`. `listening` is
-/// called once requests are taken, with the address as `http://host:port`, or `https` with TLS.
+/// Serves until `stops` yields; a second item ends the draining. Listens where the configuration
+/// says, or on the `passed` sockets. Calls `listening` with the address, as `http://host:port` or
+/// with `https`, once requests are accepted.
 ///
 /// # Errors
-/// See [`Failure`].
+/// Those listed at [`Failure`].
 pub async fn serve(
     config: Config,
     passed: Vec<TcpListener>,
     stops: impl Stream<Item = ()> + 'static,
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
-    // Before anything is made, or a password printed with which nobody could log in.
+    // First, before anything is created, or a password is printed with which nobody could log in.
     let reserved = reserve(&config, passed)?;
     let ground = Ground::of(&config);
     Prepared::on(ground, config).await?.serve(reserved, stops, listening).await
 }
 
-/// The same for one command: what is in the directory goes by no time meanwhile.
+/// Serves like [`serve`], but for one command: nothing in the directory expires during it.
 async fn serve_at_rest(
     config: Config,
     stops: impl Stream<Item = ()> + 'static,
@@ -166,10 +167,10 @@ async fn serve_at_rest(
     Prepared::on(ground, config).await?.untended().serve(reserved, stops, listening).await
 }
 
-/// Takes the addresses of the configuration, or what was passed.
+/// Binds the addresses of the configuration, or takes the passed sockets.
 ///
 /// # Errors
-/// [`Exit::Failed`]: none can be had.
+/// [`Exit::Failed`]: no address can be bound.
 pub fn reserve(config: &Config, passed: Vec<TcpListener>) -> Result<Reserved, Failure> {
     let unread = Some(Duration::from_secs(config.server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     Reserved::take(&config.server.listen, passed, unread).map_err(|error| unlistenable(config, &error))
@@ -179,15 +180,15 @@ fn unlistenable(config: &Config, error: &io::Error) -> Failure {
     Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", config.server.listen))
 }
 
-/// A server whose data directory is open and filled, and that does not listen yet.
+/// A server whose data directory is open and filled, but that does not listen yet.
 pub struct Prepared {
-    /// What it is made of.
+    /// The application that serves calls.
     pub app: Arc<App>,
-    /// Its objects, to be changed past the web layer.
+    /// The objects, for changes without the web layer.
     pub repository: Repository,
     store: Arc<RedbStore>,
     certificates: Option<Arc<Certificates>>,
-    /// Whether it removes by itself what has been kept for long enough.
+    /// Whether the server removes expired data by itself.
     tends: bool,
 }
 
@@ -195,14 +196,15 @@ impl Prepared {
     /// Opens the data directory, and fills a new one. Must be called within an actix system.
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// Those listed at [`Failure`].
     pub async fn on(ground: Ground, config: Config) -> Result<Prepared, Failure> {
-        // Before anything is made: what is wrong with them is a fault of the configuration.
+        // First, before anything is created: unusable certificates are a fault of the
+        // configuration.
         let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
         let given = || FirstPasswords::given(&config);
         if !config.data.directory.exists() {
-            // None is made in vain.
+            // Checked first, so that no directory is created for nothing.
             given()?;
         }
         if let Some(filling) = Filling::begin(&config.data.directory, &*ground.store.backends)? {
@@ -213,9 +215,9 @@ impl Prepared {
                     return Err(failure);
                 }
             };
-            // Whatever changes wait for afterwards: it is on disk, and in the tables, before the
-            // directory counts as filled. Who gives a journal up that is damaged must not lose all
-            // users with it.
+            // Filling always uses the journal, whatever later changes use. The data is on disk and
+            // in the tables before the directory counts as filled. So an operator who later gives
+            // up a damaged journal does not lose all users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
             let ground = Ground { store, clock: ground.clock.clone() };
             let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
@@ -235,7 +237,7 @@ impl Prepared {
         }
     }
 
-    /// Makes sure that the directory has what every server needs, and brings the configuration into
+    /// Checks that the directory has what every server needs, and puts the configuration into
     /// force.
     async fn make_ready(&self) -> Result<(), Failure> {
         check_filled(&self.app)?;
@@ -284,15 +286,15 @@ impl Prepared {
         Ok(Prepared { app, repository, store, certificates, tends: true })
     }
 
-    /// The same, to serve one command: see [`Upkeep::least`].
+    /// Returns the same server for one command; see [`Upkeep::least`].
     fn untended(self) -> Prepared {
         Prepared { tends: false, ..self }
     }
 
-    /// See [`serve`].
+    /// Serves; see [`serve`].
     ///
     /// # Errors
-    /// See [`Failure`].
+    /// Those listed at [`Failure`].
     pub async fn serve(
         self,
         reserved: Reserved,
@@ -307,27 +309,27 @@ impl Prepared {
         let upkeep = || begin(&self.app, &self.repository);
         let outcome = run(&self.app, upkeep, certificates, reserved, stops, listening).await;
         measuring.abort();
-        // While the data directory is locked still: a server that comes after has a socket of its
-        // own.
+        // While the data directory is still locked, because the next server creates its own socket.
         drop(socket);
         self.app.enter(Stage::Draining);
         if let Err(error) = self.app.sessions.flush().await {
             tracing::warn!(%error, "when sessions were last used could not be saved");
         }
         if let Some(traces) = self.app.traces.clone() {
-            // It waits for the collector. Cut off only when the runtime ends.
+            // This waits for the collector. It is cut off only when the runtime ends.
             let _ = tokio::task::spawn_blocking(move || traces.end()).await;
         }
         self.close().await;
         outcome
     }
 
-    /// Why a directory that was opened is of no use: what every server needs can't be read or made.
+    /// Wraps a failure to read or create what every server needs.
     fn unusable(&self, failure: Failure) -> Failure {
         unusable(&self.app.config.data.directory, &failure)
     }
 
-    /// Why filling failed. A command that finds no room may be refused in other words.
+    /// Wraps a failure to fill. If the disk is full, the message says so; the command may have
+    /// failed with another one.
     fn unfilled(&self, failure: Failure) -> Failure {
         let data = self.app.config.data.directory.display();
         let why = match self.store.health() {
@@ -337,12 +339,11 @@ impl Prepared {
         Failure::new(failure.exit, format!("{data} can't be filled: {why}. The next start begins anew"))
     }
 
-    /// Ends what runs, and folds and closes the store.
+    /// Ends all tasks, and checkpoints and closes the store.
     async fn close(self) {
         let Prepared { repository, store, .. } = self;
         repository.shut_down().await;
-        // Folding the rest into the tables may take a moment, and it must not be done on a thread
-        // that serves.
+        // The last checkpoint may take a moment, so it does not run on a thread that serves.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         if let Err(error) = closed {
             tracing::error!(%error, "the store could not be closed in good order");
@@ -350,7 +351,7 @@ impl Prepared {
     }
 }
 
-/// Users and sessions of a repository.
+/// Creates the users and sessions of a repository.
 ///
 /// # Errors
 /// [`Exit::Usage`] for passwords that can't be hashed as configured.
@@ -373,7 +374,7 @@ pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory
     Ok((directory, sessions))
 }
 
-/// The socket for the command line; without it the server serves all the same.
+/// Opens the administration socket for the command line. The server also runs without it.
 fn open_socket(app: &App) -> Option<AdminSocket> {
     let data = &app.config.data.directory;
     AdminSocket::open(data, Admin::of(app, Who::operator()))
@@ -423,14 +424,14 @@ async fn run(
     outcome
 }
 
-/// Raises the limit of open files as far as the configuration needs it. Gives how many connections
-/// each worker may have open at a time: as many as configured, or as the limit leaves.
+/// Raises the limit of open files to what the configuration needs. Returns the number of
+/// connections per worker: the configured one, or fewer if the limit is lower.
 ///
 /// # Errors
-/// [`Exit::Failed`]: it leaves none.
+/// [`Exit::Failed`]: the limit leaves no connections.
 pub fn connections(config: &Config) -> Result<usize, Failure> {
     let wanted = files_for(config, config.server.max_connections);
-    // Where the limit can't be known there is none to keep to.
+    // A limit that can't be read is not enforced here.
     let Ok(limit) = rlimit::increase_nofile_limit(wanted) else { return Ok(config.server.max_connections) };
     let connections = connections_within(limit, config).ok_or_else(|| {
         let least = files_for(config, 1);
@@ -441,8 +442,8 @@ pub fn connections(config: &Config) -> Result<usize, Failure> {
     Ok(connections)
 }
 
-/// Notes in the log that the limit of open files leaves fewer connections than configured: there
-/// are enough for most, and `stet doctor` says what to do.
+/// Logs that the limit of open files allows fewer connections than configured. They are enough for
+/// most servers, and `stet doctor` gives advice.
 fn note_connections(config: &Config, connections: usize) {
     let wanted = config.server.max_connections;
     if connections < wanted {
@@ -455,7 +456,7 @@ fn note_connections(config: &Config, connections: usize) {
     }
 }
 
-/// Warns of listeners that others can reach without TLS.
+/// Warns of listeners that other machines can reach without TLS.
 fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
     let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok());
     let exposed: Vec<String> = addresses
@@ -471,15 +472,15 @@ fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
     }
 }
 
-/// Files that are open when each worker has so many connections. Each is open twice: see
-/// `http::connection`.
+/// Returns the number of open files with this number of connections per worker. Each connection is
+/// open twice: see `http::connection`.
 pub(crate) fn files_for(config: &Config, connections: usize) -> u64 {
     let connections = config.server.threads().saturating_mul(connections).saturating_mul(2) as u64;
     connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)
 }
 
-/// How many connections each worker may have where so many files may be open, but no more than
-/// configured; `None` for none.
+/// Returns the number of connections per worker within a limit of open files, at most the
+/// configured one; `None` for none.
 pub(crate) fn connections_within(limit: u64, config: &Config) -> Option<usize> {
     let each = limit.checked_sub(files_for(config, 0))? / 2 / config.server.threads() as u64;
     let each = usize::try_from(each).unwrap_or(usize::MAX);
@@ -516,7 +517,7 @@ mod tests {
         let kept_ms = |days| {
             let mut config = Config::default();
             config.store.events_keep_days = days;
-            // A command may be given no configuration, and then has the days of none.
+            // A command may run without a configuration, and then has the default retention.
             assert_eq!(options_at_rest(&config).event_retention_ms, None);
             store_options(&config).event_retention_ms
         };

@@ -17,11 +17,11 @@ use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::exit::{self, Exit, Failure};
 
-/// The data directory, which is there.
+/// Returns the data directory, which must exist.
 ///
 /// # Errors
-/// [`Exit::Data`] when it is not, for opening would make what is missing, or when it was not filled
-/// to the end.
+/// [`Exit::Data`] if it does not exist, because opening would create it, or if it was not filled
+/// completely.
 pub fn existing(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
@@ -40,8 +40,8 @@ fn is_directory(data: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What is at a path, if anything. That it may not be looked at is told: who reads that it is not
-/// there looks for a lost newsroom.
+/// Returns the metadata of a path, if anything is there. A missing permission is an error: a
+/// message that nothing is there would look like a lost newsroom.
 fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
     match path.metadata() {
         Ok(found) => Ok(Some(found)),
@@ -56,7 +56,7 @@ fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
     }
 }
 
-/// Refuses a data directory on which a first start has not ended.
+/// Refuses a data directory whose first start has not ended.
 fn filled(data: &Path) -> Result<(), Failure> {
     if !marker::is_unfilled(data) {
         return Ok(());
@@ -65,18 +65,18 @@ fn filled(data: &Path) -> Result<(), Failure> {
     Err(Failure::new(Exit::Data, format!("{} is not filled: {why}", data.display())))
 }
 
-/// Opens a data directory that must be there.
+/// Opens an existing data directory.
 fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
     existing(config)?;
     open_store(config)
 }
 
-/// Prints which acknowledged changes the data directory has lost. With `accept_loss` it goes on
-/// without them: the directory can be opened then.
+/// Prints which acknowledged changes the data directory has lost. With `accept_loss`, gives them up
+/// so that the directory can be opened.
 ///
 /// # Errors
-/// [`Exit::Data`] when something is lost and `accept_loss` is not set, and when the directory can't
-/// be read or mended.
+/// [`Exit::Data`] if something is lost and `accept_loss` is not set, or if the directory can't be
+/// read or repaired.
 pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
@@ -96,7 +96,7 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     };
     found += &format!("{loss}\n");
     if !accept_loss {
-        // That changes are lost is what it ends with, whoever reads which.
+        // The failure about lost changes takes precedence over one to print them.
         let unwritten = exit::print(&found).err().map(|failure| format!("{}. ", failure.message));
         let unwritten = unwritten.unwrap_or_default();
         let why = format!(
@@ -111,16 +111,16 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     }
     let data = data.display();
     found += &format!("given up; the directory can be opened. `stet check --data {data}` proves what is there\n");
-    // Nobody can ask again what was lost.
+    // The report can't be printed a second time.
     exit::print(&found).map_err(|failure| Failure::new(failure.exit, format!("{}; it is:\n{found}", failure.message)))
 }
 
-/// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one
-/// JSON object each. A server that has the directory open is asked for it.
+/// Prints the entries of the audit trail that pass a filter, oldest first: as lines for people, or
+/// as JSON objects. If a server has the directory open, it is asked for them.
 ///
 /// # Errors
-/// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing
-/// can be printed.
+/// [`Exit::Data`] if the data directory can't be opened or read, [`Exit::Failed`] if printing
+/// fails.
 pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), Failure> {
     let first = ask_server(config, &AdminRequest::Audit(TrailRequest::of(filter, None)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -134,7 +134,7 @@ pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), 
         None => walk_at_rest(config, filter, &mut print),
     };
     match written.and_then(|()| out.flush()) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe, as `head` does.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
         Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
         Ok(()) => {}
@@ -172,7 +172,7 @@ fn unreadable(data: &Path, error: &StoreError) -> Failure {
     Failure::new(Exit::Data, format!("{} can't be read: {error}", data.display()))
 }
 
-/// Adds to a refusal of a directory that is in use how it can be checked all the same.
+/// Adds a hint to the refusal of a directory in use: how it can be checked instead.
 fn beside_a_server(failure: Failure) -> Failure {
     if failure.exit != Exit::InUse {
         return failure;
@@ -186,12 +186,12 @@ fn beside_a_server(failure: Failure) -> Failure {
 /// Checks the data directory.
 ///
 /// # Errors
-/// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are
+/// [`Exit::Data`] if it can't be opened or read, [`Exit::Faults`] if it has faults, which are
 /// printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing(config)?;
-    // What changes nothing has the time to read every page, and what it finds must not be what
-    // damaged pages happen to say.
+    // This command has the time to verify every page, and its findings must not come from damaged
+    // pages.
     let store =
         open_store_with(data, StoreOptions { verify: true, ..options_at_rest(config) }).map_err(beside_a_server)?;
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {

@@ -1,8 +1,8 @@
-//! The watch over the memory of the process, and what gives way when it comes near its limit.
+//! The watch over the memory of the process, and the measures near its limit.
 //!
-//! Everything large is reserved before it is allocated, but reservations are estimates. So what the
-//! process really takes is looked at several times a second. Caches and unused containers give way
-//! first; beyond that, calls that need much memory are refused for a while.
+//! Everything large is reserved before it is allocated, but reservations are estimates. So the
+//! resident memory is read several times a second. Caches and unused containers are dropped first.
+//! Beyond that, calls that need much memory are refused for a while.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::http::app::App;
 use crate::limits::bounded_cache;
 use crate::metering::resident_bytes;
 
-/// Time between two looks.
+/// The time between two readings.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Time between two rounds of emptying caches: what was given back shows with some delay.
+/// The time between two rounds of emptying caches: freed memory shows with a delay.
 const SHED: Duration = Duration::from_secs(1);
 
-/// The part of the limit that caches and containers must hold to be emptied: a twentieth.
+/// The part of the limit, a twentieth, that caches and containers must hold to be worth emptying.
 const WORTHWHILE: u64 = 20;
 
 /// The degree to which the process uses up its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Pressure {
-    /// Nothing is to be done.
+    /// No measures.
     None,
-    /// Caches and unused containers give way (above 85 percent).
+    /// Caches and unused containers are dropped (above 85 percent).
     High,
     /// Calls that need much memory are refused, too (above 92 percent).
     Critical,
@@ -44,7 +44,7 @@ impl Pressure {
     }
 }
 
-/// Watches the memory of the process, for ever.
+/// Watches the memory of the process forever.
 pub(super) async fn watch(app: Arc<App>, repository: Repository) {
     let limit = app.config.memory.limit();
     let mut looks = interval(LOOK);
@@ -53,7 +53,7 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
     let mut was_critical = false;
     loop {
         looks.tick().await;
-        // Where it can't be found out, reservations alone bound it.
+        // If it can't be read, reservations alone limit the memory.
         let Some(resident) = resident_bytes() else { return };
         let pressure = Pressure::of(resident, limit);
         let is_critical = pressure == Pressure::Critical;
@@ -61,7 +61,7 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
             app.memory.set_tight(is_critical);
             was_critical = is_critical;
         }
-        // To empty what holds little would cost time and give nothing back.
+        // Emptying small caches would cost time and free nothing.
         let gain = || bounded_cache::bytes_of_all() + repository.container_bytes();
         let is_due = pressure > Pressure::None && shed.is_none_or(|at| at.elapsed() >= SHED);
         if is_due && gain() >= limit / WORTHWHILE {

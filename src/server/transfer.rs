@@ -1,6 +1,5 @@
-//! `stet import`, `stet export` and `stet config apply`: through a running server, or through one
-//! that is started for it on a data directory that no server has open. So what is transferred
-//! passes the same checks either way.
+//! `stet import`, `stet export` and `stet config apply`. They use a running server, or start one on
+//! a data directory that no server has open. So transferred data passes the same checks either way.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,14 +15,15 @@ use crate::auth::{Grant, Privilege};
 use crate::config::{Config, TlsConfig};
 use crate::exit::{self, Exit, Failure};
 
-/// Seconds after which the key of a transfer ends by itself, should its process be killed.
+/// Lifetime of a transfer's key in seconds, in case the process is killed before it revokes the
+/// key.
 const KEY_LASTS_S: u64 = 7 * 24 * 60 * 60;
 
-/// Does it, and prints what came of it.
+/// Runs a transfer, and prints its result.
 ///
 /// # Errors
-/// [`Exit::Data`] when the data directory can't be opened, [`Exit::Failed`] when not all could be
-/// transferred.
+/// [`Exit::Data`] if the data directory can't be opened, [`Exit::Failed`] if not everything could
+/// be transferred.
 pub fn transfer(config: Config, transfer: Transfer) -> Result<(), Failure> {
     transfer.check()?;
     let told = match transfer.url() {
@@ -33,13 +33,13 @@ pub fn transfer(config: Config, transfer: Transfer) -> Result<(), Failure> {
     exit::print(&format!("{told}\n"))
 }
 
-/// Serves the data directory to nobody else while it is done.
+/// Serves the data directory only to the transfer, until it is done.
 async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failure> {
     existing(&config)?;
     let (name, user) = (format!("transfer-{}", Uuid::now_v7()), transfer.user().to_owned());
     let grant = |privilege| Grant { privilege, folder: None };
     let privileges = [Privilege::Read, Privilege::Create, Privilege::Write, Privilege::Configure].map(grant).into();
-    // A clock set before 1970 reads as 1970, here as in the server.
+    // A clock before 1970 counts as 1970, as in the server.
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let expires = Some(now_s + KEY_LASTS_S);
     let made = AdminRequest::KeyAdd(KeyRequest { name: name.clone(), user, privileges, expires });
@@ -60,7 +60,7 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
         let url = format!("{address}{base_path}");
         std::thread::spawn(move || {
             let outcome = transfer.run_at(&url, token.text(), check_files);
-            // Both are waited for.
+            // Both receivers wait until then.
             let _ = done.send(outcome);
             let _ = stop.send(());
         });
@@ -76,7 +76,7 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
     Ok(outcome?)
 }
 
-/// What to do where a server has the directory open.
+/// Adds the advice for a directory that a server has open.
 fn with_hint(failure: Failure) -> Failure {
     let message = format!("{}. If a server has it open, name that: --url http://HOST:PORT", failure.message);
     Failure::new(failure.exit, message)
@@ -88,7 +88,7 @@ impl From<TransferError> for Failure {
             TransferError::Usage(message) => Failure::new(Exit::Usage, message),
             TransferError::Failed(message) => Failure::new(Exit::Failed, message),
             TransferError::Faults { told, message } => {
-                // That there are faults is what it ends with, whoever reads which.
+                // The failure about faults takes precedence over one to print them.
                 let _ = exit::print(&told);
                 Failure::new(Exit::Faults, message)
             }

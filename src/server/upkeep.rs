@@ -26,13 +26,13 @@ use crate::http::app::App;
 use crate::metering::DataFigures;
 use crate::tls::Certificates;
 
-/// The recurring tasks, and what runs until it is told to end.
+/// The recurring tasks, and those that must be ended in order.
 pub(super) struct Upkeep {
     recurring: Vec<JoinHandle<()>>,
     tending: Option<Tending>,
 }
 
-/// Tasks that end what they are at before they end.
+/// The tasks that finish their current work before they end.
 struct Tending {
     end_collecting: oneshot::Sender<()>,
     collecting: JoinHandle<()>,
@@ -41,7 +41,7 @@ struct Tending {
 }
 
 impl Upkeep {
-    /// All of it.
+    /// Starts all tasks.
     pub(super) fn whole(app: &Arc<App>, repository: &Repository) -> Upkeep {
         let least = Upkeep::least(app, repository);
         let (end_collecting, collecting) = collect(app, repository);
@@ -53,9 +53,9 @@ impl Upkeep {
         }
     }
 
-    /// What gives memory back, and no more: nothing that is kept is removed, no session ends, and
-    /// no mail is sent. For how long that is to be, a server's configuration says, and a command
-    /// may have been given none.
+    /// Starts only the tasks that free memory. Nothing that is kept is removed, no session ends,
+    /// and no mail is sent. The periods for those are settings of a server, and a command may have
+    /// been given none.
     pub(super) fn least(app: &Arc<App>, repository: &Repository) -> Upkeep {
         let every = Duration::from_secs(app.config.runtime.sweep_seconds.max(1));
         let recurring = vec![
@@ -65,27 +65,27 @@ impl Upkeep {
         Upkeep { recurring, tending: None }
     }
 
-    /// Ends it.
+    /// Ends all tasks.
     pub(super) async fn end(self) {
         for task in self.recurring {
             task.abort();
         }
         let Some(Tending { end_collecting, collecting, end_relaying, mut relaying }) = self.tending else { return };
         drop((end_collecting, end_relaying));
-        // Done while the data directory is still locked: the next server must not find a file that
-        // is about to be removed.
+        // Awaited while the data directory is still locked: the next server must not find a file
+        // that is about to be removed.
         if let Err(error) = collecting.await {
             tracing::error!(%error, "collecting content files was cut off");
         }
-        // It ends with the mail that it is at. A relay that keeps it waiting has had its chance:
-        // what became of that mail is not known then.
+        // The relay ends after its current mail. If the mail server blocks it too long, it is
+        // aborted, and the fate of that mail is unknown.
         if tokio::time::timeout(Duration::from_secs(10), &mut relaying).await.is_err() {
             relaying.abort();
         }
     }
 }
 
-/// Lets go of containers that nobody has asked for in a while; for ever.
+/// Unloads containers that have not been used for a while, forever.
 async fn sweep(repository: Repository, every: Duration) {
     let mut turns = tokio::time::interval(every);
     loop {
@@ -94,13 +94,13 @@ async fn sweep(repository: Repository, every: Duration) {
     }
 }
 
-/// What is done to sessions, locks, receipts and messages now and then; for ever.
+/// Maintains sessions, locks, receipts and messages periodically, forever.
 async fn maintain(app: Arc<App>) {
     know_places(&app).await;
     let mut turns = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
     loop {
         turns.tick().await;
-        // A clock that leaps is seen although nothing is to end.
+        // Detects a leap of the clock even if nothing is due.
         app.repository.ends().now();
         each_of([
             ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
@@ -113,8 +113,8 @@ async fn maintain(app: Arc<App>) {
     }
 }
 
-/// Knows users where they were when the server ended: whoever tries their passwords meanwhile must
-/// not keep them out.
+/// Registers the addresses of users' sessions as known. So someone who tries passwords after a
+/// restart can't lock these users out.
 async fn know_places(app: &App) {
     match app.sessions.list(None).await {
         Ok(sessions) => {
@@ -128,11 +128,11 @@ async fn know_places(app: &App) {
     }
 }
 
-/// Something to be done now and then, and how many it was done to.
+/// A periodic task. Its output is the number of affected entries.
 type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
 
-/// Takes one step after the other. A failed step is logged, and no step waits for another to
-/// succeed: what can't be read or written now may be so for good.
+/// Runs one step after the other. A failed step is logged and does not stop the others, because its
+/// fault may be permanent.
 async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
     for (failed, step) in steps {
         if let Err(error) = step.await {
@@ -141,7 +141,7 @@ async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) 
     }
 }
 
-/// Removes content files that nothing refers to, until the sender is dropped.
+/// Removes unreferenced content files until the sender is dropped.
 fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (sender, end) = oneshot::channel();
     let collector =
@@ -154,7 +154,7 @@ fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()>, JoinHand
     (sender, actix::spawn(work))
 }
 
-/// Gives messages to the mail relay, until the sender is dropped.
+/// Passes messages to the mail relay until the sender is dropped.
 fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
     let (sender, end) = watch::channel(());
     let relay = app.messages.relay().cloned();
@@ -166,14 +166,14 @@ fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
     (sender, actix::spawn(work))
 }
 
-/// How often the disk is looked at, and one of the folders of contents.
+/// The time between two readings of the disk and of one content folder.
 const LOOKS: Duration = Duration::from_secs(10);
 
-/// How often until all folders have been looked at once.
+/// The time between two readings until all folders have been read once.
 const FIRST_LOOKS: Duration = Duration::from_millis(20);
 
-/// Looks at the data directory now and then, for the metrics; for ever. One look at a time: who
-/// waits for a disk that does not answer is one thread.
+/// Reads the figures of the data directory periodically, forever. Only one reading runs at a time,
+/// so a disk that does not answer blocks one thread.
 pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
     let mut told = None;
     loop {
@@ -182,10 +182,10 @@ pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
             let outcome = figures.look().and_then(|()| figures.look_at_contents());
             (figures, outcome)
         });
-        // Cut off only when the server ends.
+        // An error means that the server ends.
         let Ok((looked, outcome)) = look.await else { return };
         figures = looked;
-        // What fails every ten seconds is said once.
+        // The same failure every ten seconds is logged once.
         let error = outcome.err().map(|error| error.to_string());
         if let Some(error) = error.as_ref().filter(|_| error != told) {
             tracing::warn!(error, "how large the data is, and how much room is left, can't be found out");
@@ -195,13 +195,13 @@ pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
     }
 }
 
-/// How often the recycle bin is looked at.
+/// The time between two purges of the recycle bin.
 const PURGES: Duration = Duration::from_secs(600);
 
-/// Entries of the recycle bin that are looked up at a time.
+/// The number of recycle bin entries that are read at a time.
 const PAGE: usize = 256;
 
-/// Destroys what has lain in the recycle bin for longer than configuration says; for ever.
+/// Destroys entries that are in the recycle bin longer than configured, forever.
 async fn purge(app: Arc<App>, repository: Repository) {
     let Some(seconds) = app.config.recycle_bin.purge_after_days.checked_mul(86_400).filter(|seconds| *seconds > 0)
     else {
@@ -221,8 +221,8 @@ async fn purge(app: Arc<App>, repository: Repository) {
     }
 }
 
-/// Destroys the entries that have lain there for longer than so many seconds; one that can't be is
-/// logged, and does not hold up the others. Returns how many there were.
+/// Destroys the entries that are older than `seconds`. An entry that can't be destroyed is logged
+/// and does not stop the others. Returns the number of destroyed entries.
 async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (EndTime, u64)) -> Result<usize, Error> {
     let before = now.s().saturating_sub(seconds);
     let (mut after, mut count) = (None::<Bytes>, 0);
@@ -234,7 +234,7 @@ async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (
         })?;
         for object in &entries {
             let discarded = repository.any_record(*object)?.and_then(|record| record.bin).map(|bin| bin.at);
-            // The oldest come first.
+            // The oldest entries come first.
             if discarded.is_some_and(|at| at >= before) {
                 return Ok(count);
             }
@@ -251,7 +251,7 @@ async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (
     }
 }
 
-/// Looks for new certificates every now and then, and at SIGHUP; `/metrics` tells how that goes.
+/// Reloads the certificates periodically and at SIGHUP. A metric shows failures.
 pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
     let mut looks = tokio::time::interval(Duration::from_secs(seconds.max(1)));
     let mut hang_up = signal(SignalKind::hangup()).ok();
@@ -288,13 +288,13 @@ pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
     }
 }
 
-/// Tells when the certificate in force ends.
+/// Updates the metric of the certificate's expiry.
 fn tell_end(certificates: &Certificates) {
     let ends_s = match certificates.validity() {
         Ok(validity) => validity.until_s as f64,
         Err(error) => {
             tracing::warn!(error, "when the TLS certificate ends can't be told");
-            // Neither the end of the one before nor a number to take for an end.
+            // Not a number: neither the previous expiry nor another time would be true.
             f64::NAN
         }
     };

@@ -1,9 +1,8 @@
-//! Dates in the patterns of Java's `SimpleDateFormat`, which clients of the older surface name
+//! Dates in the patterns of Java's `SimpleDateFormat`, which clients of the older interface use
 //! (docs/api/calendar.md, "Patterns").
 //!
-//! Written is what Java writes, in English, with weeks as ISO 8601 has them. Read is what the
-//! pattern says and nothing else: where Java takes a thirteenth month for January, and passes over
-//! what stands behind a date, it is refused here.
+//! Writing matches Java in English, with weeks as in ISO 8601. Reading is stricter than Java: a
+//! 13th month, or text after the date, is refused.
 
 mod read;
 
@@ -11,10 +10,10 @@ use std::fmt::Write as _;
 
 use jiff::ZonedDateTime;
 
-/// Bytes of the longest pattern.
+/// The longest pattern in bytes.
 const MOST_BYTES: usize = 100;
 
-/// Letters of the widest field.
+/// The largest number of letters of a field.
 const MOST_LETTERS: usize = 20;
 
 const MONTHS: [&str; 12] = [
@@ -33,21 +32,21 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// Names are shortened to so many letters where a field has fewer than four.
+/// The length of abbreviated names, used in fields of fewer than four letters.
 const SHORT: usize = 3;
 
-/// A pattern.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimpleDateFormat(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    /// A field, and how many letters it has.
+    /// A field, and its number of letters.
     Field(Field, usize),
 }
 
-/// What a letter stands for.
+/// The meaning of a pattern letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Era,
@@ -62,21 +61,21 @@ enum Field {
     DayName,
     DayNumber,
     HalfOfDay,
-    /// 0 to 23.
+    /// The hour from 0 to 23.
     Hour,
-    /// 1 to 24.
+    /// The hour from 1 to 24.
     HourFromOne,
-    /// 0 to 11.
+    /// The hour of half a day, from 0 to 11.
     HalfHour,
-    /// 1 to 12.
+    /// The hour of half a day, from 1 to 12.
     HalfHourFromOne,
     Minute,
     Second,
     Millisecond,
     ZoneName,
-    /// `-0800`
+    /// The offset as `-0800`.
     ZoneOffset,
-    /// `-08`, `-0800` or `-08:00`; `Z` for none.
+    /// The offset as `-08`, `-0800` or `-08:00`; `Z` for UTC.
     ZoneIso,
 }
 
@@ -109,7 +108,7 @@ impl Field {
         })
     }
 
-    /// Whether it is written in digits alone.
+    /// Reports whether the field is written only with digits.
     fn is_number(self, letters: usize) -> bool {
         match self {
             Field::Era | Field::DayName | Field::HalfOfDay => false,
@@ -121,10 +120,10 @@ impl Field {
 }
 
 impl SimpleDateFormat {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// A clause that says what is wrong with it.
+    /// A clause about the first fault.
     pub fn parse(pattern: &str) -> Result<SimpleDateFormat, String> {
         if pattern.len() > MOST_BYTES {
             return Err(format!("it has more than {MOST_BYTES} bytes"));
@@ -176,7 +175,7 @@ impl SimpleDateFormat {
         Ok(SimpleDateFormat(pieces))
     }
 
-    /// Writes a time, in its zone.
+    /// Formats a time in its zone.
     pub fn write(&self, time: &ZonedDateTime) -> String {
         let mut out = String::new();
         for piece in &self.0 {
@@ -201,9 +200,9 @@ fn write_field(out: &mut String, field: Field, letters: usize, time: &ZonedDateT
         Field::ZoneName | Field::ZoneOffset | Field::ZoneIso => return write_zone(out, field, letters, time),
         Field::Year | Field::WeekYear => {
             let year = i32::from(if field == Field::Year { date.year() } else { week.year() });
-            // Before the year 1, years count backwards.
+            // Year 0 is 1 BC; years before the year 1 count backwards.
             let year = if year > 0 { year } else { 1 - year };
-            // Two letters are the last two digits.
+            // A field of two letters has the last two digits.
             if letters == 2 { year % 100 } else { year }
         }
         Field::Month => date.month().into(),
@@ -221,12 +220,12 @@ fn write_field(out: &mut String, field: Field, letters: usize, time: &ZonedDateT
         Field::Second => time.second().into(),
         Field::Millisecond => time.millisecond().into(),
     };
-    // To write into a text can't fail.
+    // Writing to a string can't fail.
     let _ = write!(out, "{number:0letters$}");
 }
 
-/// The first week of a month is the first with four days of it, as in ISO 8601; days before that
-/// are in week 0.
+/// Returns the week of the month. The first week is the first with four days of the month, as in
+/// ISO 8601; earlier days are in week 0.
 fn week_of_month(date: jiff::civil::Date) -> i32 {
     let first = i32::from(date.first_of_month().weekday().to_monday_zero_offset());
     let begins_with_the_month = 7 - first >= 4;
@@ -245,7 +244,7 @@ fn write_zone(out: &mut String, field: Field, letters: usize, time: &ZonedDateTi
     let sign = if seconds < 0 { '-' } else { '+' };
     let minutes = seconds.abs() / 60;
     let (hours, minutes) = (minutes / 60, minutes % 60);
-    // To write into a text can't fail.
+    // Writing to a string can't fail.
     let _ = match (field, letters) {
         (Field::ZoneIso, 1) => write!(out, "{sign}{hours:02}"),
         (Field::ZoneIso, 3) => write!(out, "{sign}{hours:02}:{minutes:02}"),

@@ -5,10 +5,10 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::{DAYS, Field, MONTHS, Piece, SHORT, SimpleDateFormat};
 
-/// Two digits of a year are one from so many years before this one on.
+/// A year of two digits lies at most this number of years before the current year.
 const YEARS_BACK: i16 = 80;
 
-/// What was read of a text.
+/// The fields that were read from a text.
 #[derive(Default)]
 struct Found {
     /// Whether years count backwards.
@@ -30,12 +30,12 @@ struct Found {
 }
 
 impl SimpleDateFormat {
-    /// The day that a text is: where the text says from which offset of UTC it was written, that
-    /// day in `zone`. `this_year` is for years of two digits, which are taken for one from 80 years
-    /// before to 20 years after it.
+    /// Returns the day that a text states. If the text has an offset from UTC, it is the day in
+    /// `zone` at that time. A year of two digits lies between 80 years before and 20 years after
+    /// `this_year`.
     ///
     /// # Errors
-    /// A clause that says what is wrong with the text.
+    /// A clause about the fault in the text.
     pub fn read(&self, text: &str, zone: &TimeZone, this_year: i16) -> Result<Date, String> {
         self.tells_a_day()?;
         let (mut found, mut rest) = (Found::default(), text);
@@ -45,14 +45,14 @@ impl SimpleDateFormat {
                     rest = rest.strip_prefix(&**wanted).ok_or_else(|| format!("`{wanted}` is missing in it"))?;
                 }
                 Piece::Field(field, letters) => {
-                    // A number with another right behind it has as many digits as letters; the last
-                    // of them takes what there is.
+                    // A number with another one directly behind it has exactly as many digits as
+                    // letters. The last number of such a run takes all digits.
                     let is_number = |piece: Option<&Piece>| matches!(piece, Some(Piece::Field(field, letters)) if field.is_number(*letters));
                     let abuts = is_number(self.0.get(place + 1));
                     let ends_run = !abuts && is_number(place.checked_sub(1).and_then(|before| self.0.get(before)));
                     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-                    // No number is written with fewer digits, or with a nought more: there is a
-                    // digit too few or too many.
+                    // The last number must not have fewer digits than letters, or a leading zero
+                    // beyond them. Then a digit is missing or superfluous.
                     let odd = digits < *letters || (digits > *letters && rest.starts_with('0'));
                     if ends_run && is_number(Some(piece)) && odd {
                         return Err(format!(
@@ -75,7 +75,7 @@ impl SimpleDateFormat {
         found.date(zone)
     }
 
-    /// Whether a day can be read by it: not every pattern that writes one tells it.
+    /// Checks that the pattern determines a day. Not every pattern for writing does.
     fn tells_a_day(&self) -> Result<(), String> {
         let has = |wanted: &[Field]| {
             self.0.iter().any(|piece| matches!(piece, Piece::Field(field, _) if wanted.contains(field)))
@@ -96,7 +96,8 @@ impl SimpleDateFormat {
     }
 }
 
-/// A whole number from `least` to `most` that a text begins with, and what is behind it.
+/// Returns the number from `least` to `most` at the start of a text, the number of its digits, and
+/// the rest.
 fn number<'t, N: TryFrom<i64>>(
     text: &'t str,
     digits: Option<usize>,
@@ -111,19 +112,19 @@ fn number<'t, N: TryFrom<i64>>(
             None => format!("its {what} is no number"),
         });
     }
-    // Nine digits are a number.
+    // At most nine digits always parse.
     let number: i64 = text[..len].parse().unwrap_or_default();
     let fits = (least..=most).contains(&number).then(|| N::try_from(number).ok()).flatten();
     fits.map(|number| (number, len, &text[len..])).ok_or_else(|| format!("its {what} is {number}"))
 }
 
-/// Abbreviations beside those of three letters, each with the name that it stands for.
+/// Abbreviations of other than three letters, each with its name.
 const ABBREVIATIONS: [(&str, &str); 5] =
     [("Sept", "September"), ("Tues", "Tuesday"), ("Weds", "Wednesday"), ("Thurs", "Thursday"), ("Thur", "Thursday")];
 
-/// Which of some names a text begins with, whole or abbreviated and in any case, and what is behind
-/// it. An abbreviation may end with a full stop, unless the pattern has one there, which `next`
-/// says: the text that follows in it.
+/// Returns which of some names is at the start of a text, complete or abbreviated and in any case,
+/// and the rest. An abbreviation may end with a full stop, unless the pattern itself continues with
+/// one. `next` is what follows in the pattern.
 fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Result<(usize, &'t str), String> {
     let behind = |form: &str| {
         let (begin, behind) = text.split_at_checked(form.len())?;
@@ -138,7 +139,7 @@ fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Resu
         names.iter().enumerate().find_map(|(place, name)| Some((place, behind(name)?)))
     };
     let whole = find(&|name| behind(name));
-    // The longest form first: the others begin it.
+    // The longest form is tried first, because it begins with the others.
     let found = whole.or_else(|| find(&of_more)).or_else(|| find(&of_three));
     let none = || Err(format!("its {what} is none of {}", names.join(", ")));
     let Some((place, mut rest)) = found else { return none() };
@@ -154,16 +155,16 @@ fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Resu
     if goes_on && rest.starts_with(char::is_alphabetic) { none() } else { Ok((place, rest)) }
 }
 
-/// A field with what of its pattern bears on how it is read.
+/// A field with its context in the pattern.
 struct InPattern<'p> {
     field: Field,
     letters: usize,
-    /// Whether a number follows at once.
+    /// Whether a number follows directly.
     abuts: bool,
     next: Next<'p>,
 }
 
-/// What follows a field in a pattern.
+/// The element behind a field in a pattern.
 #[derive(Debug, Clone, Copy)]
 enum Next<'p> {
     Text(&'p str),
@@ -172,7 +173,7 @@ enum Next<'p> {
 }
 
 impl Found {
-    /// Takes a field from the beginning of a text; gives what is behind it.
+    /// Reads a field from the start of a text. Returns the rest.
     fn take<'t>(&mut self, place: InPattern<'_>, text: &'t str, this_year: i16) -> Result<&'t str, String> {
         let InPattern { field, letters, abuts, next } = place;
         let digits = abuts.then_some(letters);
@@ -248,10 +249,10 @@ impl Found {
         })
     }
 
-    /// The day that all of it is.
+    /// Returns the day that the fields determine.
     fn date(&self, zone: &TimeZone) -> Result<Date, String> {
         let none = || "there is no such day".to_owned();
-        // There is none, in either era.
+        // There is no year 0 in either era.
         if self.year == Some(0) || self.week_year == Some(0) {
             return Err(none());
         }
@@ -289,15 +290,15 @@ impl Found {
     }
 }
 
-/// The year of two digits: no more than 80 years before this one, and less than 20 after it.
+/// Returns the year of two digits: at most 80 years before this one, and less than 20 after it.
 fn of_two_digits(year: i16, this_year: i16) -> i16 {
     let first = this_year - YEARS_BACK;
     let candidate = first - first.rem_euclid(100) + year;
     if candidate < first { candidate + 100 } else { candidate }
 }
 
-/// An offset from UTC that a text begins with: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or
-/// `+01:00`.
+/// Returns the UTC offset at the start of a text: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or
+/// `+01:00`. Returns the rest, too.
 fn offset(text: &str) -> Result<(Offset, &str), String> {
     let wrong = || "its time zone is none like `Z`, `GMT` or `+01:00`".to_owned();
     let (named, rest) = match ["Z", "UTC", "GMT"].into_iter().find_map(|name| text.strip_prefix(name)) {

@@ -1,4 +1,4 @@
-//! The column catalogs: the views that lists are shown in.
+//! The column catalogs: the views of lists.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use super::document::{ConfigFile, Element, parse};
 use super::vocabulary;
 use super::whole::Whole;
 
-/// Columns that a view may have: each is looked up for each object of a list.
+/// The largest number of columns of a view. Each is looked up for each object of a list.
 const MOST_COLUMNS: usize = 100;
 
-/// Steps that the path of a column may have.
+/// The largest number of steps in the path of a column.
 const MOST_STEPS: usize = 32;
 
-/// Which lists a catalog is for.
+/// The lists that a catalog is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lists {
-    /// Any.
+    /// All lists.
     All,
     /// Folders.
     Folder,
@@ -26,7 +26,7 @@ pub enum Lists {
     Drawer,
     /// Bundles.
     Bundle,
-    /// Messages, whose columns are fields of theirs.
+    /// Messages, whose columns are fields of messages.
     Message,
 }
 
@@ -39,37 +39,37 @@ impl Lists {
         ("MESSAGE", Lists::Message),
     ];
 
-    /// All, as calls and catalogs name them.
+    /// Returns all names in calls and catalogs.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Lists::NAMES.iter().map(|(name, _)| *name)
     }
 
-    /// The one of that name, without regard to case.
+    /// Returns the lists of this name, without regard to case.
     pub fn named(name: &str) -> Option<Lists> {
         Lists::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, lists)| *lists)
     }
 
-    /// Its name.
+    /// Returns the name in calls and catalogs.
     pub fn name(self) -> &'static str {
         Lists::NAMES.iter().find(|(_, lists)| *lists == self).map_or("", |(name, _)| *name)
     }
 }
 
-/// What a width is measured in.
+/// A unit of width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WidthUnit {
-    /// Of which 96 are an inch.
+    /// One pixel: 96 are an inch.
     Pixel,
-    /// Of which 72 are an inch.
+    /// One point: 72 are an inch.
     Point,
-    /// Of which 25.4 are an inch.
+    /// One millimetre: 25.4 are an inch.
     Millimeter,
     /// An inch.
     Inch,
 }
 
 impl WidthUnit {
-    /// All, as calls and catalogs name them.
+    /// All units with their names in calls and catalogs.
     pub const NAMES: [(&str, WidthUnit); 4] = [
         ("PIXEL", WidthUnit::Pixel),
         ("POINT", WidthUnit::Point),
@@ -77,12 +77,12 @@ impl WidthUnit {
         ("INCH", WidthUnit::Inch),
     ];
 
-    /// The one of that name, without regard to case.
+    /// Returns the unit of this name, without regard to case.
     pub fn named(name: &str) -> Option<WidthUnit> {
         WidthUnit::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, unit)| *unit)
     }
 
-    /// Its name.
+    /// Returns the name in calls and catalogs.
     pub fn name(self) -> &'static str {
         WidthUnit::NAMES.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| *name)
     }
@@ -97,32 +97,32 @@ impl WidthUnit {
     }
 }
 
-/// Where in the record of an object the value of a column stands, as replies have it:
-/// `["attributes", "metadata", "headline"]`.
+/// The path of a column's value in an object record as replies show it: `["attributes", "metadata",
+/// "headline"]`.
 pub type Steps = Vec<Text>;
 
-/// A column.
+/// A column of a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Names it in replies; no other column of the view has it.
+    /// Identifier in replies, unique in the view.
     pub id: Text,
-    /// What people read above it.
+    /// Heading of the column.
     pub title: Text,
     width: f64,
     unit: WidthUnit,
-    /// As the catalog has it.
+    /// Path as written in the catalog.
     pub path: Text,
-    /// The same in the record's own names.
+    /// Path in the names of object records.
     pub steps: Steps,
 }
 
 impl Column {
-    /// The unit that the catalog has its width in.
+    /// Returns the unit of the width in the catalog.
     pub fn unit(&self) -> WidthUnit {
         self.unit
     }
 
-    /// Its width in a unit, to two digits.
+    /// Returns the width in a unit, rounded to two digits.
     pub fn width(&self, unit: WidthUnit) -> f64 {
         if unit == self.unit {
             return self.width;
@@ -134,28 +134,28 @@ impl Column {
 /// A named set of columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnView {
-    /// What calls name it by.
+    /// Name in calls.
     pub name: Text,
-    /// What people read.
+    /// Title for users.
     pub title: Text,
-    /// From left to right; one at least.
+    /// Columns from left to right, at least one.
     pub columns: Vec<Column>,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the view is used when none is named.
     pub is_default: bool,
 }
 
-/// Views for some lists.
+/// A catalog of views for some lists.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    /// What people read.
+    /// Name for users.
     pub name: Text,
     lists: Lists,
-    /// The branch of the repository that it is for.
+    /// Path of the folder that the catalog is for, with all below it.
     pub path: Text,
-    /// Who may use it; nobody said: all.
+    /// Groups whose members may use the catalog; all users if empty.
     groups: Vec<Text>,
     pub is_default: bool,
-    /// In the order of the file.
+    /// Views in the order of the file.
     pub views: Vec<Arc<ColumnView>>,
 }
 
@@ -163,7 +163,7 @@ pub struct Catalog {
 #[derive(Debug, Clone)]
 pub struct Catalogs(Vec<Arc<Catalog>>);
 
-/// What serves where there is no file: name, type and time of the last change.
+/// The built-in catalog without a file: name, type and time of the last change.
 const MINIMUM: &str = "<columnCatalogs><catalog name='minimum' type='ALL' path='/'><view name='default' title='Objects'>\
                        <column id='name' title='Name' width='240' path='name'/>\
                        <column id='type' title='Type' width='90' path='type'/>\
@@ -171,7 +171,7 @@ const MINIMUM: &str = "<columnCatalogs><catalog name='minimum' type='ALL' path='
 
 impl Default for Catalogs {
     fn default() -> Catalogs {
-        // A test reads it.
+        // A test parses it.
         parse(&Whole::of_text("the built-in column catalog", MINIMUM))
             .map_or(Catalogs(Vec::new()), |parsed| parsed.value)
     }
@@ -186,20 +186,20 @@ impl ConfigFile for Catalogs {
 }
 
 impl Catalogs {
-    /// The catalogs for such lists that a member of these groups may use, in the order of the file;
-    /// for all lists if none are named.
+    /// Returns the catalogs for these lists that a member of these groups may use, in the order of
+    /// the file. With [`Lists::All`], returns those for any list.
     pub fn valid(&self, lists: Lists, groups: &[Text]) -> impl Iterator<Item = &Arc<Catalog>> {
         let serves =
             move |catalog: &Catalog| lists == Lists::All || catalog.lists == Lists::All || catalog.lists == lists;
         self.0.iter().filter(move |catalog| serves(catalog) && catalog.is_for(groups))
     }
 
-    /// The view of that name for such lists at a path, for a member of these groups; without a name
-    /// the default one.
+    /// Returns the view of this name for a list at a path, for a member of these groups; without a
+    /// name, the default view.
     ///
-    /// A catalog serves for its own path and all below it. Of several, the one with the longest
-    /// path comes first, one that is for such lists alone before one for all, then one that is
-    /// marked as the default, then the one that stands first.
+    /// A catalog is for its own path and everything below. Among several, the one with the longest
+    /// path comes first. Then one for this kind of list precedes one for all, then one marked as
+    /// the default, then the first in the file.
     pub fn view(&self, name: Option<&str>, lists: Lists, path: &str, groups: &[Text]) -> Option<Arc<ColumnView>> {
         let mut views = self.views(lists, path, groups);
         let found = match name {
@@ -210,8 +210,7 @@ impl Catalogs {
         found.map(|place| views.swap_remove(place))
     }
 
-    /// Returns the views of a list that the catalogs have for a user of these groups, the most
-    /// fitting first.
+    /// Returns the views of a list for a member of these groups, the best fitting catalog's first.
     pub fn views(&self, lists: Lists, path: &str, groups: &[Text]) -> Vec<Arc<ColumnView>> {
         let mut serving: Vec<&Catalog> = self
             .0
@@ -219,7 +218,7 @@ impl Catalogs {
             .map(|catalog| &**catalog)
             .filter(|catalog| catalog.serves(lists, path) && catalog.is_for(groups))
             .collect();
-        // Those that are alike stay in their order.
+        // The sort is stable: equal ones keep the order of the file.
         serving.sort_by_key(|catalog| {
             (std::cmp::Reverse(catalog.path.len()), catalog.lists == Lists::All, !catalog.is_default)
         });
@@ -228,7 +227,7 @@ impl Catalogs {
 }
 
 impl Catalog {
-    /// Which lists it is for.
+    /// Returns the lists that the catalog is for.
     pub fn lists(&self) -> Lists {
         self.lists
     }
@@ -246,7 +245,7 @@ impl Catalog {
 
 fn catalog(element: Element<'_>) -> Catalog {
     let kind = element.attribute("type").unwrap_or("ALL");
-    // The vocabulary has no others.
+    // The vocabulary allows no others.
     let lists = Lists::named(kind).unwrap_or(Lists::All);
     let (mut views, mut names): (Vec<Arc<ColumnView>>, _) = (Vec::new(), HashSet::new());
     for child in element.all("view") {
@@ -294,7 +293,7 @@ fn column(element: Element<'_>, lists: Lists) -> Column {
     });
     Column {
         title: element.attribute("title").unwrap_or(&id).into(),
-        // The vocabulary has no other numbers and units.
+        // The vocabulary allows no other numbers and units.
         width: element.number("width").unwrap_or_default(),
         unit: element.attribute("widthUnit").and_then(WidthUnit::named).unwrap_or(WidthUnit::Pixel),
         id,
@@ -303,7 +302,7 @@ fn column(element: Element<'_>, lists: Lists) -> Column {
     }
 }
 
-/// The groups that a path may lead into, as catalogs name them, and as records do.
+/// The groups that a path may lead into, with their names in catalogs and in records.
 const GROUPS: [(&str, &str); 4] = [
     ("attributes", "attributes"),
     ("sysattributes", "systemAttributes"),
@@ -311,7 +310,7 @@ const GROUPS: [(&str, &str); 4] = [
     ("virtualattributes", "virtualAttributes"),
 ];
 
-/// The fields of a record that stand outside its groups.
+/// The fields of a record outside its groups.
 const FIELDS: [&str; 18] = [
     "id",
     "name",
@@ -333,7 +332,7 @@ const FIELDS: [&str; 18] = [
     "revision",
 ];
 
-/// A path in the record's own names, or a clause that says what is wrong with it.
+/// Converts a path to the names in records, or returns a clause about its fault.
 fn steps(path: &str, lists: Lists) -> Result<Steps, String> {
     let (is_group, rest) = path.strip_prefix('/').map_or((false, path), |rest| (true, rest));
     let mut steps: Steps = rest.split('/').map(Text::from).collect();

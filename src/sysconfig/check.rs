@@ -1,4 +1,4 @@
-//! Reading configuration files to see what is wrong in them, without bringing anything into force.
+//! Checks of configuration files that put nothing into force.
 
 use std::io;
 use std::path::Path;
@@ -10,19 +10,19 @@ use super::files::{FILE_BYTES, FOLDER, Files, Read, Shelf, SourceFile, too_much}
 use super::references::Sources;
 use super::{Commands, Jobs, ObjectTypes, Workflows};
 
-/// What a check has found.
+/// The findings of a check.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// What keeps files from being taken over.
+    /// Faults, because of which the files would not be applied.
     pub faults: Vec<Fault>,
-    /// What in them is not known, and would be passed over.
+    /// Unknown parts, which would be ignored.
     pub unknown: Vec<Fault>,
-    /// Files that were read, each once.
+    /// The paths of the files that were read, without duplicates.
     pub files: Vec<String>,
 }
 
 impl Checked {
-    /// Notes what was read, and what came of it.
+    /// Adds the files and findings of a reading.
     pub fn note(&mut self, files: &Files, faults: Vec<Fault>, unknown: Vec<Fault>) {
         for path in files.iter().filter(|(_, file)| file.is_some()).map(|(path, _)| path) {
             if !self.files.contains(path) {
@@ -30,14 +30,14 @@ impl Checked {
             }
         }
         for (list, more) in [(&mut self.faults, faults), (&mut self.unknown, unknown)] {
-            // A file that several take in is read for each.
+            // A file that several others include is parsed for each.
             let new: Vec<Fault> = more.into_iter().filter(|fault| !list.contains(fault)).collect();
             list.extend(new);
         }
     }
 }
 
-/// Checks the files in a folder: one that holds `SysConfig`, or is it.
+/// Checks the files in a folder that contains `SysConfig`, or is it.
 ///
 /// # Errors
 /// A file can't be read.
@@ -47,10 +47,10 @@ pub fn check_folder(folder: &Path) -> io::Result<Checked> {
     check_sources(&mut |path: &str| file_of(&base, path))
 }
 
-/// Checks the files whose bytes `read` gives by their paths in the repository.
+/// Checks files. `read` returns their bytes by their paths in the repository.
 ///
 /// # Errors
-/// What `read` says.
+/// Errors of `read`.
 pub fn check_with<E>(read: &mut Bytes<'_, E>) -> Result<Checked, E> {
     check_sources(&mut |path: &str| {
         let bytes = read(path)?;
@@ -61,10 +61,10 @@ pub fn check_with<E>(read: &mut Bytes<'_, E>) -> Result<Checked, E> {
     })
 }
 
-/// Gives the bytes of a file by its path in the repository; `None` if there is none.
+/// A function that returns a file's bytes by its path in the repository; `None` if there is none.
 pub type Bytes<'b, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'b;
 
-/// Gives a file by its path in the repository; `None` if there is none.
+/// A function that returns a file by its path in the repository; `None` if there is none.
 type Source<'s, E> = dyn FnMut(&str) -> Result<Option<SourceFile>, E> + 's;
 
 fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
@@ -84,8 +84,8 @@ fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
     Ok(checked)
 }
 
-/// Reads the files of one cache and notes what is wrong in them. Returns their content, unless a
-/// file is faulty or none is there.
+/// Reads the files of one cache and notes their findings. Returns their content, unless a file is
+/// faulty or all are missing.
 fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Result<Option<T>, E> {
     let mut files = Files::new();
     loop {
@@ -115,9 +115,9 @@ fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Res
     }
 }
 
-/// A file of the folder that stands for [`FOLDER`].
+/// Returns a file of the folder that takes the place of [`FOLDER`].
 fn file_of(base: &Path, path: &str) -> io::Result<Option<SourceFile>> {
-    // Nothing else is ever asked for.
+    // Only paths in that folder are requested.
     let below = path.strip_prefix(FOLDER).unwrap_or_default().trim_start_matches('/');
     let place = base.join(below);
     let size = match std::fs::metadata(&place) {
@@ -136,7 +136,7 @@ fn too_large(bytes: u64) -> String {
     format!("it has {bytes} bytes, more than the {FILE_BYTES} that are read")
 }
 
-/// The text of a file, without a mark of its encoding; or a clause that says why it has none.
+/// Returns the text of a file without a byte order mark, or a clause about why it is no text.
 pub fn as_text(bytes: &[u8]) -> Result<Arc<str>, String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.strip_prefix('\u{FEFF}').unwrap_or(text).into()),

@@ -1,5 +1,5 @@
-//! Commands that clients offer, and jobs that run them by the clock. The service keeps them for
-//! clients and runs none. A command that sets a status also says which privilege that change takes.
+//! Client commands, and jobs that run them on a schedule. The server stores them for clients and
+//! runs none. A command that sets a status also determines the privilege for that change.
 
 use std::collections::BTreeSet;
 
@@ -12,38 +12,38 @@ use super::object_types::ObjectTypes;
 use super::vocabulary;
 use crate::auth::Privilege;
 
-/// What clients offer to do to an object in one step.
+/// An action that clients offer for an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Command {
-    /// What jobs name it by.
+    /// Name, by which jobs refer to the command.
     pub name: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// The menu that it stands in.
+    /// Menu of the command.
     pub group: Option<Text>,
-    /// The keys that call it.
+    /// Keyboard shortcut.
     pub shortcut: Option<Text>,
-    /// What a user needs on the object.
+    /// Privilege that a user needs on the object.
     pub privilege: Option<Text>,
-    /// Whether the user is asked once more.
+    /// Whether the client asks for confirmation.
     pub confirm: bool,
-    /// Object types that it is for; none: any.
+    /// Object types that the command is for; all types if empty.
     pub applies_to: Vec<Text>,
-    /// The status that it gives to an object.
+    /// Status that the command sets.
     pub status: Option<Text>,
-    /// What it is given.
+    /// Parameters with their values.
     pub parameters: Vec<Parameter>,
-    /// The call that carries it out, of a command that sets a status; null of others.
+    /// Call that carries out a command that sets a status; null for other commands.
     pub request: Option<CommandRequest>,
 }
 
-/// The call that carries a command out on an object.
+/// The call that carries out a command on an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommandRequest {
     /// HTTP method.
     pub method: &'static str,
-    /// Path below the base path, where `{source}` stands for the object.
+    /// Path below the base path, in which `{source}` stands for the object.
     pub path: &'static str,
     /// The JSON body.
     pub body: StatusBody,
@@ -52,7 +52,7 @@ pub struct CommandRequest {
 /// The body of a call that sets a status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StatusBody {
-    /// The status.
+    /// Name of the status.
     pub status: Text,
 }
 
@@ -63,46 +63,46 @@ impl CommandRequest {
     }
 }
 
-/// Something that a command is given.
+/// A parameter of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: Text,
-    /// What it is.
+    /// Value of the parameter.
     pub value: Text,
 }
 
-/// A command that clients run by the clock.
+/// A command that clients run on a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
-    /// Its name.
+    /// Name of the job.
     pub name: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// What it is for.
+    /// Purpose of the job.
     pub description: Option<Text>,
-    /// The command's name.
+    /// Name of the command.
     pub command: Text,
-    /// Minute, hour, day of the month, month and day of the week.
+    /// Schedule as in cron: minute, hour, day of the month, month and day of the week.
     pub schedule: Text,
-    /// Whether it runs.
+    /// Whether the job is enabled.
     pub enabled: bool,
-    /// What the command is given.
+    /// Parameters for the command.
     pub parameters: Vec<Parameter>,
-    /// Which objects the command is given.
+    /// Selections of objects to run the command on.
     pub select: Vec<Select>,
 }
 
-/// Objects by what they are.
+/// A selection of objects by their properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Select {
-    /// Their type.
+    /// Object type.
     pub r#type: Option<Text>,
-    /// Their status.
+    /// Workflow status.
     pub status: Option<Text>,
-    /// The folder that they lie in or below.
+    /// Folder in or below which the objects are.
     pub folder: Option<Text>,
     /// Days since their last change.
     pub unchanged_days: Option<u32>,
@@ -113,9 +113,9 @@ pub struct Select {
 pub struct Commands(pub Vec<Command>);
 
 impl Commands {
-    /// Returns the privileges of which each allows an object of that type to get a status: those of
-    /// the commands that set it; `write` without such a command, and for one that names no
-    /// privilege.
+    /// Returns the privileges, each of which allows setting this status on an object of this type.
+    /// They are those of the commands that set it. `write` stands in for a command without a
+    /// privilege, and for a missing command.
     pub fn privileges_for(&self, types: &ObjectTypes, type_name: &str, status: &str) -> BTreeSet<Privilege> {
         let is_of = |name: &Text| **name == *type_name || types.get(name).is_some_and(|of| *of.name == *type_name);
         let fits = |command: &&Command| {
@@ -126,8 +126,8 @@ impl Commands {
         if found.is_empty() { BTreeSet::from([Privilege::Write]) } else { found }
     }
 
-    /// Returns the privileges that changes of status may take: `write`, and those of commands that
-    /// set one.
+    /// Returns the privileges that changes of status may require: `write`, and those of commands
+    /// that set a status.
     pub fn privileges_of_statuses(&self) -> BTreeSet<Privilege> {
         let named = self.0.iter().filter(|command| command.status.is_some()).map(Command::needed);
         named.chain([Privilege::Write]).collect()
@@ -214,10 +214,10 @@ fn select(element: Element<'_>) -> Select {
     }
 }
 
-/// The bounds of the five fields of a schedule.
+/// The ranges of the five fields of a schedule.
 const FIELDS: [(u32, u32); 5] = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 7)];
 
-/// Whether a text is a schedule: lists of numbers, ranges and steps.
+/// Reports whether a text is a schedule of lists, ranges and steps of numbers.
 fn is_schedule(text: &str) -> bool {
     let fields: Vec<&str> = text.split_whitespace().collect();
     fields.len() == FIELDS.len() && fields.iter().zip(FIELDS).all(|(field, bounds)| is_field(field, bounds))

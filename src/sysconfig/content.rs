@@ -1,5 +1,5 @@
-//! What the caches hold of configuration files: for each, which files it is read of and what it
-//! says without any.
+//! The contents of the configuration caches: for each cache, the files it is read from, and its
+//! value without them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -24,17 +24,16 @@ use super::vocabulary;
 use super::whole::{Whole, fault_of, whole};
 use super::workflows::Workflows;
 
-/// What one cache holds.
+/// The content of one cache.
 pub trait Content: Default + Send + Sync + 'static {
     /// Name of the cache.
     const NAME: &'static str;
 
-    /// Reads it of files; of those that it finds to be needed, it is read again when they are
-    /// there.
+    /// Parses the content from files. Called again with more files while it needs any.
     fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>>;
 }
 
-/// A cache of one file.
+/// Implements the content of caches that are read from one file.
 macro_rules! of_one_file {
     ($($content:ty, $name:literal, $path:literal;)+) => { $(
         impl Content for $content {
@@ -48,7 +47,7 @@ macro_rules! of_one_file {
         }
 
         impl $content {
-            /// Path of the file.
+            /// The path of the file.
             pub(super) const PATH: &'static str = $path;
         }
     )+ };
@@ -61,20 +60,20 @@ of_one_file! {
     Workflows, "workflows", "/SysConfig/Workflows/workflows.xml";
 }
 
-/// Where the site configuration is.
+/// The path of the site configuration.
 pub const SITE_PATH: &str = "/SysConfig/Site/siteconfig.xml";
 
-/// Where the column catalogs are.
+/// The path of the column catalogs.
 pub const CATALOGS_PATH: &str = "/SysConfig/Columns/columnCfgCatalogs.cfg";
 
-/// All that is refreshed along with the site configuration.
+/// The site configuration, and all that is refreshed along with it.
 #[derive(Debug, Clone, Default)]
 pub struct SiteContent {
     /// The site configuration.
     pub site: Arc<Site>,
-    /// Its text, with what it takes in; empty without a file.
+    /// The text of the site configuration with its includes; empty without a file.
     pub text: Bytes,
-    /// What its ETag is made of: it stays while the text does, however often it is refreshed.
+    /// The hash for the ETag of the text. Refreshes without a change of the text keep it.
     pub text_sha256: [u8; 32],
     /// The column catalogs.
     pub catalogs: Arc<Catalogs>,
@@ -88,44 +87,46 @@ pub struct SiteContent {
     pub page_accessories: BTreeMap<Text, Arc<PageAccessories>>,
     /// Shape templates, by the path of their file.
     pub shape_templates: BTreeMap<Text, Arc<ShapeTemplates>>,
-    /// Metadata definitions, in the order in which the site names them.
+    /// Metadata definitions, in the order of the site configuration.
     pub definitions: Vec<Arc<MetadataDefinition>>,
-    /// The tree lists that they name, by path.
+    /// Tree lists of the metadata definitions, by path.
     pub trees: BTreeMap<Text, Arc<Tree>>,
-    /// Those of them that values of attributes are looked up in.
+    /// The tree lists in which attribute values are looked up, by path.
     values: BTreeMap<Text, TreeValues>,
-    /// Bytes of all that was read of these files: what a reply of one of them has grows with it.
+    /// The bytes of all files that were parsed. The size of any reply with their content grows with
+    /// it.
     pub bytes: usize,
 }
 
 impl SiteContent {
-    /// The metadata definition for objects that no other is for.
+    /// Returns the metadata definition for objects that fit no other.
     pub fn default_definition(&self) -> Option<&Arc<MetadataDefinition>> {
         self.definitions.iter().find(|definition| definition.is_default).or(self.definitions.first())
     }
 
-    /// The metadata definition that attributes of objects of a type and work folder are held to, if
-    /// it checks anything: the one that fits best, or else the one that is marked as the default.
+    /// Returns the metadata definition by which attributes of objects of a type and work folder are
+    /// checked, if it checks anything. It is the best fitting one, or else the one marked as the
+    /// default.
     pub fn rules_for(&self, kind: &str, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
         let found = self.best_fitting(Some(kind), work_folder);
         let marked = || self.definitions.iter().find(|definition| definition.is_default);
         found.or_else(marked).filter(|definition| definition.model.checks_anything())
     }
 
-    /// What attributes have that one of these definitions does not allow.
+    /// Returns the violations of a definition by some attributes.
     pub fn findings(&self, definition: &MetadataDefinition, xml: &str, limits: &Limits) -> Vec<Finding> {
         definition.model.check(xml, &self.values, limits)
     }
 
-    /// The metadata definition that fits objects of a type and work folder best, or else the
-    /// default one.
+    /// Returns the metadata definition that fits objects of a type and work folder best, or else
+    /// the default one.
     pub fn definition_for(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
         self.best_fitting(kind, work_folder).or_else(|| self.default_definition())
     }
 
     fn best_fitting(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
         let fitting = self.definitions.iter().filter_map(|it| Some((it.fits(kind, work_folder)?, it)));
-        // Of those that fit as well, the first.
+        // The first among equally fitting ones.
         let best = fitting.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, definition)| definition)
     }
@@ -185,26 +186,26 @@ impl Content for SiteContent {
     }
 }
 
-/// Adds faults to others, as many as are told.
+/// Adds faults, up to the number that is reported.
 fn note(faults: &mut Vec<Fault>, more: Vec<Fault>) {
     let room = MOST_FAULTS.saturating_sub(faults.len());
     faults.extend(more.into_iter().take(room).map(Fault::cut));
 }
 
-/// Elements that all metadata definitions may have: each is some hundred bytes, and a DTD declares
-/// one in sixteen.
+/// The largest number of elements in all metadata definitions. Each takes some hundred bytes, and a
+/// DTD declares one in sixteen.
 const MOST_ELEMENTS: usize = 50_000;
 
-/// Reads several files, and gathers what is wrong in all of them.
+/// A reading of several files, which collects the faults of all of them.
 struct Gather<'s, 'f> {
     shelf: &'s Shelf<'f>,
     lacks: bool,
-    /// Bytes of what was read: of a file that others take in, or that several name, as often as it
-    /// is read.
+    /// The bytes that were parsed. A file that others include, or that several name, counts each
+    /// time.
     bytes: usize,
-    /// Elements of metadata definitions.
+    /// The number of elements of metadata definitions.
     elements: usize,
-    /// Files that others have named, and the roots that they must have.
+    /// The files that were named by others, with their required root elements.
     named: HashSet<(Text, &'static str)>,
     faults: Vec<Fault>,
     unknown: Vec<Fault>,
@@ -223,13 +224,13 @@ impl<'s, 'f> Gather<'s, 'f> {
         }
     }
 
-    /// A file that need not be there.
+    /// Reads an optional file.
     fn file<T: ConfigFile>(&mut self, path: &str) -> Option<T> {
         self.file_and_text(path).map(|(value, _)| value)
     }
 
     fn file_and_text<T: ConfigFile>(&mut self, path: &str) -> Option<(T, Whole)> {
-        // No more of them is told, so no more of them is looked for.
+        // Further faults would not be reported, so the search for them ends.
         if self.faults.len() >= MOST_FAULTS {
             return None;
         }
@@ -253,8 +254,8 @@ impl<'s, 'f> Gather<'s, 'f> {
         value.map(|value| (value, whole))
     }
 
-    /// Counts what is about to be read. Files that are held once may be read again and again; this
-    /// bounds what comes of that.
+    /// Counts bytes before they are parsed. A file that is kept once may be parsed again and again;
+    /// this limits the total.
     fn may_read(&mut self, path: &str, bytes: usize) -> bool {
         self.bytes += bytes;
         let may = self.bytes <= MOST_BYTES;
@@ -267,9 +268,10 @@ impl<'s, 'f> Gather<'s, 'f> {
         may
     }
 
-    /// A file that another one names, and that must be there; `None` for one that is known already.
+    /// Reads a file that another one names, and that must exist. Returns `None` for one that was
+    /// read before.
     fn named<T: ConfigFile>(&mut self, path: &Text) -> Option<T> {
-        // The element that should name it is at fault.
+        // A fault of the element without the name was noted already.
         if path.is_empty() {
             return None;
         }
@@ -287,7 +289,7 @@ impl<'s, 'f> Gather<'s, 'f> {
         found
     }
 
-    /// Nothing is read but configuration.
+    /// Refuses files outside of the configuration folder.
     fn may_be_read(&mut self, path: &Text) -> bool {
         let may = is_configuration(path);
         if !may {
@@ -299,7 +301,7 @@ impl<'s, 'f> Gather<'s, 'f> {
         may
     }
 
-    /// A definition with its DTD, which must be there if it names one.
+    /// Completes a definition with its DTD, which must exist if the definition names one.
     fn definition(&mut self, path: &Text, file: DefinitionFile) -> Option<MetadataDefinition> {
         let declared = match file.dtd() {
             None => None,
@@ -336,15 +338,15 @@ impl<'s, 'f> Gather<'s, 'f> {
         }
     }
 
-    /// A tree list that a definition names, in either of its forms; `None` for one that is known
-    /// already.
+    /// Reads a tree list that a definition names, in either of its two formats. Returns `None` for
+    /// one that was read before.
     fn tree(&mut self, path: &Text) -> Option<Tree> {
         let is_known = |root: &'static str| self.named.contains(&(path.clone(), root));
         if is_known(TreeList::ROOT.name) || is_known(WebConfiguration::ROOT.name) {
             return None;
         }
         let file = self.must_be(path)?;
-        // What is no XML is told by whoever reads it as such.
+        // A file that is no XML is reported when it is parsed.
         let of_web = file.text.as_deref().is_ok_and(|text| {
             Whole::of_text(path, text).root().is_ok_and(|root| root == vocabulary::WEB_CONFIGURATION.name)
         });
@@ -355,7 +357,7 @@ impl<'s, 'f> Gather<'s, 'f> {
         }
     }
 
-    /// A file that another one names, as it is saved.
+    /// Returns the source of a file that another one names, and that must exist.
     fn must_be(&mut self, path: &Text) -> Option<&'f Arc<SourceFile>> {
         if !self.may_be_read(path) {
             return None;
@@ -378,7 +380,7 @@ impl<'s, 'f> Gather<'s, 'f> {
 
     fn end<T>(self, value: T) -> Read<Parsed<T>> {
         if self.lacks {
-            // What is wrong in some files is told with what is wrong in the rest.
+            // The faults are reported when all files are there, so that they are complete.
             return Read::Needs(BTreeSet::new());
         }
         if self.faults.is_empty() {

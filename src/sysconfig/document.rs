@@ -1,6 +1,6 @@
-//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within
-//! the bounds of [`stet_xml`], and checked against the vocabulary before anyone looks at it. What
-//! is wrong is gathered, so that a reader is told all of it at once.
+//! A configuration file as a tree of elements with their positions. It is parsed by roxmltree
+//! within the limits of [`stet_xml`], and checked against the vocabulary before its elements are
+//! read. All faults are collected, so that an operator gets them at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -13,50 +13,50 @@ use super::files::{WHOLE_BYTES, limits};
 use super::vocabulary::{self, Kind, Times};
 use super::whole::{Whole, clause};
 
-/// Bytes of the longest attribute, and of the longest text that is a name or a path: faults quote
+/// The largest size of an attribute, and of a text that is a name or a path, in bytes: faults quote
 /// them.
 pub(super) const MOST_VALUE_BYTES: usize = 4096;
 
-/// Elements, texts, comments and instructions that a file may have.
+/// The largest number of elements, texts, comments and instructions in a file.
 const MOST_NODES: u32 = 1 << 18;
 
-/// What is read of a file.
+/// A value that is parsed from one configuration file.
 pub trait ConfigFile: Sized {
-    /// What the file may say.
+    /// The vocabulary of the root element.
     const ROOT: &'static vocabulary::Element;
 
-    /// Reads a root. What is wrong beyond the vocabulary is noted by [`Element::fault`]. Where the
-    /// vocabulary is not kept, the value is of no use but for finding further faults: then nothing
-    /// but a panic would be wrong.
+    /// Reads a root element. Faults beyond the vocabulary are noted by [`Element::fault`]. If the
+    /// file violates the vocabulary, the value only serves to find further faults, so any value
+    /// will do, but a panic will not.
     fn read(root: Element<'_>) -> Self;
 }
 
-/// What was read of a file, and what in it is not known and was passed over.
+/// A parsed file, with its unknown parts.
 #[derive(Debug)]
 pub struct Parsed<T> {
-    /// What the file says.
+    /// The value of the file.
     pub value: T,
-    /// Elements and attributes that stand in no vocabulary: mistakes in writing, or what another
-    /// stet knows.
+    /// Elements and attributes that are not in the vocabulary and were ignored: mistakes, or
+    /// additions of another version of stet.
     pub unknown: Vec<Fault>,
 }
 
-/// What was read of a file as far as that goes, whatever is wrong in it.
+/// The result of parsing a file as far as possible, with all faults.
 #[derive(Debug)]
 pub struct Reading<T> {
-    /// What the file says; `None` if it is no document of its kind. With faults it leads to further
-    /// files, and to no use.
+    /// The value of the file; `None` if it is no document of its kind. With faults, it only serves
+    /// to find further files.
     pub value: Option<T>,
-    /// All that is wrong in it.
+    /// All faults of the file.
     pub faults: Vec<Fault>,
-    /// What is not known in it.
+    /// Unknown parts of the file.
     pub unknown: Vec<Fault>,
 }
 
-/// Reads a file.
+/// Parses a file.
 ///
 /// # Errors
-/// All that is wrong in it, as far as it can be told.
+/// All faults, up to the number that is reported.
 pub fn parse<T: ConfigFile>(whole: &Whole) -> Result<Parsed<T>, Vec<Fault>> {
     match read_on(whole) {
         Reading { value: Some(value), faults, unknown } if faults.is_empty() => Ok(Parsed { value, unknown }),
@@ -64,7 +64,7 @@ pub fn parse<T: ConfigFile>(whole: &Whole) -> Result<Parsed<T>, Vec<Fault>> {
     }
 }
 
-/// Reads a file to its end, so that one reading reports all its faults.
+/// Parses a file to its end, so that one reading reports all its faults.
 pub fn read_on<T: ConfigFile>(whole: &Whole) -> Reading<T> {
     let document = match Document::of(whole, T::ROOT) {
         Ok(document) => document,
@@ -78,17 +78,17 @@ pub fn read_on<T: ConfigFile>(whole: &Whole) -> Reading<T> {
     Reading { value: Some(value), faults: faults.into_inner(), unknown: unknown.into_inner() }
 }
 
-/// A document, and what is wrong in it.
+/// An XML document, with its faults.
 #[derive(Debug)]
 struct Document<'a> {
     tree: roxmltree::Document<'a>,
     whole: &'a Whole,
     faults: RefCell<Vec<Fault>>,
     unknown: RefCell<Vec<Fault>>,
-    /// Elements that the vocabulary has found at fault: what else would be said of them follows
-    /// from that.
+    /// The elements for which the vocabulary check noted faults. Further faults of them would only
+    /// be consequences.
     faulty: RefCell<HashSet<NodeId>>,
-    /// Whether the vocabulary has been checked, and the file is read.
+    /// Whether the check against the vocabulary is done and the elements are being read.
     reading: Cell<bool>,
 }
 
@@ -100,10 +100,10 @@ pub struct Element<'d> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads a document whose root has the name of that element.
+    /// Parses a document whose root must be the given element.
     fn of(whole: &'a Whole, root: &vocabulary::Element) -> Result<Document<'a>, Fault> {
         let text = whole.text.as_str();
-        // A byte order mark counts as a byte of the text that faults are told by.
+        // A byte order mark counts in the positions of faults, like any part of the text.
         stet_xml::check(text, &limits(WHOLE_BYTES)).map_err(|error| {
             let at = match error.location() {
                 Location::Byte(at) => *at,
@@ -111,8 +111,8 @@ impl<'a> Document<'a> {
             };
             whole.fault(at, clause(&error))
         })?;
-        // A DOCTYPE may be there. What it declares is never put in: every reference to an entity
-        // has been refused above.
+        // A DOCTYPE is allowed. Its declarations have no effect, because every reference to an
+        // entity was refused above.
         let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
         let tree = roxmltree::Document::parse_with_options(text, options).map_err(|error| unread(whole, &error))?;
         let document = Document {
@@ -137,56 +137,56 @@ impl<'a> Document<'a> {
 }
 
 impl<'d> Element<'d> {
-    /// Without the prefix of its namespace.
+    /// Returns the name without its namespace prefix.
     pub fn name(self) -> &'d str {
         self.node.tag_name().name()
     }
 
-    /// An attribute's value, without the white space around it; `None` for an empty one, too.
+    /// Returns an attribute's trimmed value; `None` also for an empty one.
     pub fn attribute(self, name: &str) -> Option<&'d str> {
         self.node.attribute(name).map(str::trim).filter(|value| !value.is_empty())
     }
 
-    /// The value of an attribute that must be there.
+    /// Returns the value of a required attribute.
     pub fn required(self, name: &str) -> &'d str {
-        // Where it is missing, that is a fault, and nothing comes of what is read.
+        // If it is missing, a fault was noted, and the value is not used.
         self.attribute(name).unwrap_or_default()
     }
 
-    /// An attribute that is true or false; without it false.
+    /// Returns a boolean attribute; `false` if it is missing.
     pub fn flag(self, name: &str) -> bool {
         matches!(self.attribute(name), Some("true" | "1"))
     }
 
-    /// An attribute that is a number.
+    /// Returns a numeric attribute.
     pub fn number<N: std::str::FromStr>(self, name: &str) -> Option<N> {
         self.attribute(name).and_then(|value| value.parse().ok())
     }
 
-    /// The text directly in it, without the white space around it.
+    /// Returns the trimmed text directly in the element.
     pub fn text(self) -> String {
         let text: String = self.node.children().filter(Node::is_text).filter_map(|piece| piece.text()).collect();
         text.trim().to_owned()
     }
 
-    /// The children in its own namespace; others are none of the reader's business.
+    /// Returns the children in the element's own namespace. Others are ignored.
     fn children(self) -> impl Iterator<Item = Element<'d>> {
         let namespace = self.node.tag_name().namespace();
         let own = move |child: &Node<'d, 'd>| child.is_element() && child.tag_name().namespace() == namespace;
         self.node.children().filter(own).map(move |node| Element { node, document: self.document })
     }
 
-    /// The children of that name.
+    /// Returns the children of this name.
     pub fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
         self.children().filter(move |child| child.name() == name)
     }
 
-    /// The children of that name in the child of another one.
+    /// Returns the children called `name` of all children called `list`.
     pub fn all_in(self, list: &str, name: &str) -> impl Iterator<Item = Element<'d>> {
         self.all(list).flat_map(move |list| list.all(name))
     }
 
-    /// Notes what is wrong with it; `fault` is a clause that names what is at fault.
+    /// Notes a fault of the element. `fault` is a clause that names the faulty part.
     pub fn fault(self, fault: impl Into<String>) {
         let mut faulty = self.document.faulty.borrow_mut();
         if !self.document.reading.get() {
@@ -201,8 +201,8 @@ impl<'d> Element<'d> {
         self.note(&self.document.unknown, what);
     }
 
-    /// Beyond what is told nothing is looked up: to find a place takes time in proportion to the
-    /// text.
+    /// Faults beyond the reported number are not located, because that takes time in proportion to
+    /// the text.
     fn note(self, faults: &RefCell<Vec<Fault>>, fault: impl Into<String>) {
         let mut faults = faults.borrow_mut();
         if faults.len() < MOST_FAULTS {
@@ -211,12 +211,12 @@ impl<'d> Element<'d> {
     }
 }
 
-/// Names that may be there once.
+/// A set of names that must be unique.
 #[derive(Debug, Default)]
 pub struct Once(HashSet<String>);
 
 impl Once {
-    /// Notes a name; an element of a kind whose name is there already is at fault.
+    /// Adds a name. A duplicate is a fault of its element.
     pub fn check(&mut self, element: Element<'_>, kind: &str, name: &str) {
         if !self.0.insert(name.to_owned()) {
             element.fault(format!("the {kind} `{name}` is there a second time"));
@@ -224,7 +224,8 @@ impl Once {
     }
 }
 
-/// Holds an element and all in it against the vocabulary. The depth of documents is bounded.
+/// Checks an element and its descendants against the vocabulary. The recursion is bounded, because
+/// the depth of documents is.
 fn check(element: Element<'_>, known: &vocabulary::Element) {
     let name = known.name;
     for attribute in known.attributes {
@@ -281,12 +282,12 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
     }
 }
 
-/// What [`stet_xml::check`] lets pass and the reader does not: namespaces that nothing declares,
-/// more than can be read.
+/// Returns the fault for a document that [`stet_xml::check`] accepts and the parser does not: one
+/// with undeclared namespaces, or too many nodes.
 fn unread(whole: &Whole, error: &roxmltree::Error) -> Fault {
     let (place, sentence) = (error.pos(), error.to_string());
     let fault = sentence.strip_suffix(&format!(" at {place}")).unwrap_or(&sentence);
-    // The reader counts lines and characters of the whole.
+    // The parser counts lines and characters of the text with its includes.
     let line_start =
         whole.text.split_inclusive('\n').take(place.row.saturating_sub(1) as usize).map(str::len).sum::<usize>();
     let in_line =

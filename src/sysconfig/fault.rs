@@ -1,37 +1,37 @@
-//! What is wrong in configuration files.
+//! Faults in configuration files.
 
 use std::fmt;
 
 use stet_actors::error::shortened;
 
-/// Faults of one reading that are told; a file of nothing but faults has no more.
+/// The largest number of faults that one reading reports, even for a file full of faults.
 pub const MOST_FAULTS: usize = 100;
 
-/// Bytes of the clause of a fault, and of its path.
+/// The largest size of a fault's clause, and of its path, in bytes.
 const MOST_BYTES: usize = 1024;
 
-/// What is wrong at one place.
+/// A fault at one place of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Path of the file, in the repository.
     pub path: String,
-    /// Counted from 1; 0 where the fault is the whole file's.
+    /// Line, counted from 1; 0 if the fault concerns the whole file.
     pub line: usize,
-    /// In characters, counted from 1; 0 as for the line.
+    /// Column in characters, counted from 1; 0 if the fault concerns the whole file.
     pub column: usize,
-    /// A clause that names what is at fault.
+    /// Clause that names the faulty part.
     pub fault: String,
 }
 
 impl Fault {
-    /// The fault with what is told of it at most.
+    /// Shortens the fault to the size that is reported.
     pub(super) fn cut(mut self) -> Fault {
         self.path = shortened(self.path, MOST_BYTES);
         self.fault = shortened(self.fault, MOST_BYTES);
         self
     }
 
-    /// A fault of a whole file.
+    /// Returns a fault that concerns a whole file.
     pub fn of_file(path: &str, fault: impl Into<String>) -> Fault {
         Fault { path: path.to_owned(), line: 0, column: 0, fault: fault.into() }
     }
@@ -46,7 +46,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Line and column of a byte of a text, counted from 1.
+/// Returns the line and column of a byte in a text, counted from 1.
 pub(super) fn place_in(text: &str, at: usize) -> (usize, usize) {
     let mut end = at.min(text.len());
     while !text.is_char_boundary(end) {

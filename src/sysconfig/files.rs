@@ -1,5 +1,5 @@
-//! Configuration files, wherever they come from: what is read of them says which it needs, and is
-//! read again when they are there.
+//! Configuration files from any source. A reading states which files it needs, and is repeated with
+//! them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,39 +10,39 @@ use stet_xml::Limits;
 
 use super::fault::Fault;
 
-/// The folder that all configuration lies in.
+/// The folder that contains all configuration.
 pub const FOLDER: &str = "/SysConfig";
 
-/// Bytes that one file may have.
+/// The largest size of one file, in bytes.
 pub const FILE_BYTES: usize = 4 << 20;
 
-/// Bytes that a file may have with all that it takes in.
+/// The largest size of a file with its includes, in bytes.
 pub const WHOLE_BYTES: usize = 8 << 20;
 
-/// Files that one reading may need.
+/// The largest number of files that one reading may need.
 const MOST_FILES: usize = 1000;
 
-/// Bytes that all files of one reading may have.
+/// The largest size of all files of one reading, in bytes.
 pub const MOST_BYTES: usize = 32 << 20;
 
-/// The bounds on one file with `max_bytes`. Namespaces and attributes are few, for readers look
-/// each of them up among the others.
+/// Returns the limits of one file with `max_bytes`. Namespaces and attributes are few, because
+/// parsers compare each with the others.
 pub const fn limits(max_bytes: usize) -> Limits {
     Limits { max_depth: 64, max_bytes, max_attributes: 256, max_namespaces: 64, ..Limits::UNBOUNDED }
 }
 
-/// A file as it was read.
+/// A configuration file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Where it was found, in the repository.
+    /// Path of the file in the repository.
     pub path: String,
-    /// Its text, or a clause that says why it has none that can be read.
+    /// Text of the file, or a clause about why it has none.
     pub text: Result<Arc<str>, String>,
-    /// Which state of which object it was; `None` where it is no object's.
+    /// Object and content of the file; `None` if the file is not from an object.
     pub state: Option<State>,
 }
 
-/// A state of an object's content. Each change of the content makes another.
+/// A state of an object's content, which changes with the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     /// The object.
@@ -51,10 +51,10 @@ pub struct State {
     pub sha256: [u8; 32],
 }
 
-/// Files by the paths they were asked for under; `None` for one that there is not.
+/// Files by the paths by which they were requested; `None` for one that does not exist.
 pub type Files = BTreeMap<String, Option<Arc<SourceFile>>>;
 
-/// Says, as a clause, that files are too much for one reading, if they and `more` of them are.
+/// Returns a clause if files, together with `more` needed ones, exceed the limits of one reading.
 pub fn too_much(files: &Files, more: usize) -> Option<String> {
     if files.len() + more > MOST_FILES {
         return Some(format!("more than {MOST_FILES} files are needed"));
@@ -64,31 +64,31 @@ pub fn too_much(files: &Files, more: usize) -> Option<String> {
     (bytes > MOST_BYTES).then(|| format!("files of more than {MOST_BYTES} bytes are needed"))
 }
 
-/// What a reading has of files, and which it lacks.
+/// The files that a reading has, and the paths that it lacks.
 #[derive(Debug)]
 pub struct Shelf<'f> {
     files: &'f Files,
     needed: RefCell<BTreeSet<String>>,
 }
 
-/// A file that was asked for.
+/// The answer to a request for a file.
 #[derive(Debug)]
 pub enum Asked<'f> {
-    /// It is here.
+    /// A file that exists.
     Here(&'f Arc<SourceFile>),
-    /// There is none.
+    /// A file that does not exist.
     Missing,
-    /// Nobody has looked yet.
+    /// A file that has not been looked up yet.
     Unknown,
 }
 
 impl<'f> Shelf<'f> {
-    /// The files that are known.
+    /// Creates a shelf of known files.
     pub fn of(files: &'f Files) -> Shelf<'f> {
         Shelf { files, needed: RefCell::default() }
     }
 
-    /// A file; one that nobody has looked for is noted as needed.
+    /// Returns a file. One that has not been looked up is noted as needed.
     pub fn ask(&self, path: &str) -> Asked<'f> {
         match self.files.get(path) {
             Some(Some(file)) => Asked::Here(file),
@@ -100,30 +100,30 @@ impl<'f> Shelf<'f> {
         }
     }
 
-    /// The paths of what was asked for and not known.
+    /// Returns the requested paths that have not been looked up.
     pub fn needed(self) -> BTreeSet<String> {
         self.needed.into_inner()
     }
 }
 
-/// What a reading comes to.
+/// The result of a reading.
 #[derive(Debug)]
 pub enum Read<T> {
-    /// What the files say.
+    /// The value of the files.
     Done(T),
     /// Further files are needed.
     Needs(BTreeSet<String>),
-    /// They can't be taken over.
+    /// Files that can't be applied.
     Faulty {
-        /// What is wrong in them.
+        /// Faults in the files.
         faults: Vec<Fault>,
-        /// What in them is not known, and would be passed over.
+        /// Unknown parts, which would be ignored.
         unknown: Vec<Fault>,
     },
 }
 
-/// The path of a file that another one refers to: absolute, or relative to the folder of that;
-/// `None` for what does not lie in [`FOLDER`].
+/// Returns the path of a file to which another one refers: absolute, or relative to the folder of
+/// that file. Returns `None` for a path outside of [`FOLDER`].
 pub fn referred(from: &str, reference: &str) -> Option<String> {
     let mut steps: Vec<&str> = match reference.starts_with('/') {
         true => Vec::new(),
@@ -143,7 +143,7 @@ pub fn referred(from: &str, reference: &str) -> Option<String> {
     is_configuration(&path).then_some(path)
 }
 
-/// Whether a path leads into [`FOLDER`].
+/// Reports whether a path leads into [`FOLDER`].
 pub fn is_configuration(path: &str) -> bool {
     path.strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
         && !path.split('/').any(|step| step == "." || step == "..")

@@ -1,7 +1,7 @@
 //! Metadata definitions: which elements the metadata of some objects has, and how forms show them.
-//! A definition is an XML file, which may leave to a DTD what elements there are, what stands in
-//! them, and also how they are shown: by attributes that have the names of those of the file, with
-//! defaults.
+//! A definition is an XML file. It may leave the elements, their content models and their
+//! presentation to a DTD. A DTD states the presentation by attributes with the names of the file's
+//! attributes, and with defaults.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
@@ -16,98 +16,98 @@ use super::validation::AttributeModel;
 use super::vocabulary;
 use crate::json::InOrder;
 
-/// The metadata of some objects.
+/// The definition of some objects' metadata.
 #[derive(Debug, Clone)]
 pub struct MetadataDefinition {
-    /// The root of the metadata.
+    /// Name of the root element.
     pub doc_type: Text,
-    /// Whether it is the one for objects that no other is for.
+    /// Whether the definition is for objects that fit no other.
     pub is_default: bool,
-    /// Path of its DTD.
+    /// Path of the DTD.
     pub dtd: Option<Text>,
-    /// The word for how strictly elements are checked that have none of their own.
+    /// The default validity of elements without one of their own.
     validity: Text,
     applies_to: Vec<AppliesTo>,
     /// The elements, in the order of the DTD, or else of the file.
     pub elements: InOrder<MetadataElement>,
-    /// What attributes are held to.
+    /// The rules for attributes of objects.
     pub model: AttributeModel,
 }
 
-/// Objects that a definition is for.
+/// The objects that a definition is for.
 #[derive(Debug, Clone, Hash)]
 struct AppliesTo {
-    /// Their type; any without it.
+    /// Object type; any type without one.
     kind: Option<Text>,
-    /// The work folder that theirs is, or lies below; any without it.
+    /// Folder in or below which the object's work folder is; any folder without one.
     work_folder: Option<Text>,
 }
 
-/// An element of metadata, and how a form shows it.
+/// An element of metadata, and its presentation in a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetadataElement {
-    /// What people read.
+    /// Title for users.
     pub title: String,
-    /// The same where there is little room.
+    /// Title for small spaces.
     pub short_title: String,
-    /// `true` or `false`: whether each value may be there once.
+    /// `true` or `false`: whether the values must differ from each other.
     pub distinct: String,
-    /// `None` or `ShowOnly`: not checked; `Warn`: what does not fit is reported; `Strict`: it is
-    /// refused.
+    /// `None` or `ShowOnly`: values are not checked; `Warn`: invalid values are reported; `Strict`:
+    /// they are refused.
     pub validity: String,
-    /// `Expanded` or `Collapsed`: how it is shown first.
+    /// `Expanded` or `Collapsed`: initial state in a form.
     pub expand_mode: String,
-    /// `ReadOnly` or `Invisible`; empty where users may do all with it.
+    /// `ReadOnly` or `Invisible`; empty if users may see and change it.
     pub visibility: String,
-    /// What its values are: string, list, date-time, tree-db, tree-db/XMLfile, tree-db/filesystem,
+    /// Kind of the values: string, list, date-time, tree-db, tree-db/XMLfile, tree-db/filesystem,
     /// dataSourceMaster.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What a new one starts with.
+    /// Initial text of a new element.
     pub default_content: String,
-    /// The values of a list.
+    /// Allowed values of a list.
     pub list_values: Vec<String>,
-    /// The tree list of its values, by name.
+    /// Name of the tree list with the values.
     pub list_name: String,
-    /// The tree list of its values, by path.
+    /// Path of the tree list with the values.
     pub file_name: String,
-    /// The branch of the tree that its values lie in.
+    /// Branch of the tree that contains the values.
     pub prefix: String,
-    /// What names of values must match.
+    /// Pattern that names of values must match.
     pub filter: String,
-    /// `LeafOnly` or `Fullpath`: how much of the path a value is; empty where it is no matter.
+    /// `LeafOnly` or `Fullpath`: the part of the path that a value consists of; empty if it does
+    /// not matter.
     pub result: String,
     /// `true` or `false`: whether it is shown with a part of a page.
     pub show_part_page: String,
-    /// How a day or time is written.
+    /// Format of a day or time.
     pub template: String,
-    /// Where values are looked up.
+    /// URL of the data source for values.
     pub data_source_url: String,
-    /// What of an entry found there is the value.
+    /// Template of the value from an entry of the data source.
     pub data_source_result_template: String,
-    /// `true` or `false`: whether it is what objects with these metadata are called where they have
-    /// no title.
+    /// `true` or `false`: whether the element serves as title of objects that have none.
     #[serde(skip)]
     pub is_headline: String,
-    /// How often each child stands in it: empty for exactly once, or `?`, `*`, `+`.
+    /// Cardinality of each child: empty for exactly once, or `?`, `*`, `+`.
     pub cardinality: InOrder<&'static str>,
 }
 
-/// Where the values of an element are found.
+/// The source of an element's tree of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tree<'e> {
-    /// In a file of the configuration, by its path.
+    /// A file of the configuration, by its path.
     File(Text),
-    /// Among the objects of the repository, below this folder.
+    /// The objects of the repository below this folder.
     Folder(&'e str),
 }
 
-/// The folder of tree lists that are named.
+/// The folder of tree lists that are referred to by name.
 const TREE_LISTS: &str = "/SysConfig/TreeLists";
 
 impl MetadataElement {
-    /// Where its values are found; `None` for one whose values stand in no tree.
+    /// Returns the tree of the values; `None` for an element without one.
     pub fn tree(&self) -> Option<Tree<'_>> {
         match &*self.kind {
             "tree-db" if !self.list_name.is_empty() => {
@@ -122,15 +122,15 @@ impl MetadataElement {
     }
 }
 
-/// What is said of an element, by the names of the file's attributes.
+/// The annotations of an element, by the names of the file's attributes.
 type Said = BTreeMap<&'static str, String>;
 
-/// The attributes of the file that say something of an element.
+/// Returns the attributes of the file that annotate an element.
 fn annotations() -> impl Iterator<Item = &'static vocabulary::Attribute> {
     vocabulary::DEFINED_ELEMENT.attributes.iter().filter(|attribute| attribute.name != "name")
 }
 
-/// An element as the file has it.
+/// An element as written in the file.
 #[derive(Debug, Clone, Default)]
 struct Written {
     said: Said,
@@ -138,7 +138,7 @@ struct Written {
     children: Vec<(Text, &'static str)>,
 }
 
-/// A definition as its file has it.
+/// A definition as written in its file.
 #[derive(Debug, Clone)]
 pub struct DefinitionFile {
     definition: MetadataDefinition,
@@ -177,7 +177,8 @@ impl ConfigFile for DefinitionFile {
     }
 }
 
-/// Bytes of a filter: each name is compared with it, at a cost of both lengths.
+/// The largest size of a filter in bytes: comparing a name with it costs time in proportion to both
+/// lengths.
 const MOST_FILTER_BYTES: usize = 255;
 
 fn written(element: Element<'_>) -> Written {
@@ -188,7 +189,7 @@ fn written(element: Element<'_>) -> Written {
     said.extend(content.map(|content| (DEFAULT_CONTENT, content)));
     let values = |list: Element<'_>| list.all("value").map(|value| value.text()).collect();
     let occurs = |child: Element<'_>| {
-        // One that is none of these has been refused.
+        // Any other value was refused already.
         let mark = child.attribute("occurs").unwrap_or_default();
         let mark = ["", "?", "*", "+"].into_iter().find(|known| *known == mark).unwrap_or_default();
         (Text::from(child.required("name")), mark)
@@ -200,17 +201,18 @@ fn written(element: Element<'_>) -> Written {
     }
 }
 
-/// The names under which a DTD says what stands in elements of their own in the file.
+/// Names of attributes in a DTD that stand for child elements in the file.
 const DEFAULT_CONTENT: &str = "defaultContent";
 const LIST_VALUES: &str = "listValues";
 
 impl DefinitionFile {
-    /// Path of the DTD.
+    /// Returns the path of the DTD.
     pub fn dtd(&self) -> Option<&Text> {
         self.definition.dtd.as_ref()
     }
 
-    /// The definition, with what its DTD declares; `fault` hears what is wrong with either.
+    /// Completes the definition with the declarations of its DTD. Calls `fault` for each fault of
+    /// either.
     pub fn complete(self, dtd: Option<&Declarations>, fault: &mut dyn FnMut(String)) -> MetadataDefinition {
         let DefinitionFile { mut definition, written } = self;
         let elements = match dtd {
@@ -237,7 +239,7 @@ impl DefinitionFile {
             for (child, _) in element.children.iter().filter(|(child, _)| !is_known.contains(child)) {
                 fault(format!("`{name}` has a child `{child}`, of which there is no element"));
             }
-            // Whichever of the two says it.
+            // Checked here, because the filter may come from the file or the DTD.
             if element.said.get("filter").is_some_and(|filter| filter.len() > MOST_FILTER_BYTES) {
                 fault(format!("the `filter` of `{name}` is longer than {MOST_FILTER_BYTES} bytes"));
             }
@@ -257,7 +259,8 @@ impl DefinitionFile {
     }
 }
 
-/// What the file says of an element, and else the DTD; what stands in it is the DTD's to say.
+/// Merges the file's annotations of an element with those of the DTD. The file's take precedence,
+/// but the children are always the DTD's.
 fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(String)) -> Written {
     let name = &declared.name;
     let mut both = own;
@@ -299,7 +302,7 @@ fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(Strin
 }
 
 impl Written {
-    /// The element as calls show it; `validity` is the word of the definition.
+    /// Returns the element as replies show it. `validity` is the definition's default.
     fn shown(mut self, name: &str, validity: &str) -> MetadataElement {
         let mut take = |attribute: &str, default: &str| {
             self.said.remove(attribute).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
@@ -332,23 +335,23 @@ impl Written {
 }
 
 impl MetadataDefinition {
-    /// The element of that name.
+    /// Returns the element of this name.
     pub fn element(&self, name: &str) -> Option<&MetadataElement> {
         self.elements.0.iter().find(|(known, _)| **known == *name).map(|(_, element)| element)
     }
 
-    /// Name of the element that is marked as the headline.
+    /// Returns the name of the element that is marked as the headline.
     pub fn headline(&self) -> Option<&Text> {
         self.elements.0.iter().find(|(_, element)| element.is_headline == "true").map(|(name, _)| name)
     }
 
-    /// Adds what decides which element is the headline of which objects.
+    /// Hashes everything that determines which element is the headline of which objects.
     pub fn hash_headline(&self, hasher: &mut impl Hasher) {
         (self.is_default, &self.applies_to, self.headline()).hash(hasher);
     }
 
-    /// How well it fits objects of a type and work folder, where one is named: the more of the path
-    /// of the work folder it names, the better, then by the type. `None` if it does not.
+    /// Returns how well the definition fits objects of a type and work folder; `None` if it does
+    /// not. A longer folder path fits better, then one with the type.
     pub fn fits(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<(usize, bool)> {
         let fit = |applies: &AppliesTo| {
             let of_kind = match (&applies.kind, kind) {

@@ -2,9 +2,9 @@
 //! configuration with what belongs to it.
 //!
 //! They are XML files of the repository that an operator edits through the interface and refreshes
-//! (docs/api/configuration.md, "Configuration files"). What is read here is pure: of the text of
-//! files ([`files::Shelf`]) a value is made, or all that is wrong in them is told. [`caches`] holds
-//! what is in force.
+//! (docs/api/configuration.md, "Configuration files"). Reading is pure: from the texts of files
+//! ([`files::Shelf`]), it makes a value or a list of all faults. [`caches`] holds the values in
+//! force.
 
 pub mod caches;
 mod catalogs;

@@ -1,4 +1,4 @@
-//! The object types: what kinds of object the repository knows.
+//! The object types of the repository.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,28 +13,28 @@ use super::document::{ConfigFile, Element};
 use super::vocabulary;
 use crate::nearest::suggestion;
 
-/// Stands between a product's prefix and the name of a type: `EOM::Story`.
+/// The separator between a product's prefix and a type's name: `EOM::Story`.
 const PREFIX_END: &str = "::";
 
-/// What a client sends when it does not know; the type that lists it is the fallback.
+/// The media type of clients that do not know a better one. The type that lists it is the fallback.
 const GENERIC: &str = "application/octet-stream";
 
 /// An object type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectType {
-    /// As it stands in an object record.
+    /// Name in object records.
     pub name: Text,
-    /// How the service treats its objects.
+    /// Family, which determines how the server treats the objects.
     #[schemars(with = "String")]
     pub family: FamilyKind,
-    /// The workflow whose statuses it takes; `None`: its objects have no status.
+    /// Workflow of the objects; null if they have no status.
     pub workflow: Option<Text>,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// The media types that lead to it, in lower case.
+    /// Media types of the type, in lower case.
     pub content_types: Vec<Text>,
-    /// The extensions that lead to it, in lower case and without the dot.
+    /// File extensions of the type, in lower case and without the dot.
     pub extensions: Vec<Text>,
 }
 
@@ -43,14 +43,14 @@ pub struct ObjectType {
 pub struct ObjectTypes {
     types: Vec<ObjectType>,
     by_name: HashMap<Text, usize>,
-    /// By the name in lower case and without a prefix.
+    /// Indexes by the name in lower case and without a prefix.
     by_folded: HashMap<String, usize>,
     by_content_type: HashMap<Text, usize>,
     by_extension: HashMap<Text, usize>,
 }
 
 impl Default for ObjectTypes {
-    /// What a repository can't do without.
+    /// Returns the built-in types, without which a repository can't work.
     fn default() -> ObjectTypes {
         let built_in = |name: &str, family, content_types: &[&str]| ObjectType {
             name: name.into(),
@@ -87,10 +87,10 @@ impl ConfigFile for ObjectTypes {
 }
 
 impl ObjectTypes {
-    /// Returns the type of a name that a caller gave.
+    /// Returns the type of a name in a call.
     ///
     /// # Errors
-    /// `TypeNotFound`, with the nearest known name, and all names where they are few.
+    /// `TypeNotFound`, with the nearest known name, and all names if they are few.
     pub fn named(&self, name: &str) -> Result<&ObjectType> {
         self.get(name).ok_or_else(|| self.unknown(name))
     }
@@ -111,7 +111,7 @@ impl ObjectTypes {
         };
         for (place, kind) in made.types.iter().enumerate() {
             made.by_name.insert(kind.name.clone(), place);
-            // The first one wins wherever two could be meant.
+            // If two types have the same bare name, the first one is found.
             made.by_name.entry(bare(&kind.name).into()).or_insert(place);
             made.by_folded.entry(bare(&kind.name).to_lowercase()).or_insert(place);
             for content_type in &kind.content_types {
@@ -124,8 +124,8 @@ impl ObjectTypes {
         made
     }
 
-    /// The type of that name. A prefix (`EOM::`) is ignored, and so is case, unless two types
-    /// differ by it alone.
+    /// Returns the type of this name. A prefix (`EOM::`) is ignored, and so is case, unless two
+    /// types differ only by it.
     pub fn get(&self, name: &str) -> Option<&ObjectType> {
         let place = self
             .by_name
@@ -135,8 +135,8 @@ impl ObjectTypes {
         self.types.get(*place)
     }
 
-    /// The type that an object gets when none is asked for: by its content type, if that is known,
-    /// else by its name's extension, else the type of unspecific content.
+    /// Returns the type for a new object without one: by its content type, if known, else by its
+    /// name's extension, else the type of unspecific content.
     pub fn infer(&self, content_type: Option<&str>, file_name: &str) -> Option<&ObjectType> {
         let content_type = content_type.map(media_type).filter(|text| text != GENERIC);
         let place = content_type
@@ -146,23 +146,24 @@ impl ObjectTypes {
         self.types.get(*place)
     }
 
-    /// All types, in the order of their file.
+    /// Returns all types, in the order of their file.
     pub fn iter(&self) -> impl Iterator<Item = &ObjectType> {
         self.types.iter()
     }
 }
 
-/// A type's name without its product's prefix.
+/// Returns a type's name without its product's prefix.
 fn bare(name: &str) -> &str {
     name.rsplit_once(PREFIX_END).map_or(name, |(_, name)| name)
 }
 
-/// A content type without its parameters, in lower case.
+/// Returns a content type without its parameters, in lower case.
 fn media_type(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The file extension of a name, in lower case; a name that begins with its only dot has none.
+/// Returns the file extension of a name in lower case. A name whose only dot is its first character
+/// has none.
 fn extension(file_name: &str) -> Option<String> {
     let (stem, extension) = file_name.rsplit_once('.')?;
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
@@ -179,7 +180,7 @@ fn read(element: Element<'_>) -> ObjectType {
     };
     ObjectType {
         name: name.into(),
-        // The vocabulary has no others.
+        // The vocabulary allows no others.
         family: FamilyKind::deserialize(family).unwrap_or(FamilyKind::Document),
         workflow: element.attribute("workflow").map(Text::from),
         label: element.attribute("label").unwrap_or(name).into(),

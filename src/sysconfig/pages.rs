@@ -1,5 +1,5 @@
-//! What clients lay stories out with: content items, collages, page accessories, shape templates;
-//! and the indexes.
+//! The configuration with which clients lay out stories: content items, collages, page accessories
+//! and shape templates; and the indexes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,65 +10,64 @@ use super::document::{ConfigFile, Element, Once};
 use super::object_types::ObjectTypes;
 use super::vocabulary;
 
-/// A part of a story that can be picked out and placed by itself.
+/// A part of a story that can be selected and placed on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContentItem {
-    /// What people call it.
+    /// Name for users.
     pub name: Text,
-    /// What it is.
+    /// Type, unique among all content items.
     #[serde(rename = "type")]
     pub kind: Text,
-    /// Where it stands in the content.
+    /// XPath of the item in the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xp: Option<Text>,
-    /// Where it goes on a web page.
+    /// CSS selector of its place on a web page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub css_selector: Option<Text>,
-    /// What a new one starts with.
+    /// Initial content of a new item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<Text>,
     /// Smallest and largest size of a picture, in pixels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub res_limits: Option<Text>,
-    /// What may be dropped on it.
+    /// Objects that may be dropped on the item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<ItemSource>>,
-    /// The parts of an item that repeats.
+    /// Parts of a repeating item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<ItemPart>>,
-    /// Whether its paths can be understood: they are read once.
+    /// Whether its paths are valid. Kept, because they are parsed only once.
     #[serde(skip)]
     has_paths: bool,
 }
 
-/// What may be dropped on a content item.
+/// A kind of object that may be dropped on a content item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ItemSource {
-    /// The element that it becomes.
+    /// Element that the object becomes.
     pub element: Text,
-    /// The object type that may be dropped.
+    /// Object type of the dropped object.
     #[serde(rename = "type")]
     pub kind: Text,
-    /// Which part of that is taken.
+    /// XPath of the part that is taken from the dropped object.
     pub xp: Text,
 }
 
-/// A part of a content item that repeats.
+/// A part of a repeating content item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ItemPart {
-    /// Where it stands in the item.
+    /// XPath of the part in the item.
     pub xp: Text,
 }
 
 impl ContentItem {
-    /// Whether clients can use it: its paths can be understood, and there are the object types that
-    /// it names.
+    /// Reports whether clients can use the item: its paths are valid, and its object types exist.
     pub fn is_valid(&self, types: &ObjectTypes) -> bool {
         self.has_paths && self.sources.iter().flatten().all(|source| types.get(&source.kind).is_some())
     }
 
-    /// Whether its paths can be understood.
+    /// Reports whether all paths are valid.
     fn are_paths(&self) -> bool {
         let sources = self.sources.iter().flatten().map(|source| &source.xp);
         let mut paths = sources.chain(self.items.iter().flatten().map(|part| &part.xp)).chain(&self.xp);
@@ -113,53 +112,53 @@ impl ConfigFile for ContentItems {
     }
 }
 
-/// The layouts of a channel in which several pictures are put together as one.
+/// The layouts of a channel that combine several pictures into one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Collage {
-    /// The channel.
+    /// Channel.
     pub channel: Text,
-    /// Width of the whole: pixels for web channels, points for print.
+    /// Width of the whole picture, in pixels for web channels and points for print.
     pub width: f64,
-    /// Its height.
+    /// Height of the whole picture, in the same unit.
     pub height: f64,
-    /// What stays free between pictures.
+    /// Space between the pictures.
     pub gap: f64,
-    /// What stays free around them.
+    /// Space around the pictures.
     pub border: f64,
-    /// Colour behind them.
+    /// Background colour.
     pub background: Option<Text>,
-    /// Media type of the picture that is made.
+    /// Media type of the resulting picture.
     pub format: Option<Text>,
-    /// Its quality, 1 to 100.
+    /// Quality of the resulting picture, 1 to 100.
     pub quality: Option<u32>,
-    /// How the pictures stand.
+    /// Layouts.
     pub layouts: Vec<Layout>,
 }
 
-/// How pictures stand together.
+/// An arrangement of pictures.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Layout {
-    /// Its name.
+    /// Name of the layout.
     pub name: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the layout is used when none is named.
     pub is_default: bool,
-    /// The places of the pictures.
+    /// Cells, one for each picture.
     pub cells: Vec<Cell>,
 }
 
 /// The place of a picture, in hundredths of the whole.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
-    /// From the left.
+    /// Distance from the left.
     pub x: f64,
-    /// From the top.
+    /// Distance from the top.
     pub y: f64,
-    /// Its width.
+    /// Width of the cell.
     pub width: f64,
-    /// Its height.
+    /// Height of the cell.
     pub height: f64,
 }
 
@@ -206,34 +205,34 @@ fn layout(element: Element<'_>) -> Layout {
     }
 }
 
-/// Fields that are looked up together.
+/// Fields that are searched together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Index {
-    /// Its name.
+    /// Name of the index.
     pub name: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// Number or name of the database that it is for; null for all.
+    /// Number or name of the index's database; null for all databases.
     pub database: Option<Text>,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the index is used when none is named.
     pub is_default: bool,
-    /// Its fields.
+    /// Fields of the index.
     pub fields: Vec<Field>,
 }
 
-/// What can be searched by.
+/// A field to search by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Field {
-    /// Its name.
+    /// Name of the field.
     pub name: Text,
-    /// What it holds: string, text, keyword, integer, date, time.
+    /// Type of the values: string, text, keyword, integer, date, time.
     pub r#type: Text,
-    /// Where it comes from: record, metadata, content.
+    /// Source of the values: record, metadata, content.
     pub source: Text,
-    /// Where it stands there.
+    /// Path of the value in the source.
     pub path: Text,
-    /// Whether lists can be sorted by it.
+    /// Whether lists can be sorted by the field.
     pub sortable: bool,
 }
 
@@ -268,60 +267,60 @@ impl ConfigFile for Indexes {
     }
 }
 
-/// A box, bar or line that can stand beside a story.
+/// A box, bar or line beside a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Accessory {
-    /// Tells it apart on its page.
+    /// Identifier, unique on its page.
     pub id: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// What it is: bar, box, field, list, strip, table, text.
+    /// Kind: bar, box, field, list, strip, table, text.
     pub kind: Text,
-    /// Where it stands.
+    /// Position on the page.
     pub position: Option<Text>,
-    /// Its width in columns.
+    /// Width in columns.
     pub columns: Option<u32>,
-    /// Its height in lines.
+    /// Height in lines.
     pub lines: Option<u32>,
-    /// Entries at most.
+    /// Largest number of entries.
     pub max: Option<u32>,
-    /// What it shows of the story.
+    /// XPath of the part of the story that it shows.
     pub xp: Option<Text>,
-    /// The drawer whose items it shows.
+    /// Path of the drawer whose items it shows.
     pub drawer: Option<Text>,
-    /// How often it is made anew.
+    /// Interval after which it is rendered again.
     pub refresh: Option<Text>,
-    /// Whether it stands there unless it is taken away.
+    /// Whether it is on the page unless users remove it.
     pub is_default: bool,
-    /// What it says.
+    /// Text that it shows.
     pub content: Option<Text>,
-    /// Sections that it is offered for; none: all.
+    /// Sections that it is offered for; all sections if empty.
     pub sections: Vec<Text>,
 }
 
-/// A kind of page, and what can stand on it.
+/// A kind of page, with its accessories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// What calls name it by.
+    /// Identifier in calls.
     pub id: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// In the order of the file.
+    /// Accessories in the order of the file.
     pub accessories: Vec<Accessory>,
 }
 
 /// The page accessories of a channel.
 #[derive(Debug, Clone)]
 pub struct PageAccessories {
-    /// The channel.
+    /// Channel.
     pub channel: Text,
     /// Accessories of every page.
     pub common: Vec<Accessory>,
-    /// In the order of the file.
+    /// Pages in the order of the file.
     pub pages: Vec<Page>,
-    /// About as many bytes as it takes to list all pages, with the accessories of every page on
-    /// each.
+    /// Estimated bytes of a list of all pages, in which each page includes the accessories of every
+    /// page.
     pub offered_bytes: usize,
 }
 
@@ -353,8 +352,7 @@ impl ConfigFile for PageAccessories {
     }
 }
 
-/// Bytes of the accessories of all pages, with those of every page counted for each: a call may ask
-/// for all.
+/// The largest [`PageAccessories::offered_bytes`], because one call may list all pages.
 const MOST_OFFERED_BYTES: usize = 4 << 20;
 
 impl Accessory {
@@ -391,49 +389,49 @@ fn accessories(element: Element<'_>) -> Vec<Accessory> {
     element.all("accessory").map(accessory).collect()
 }
 
-/// A shape that a story can take.
+/// A form that a story can take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShapeTemplate {
-    /// Tells it apart.
+    /// Identifier.
     pub id: Text,
-    /// What people read.
+    /// Name for users.
     pub name: Text,
-    /// Its width in columns, or `auto`.
+    /// Width in columns, or `auto`.
     pub width: Option<Text>,
-    /// Its height in lines, or `auto`.
+    /// Height in lines, or `auto`.
     pub height: Option<Text>,
-    /// Words of a text that fits, at least.
+    /// Smallest number of words of a fitting text.
     pub min_words: Option<u32>,
-    /// And at most.
+    /// Largest number of words of a fitting text.
     pub max_words: Option<u32>,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the template is used when none is named.
     pub is_default: bool,
-    /// Work folders that it is for, with all below them; none: all.
+    /// Work folders that it is for, including those below; all work folders if empty.
     pub work_folders: Vec<Text>,
-    /// The places for the parts of a story.
+    /// Frames for the parts of a story.
     pub frames: Vec<Frame>,
 }
 
 /// A place for a part of a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Frame {
-    /// The content item that goes there.
+    /// Content item of the frame.
     pub element: Text,
-    /// Its width in columns.
+    /// Width in columns.
     pub columns: Option<u32>,
-    /// Its height in lines.
+    /// Height in lines.
     pub lines: Option<u32>,
-    /// Its style.
+    /// Style of the frame.
     pub style: Option<Text>,
 }
 
 /// The shape templates of a channel.
 #[derive(Debug, Clone)]
 pub struct ShapeTemplates {
-    /// The channel.
+    /// Channel.
     pub channel: Text,
-    /// In the order of the file.
+    /// Templates in the order of the file.
     pub templates: Vec<ShapeTemplate>,
 }
 
@@ -472,13 +470,13 @@ impl ConfigFile for ShapeTemplates {
 }
 
 impl ShapeTemplate {
-    /// Whether a text of that many words fits.
+    /// Reports whether a text with this number of words fits.
     pub fn holds(&self, words: usize) -> bool {
         let least = self.min_words.is_none_or(|least| words >= least as usize);
         least && self.max_words.is_none_or(|most| words <= most as usize)
     }
 
-    /// Whether it is for stories of a work folder.
+    /// Reports whether the template is for stories of a work folder.
     pub fn is_for(&self, work_folder: &str) -> bool {
         let lies_in = |folder: &Text| {
             work_folder.strip_prefix(&**folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

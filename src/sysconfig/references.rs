@@ -1,7 +1,7 @@
-//! Names in configuration files that stand for something in another file: workflows, statuses and
-//! object types. A refresh takes a file with a name that is nowhere all the same, for another file
-//! may be refreshed after it. A check of all files together reports such names as faults: a command
-//! whose status is misspelt would not guard the status that is meant.
+//! References between configuration files: names of workflows, statuses and object types. A refresh
+//! accepts a file with an unresolved name, because the other file may be refreshed later. A check
+//! of all files together reports such names as faults: a command with a misspelt status would not
+//! guard the intended one.
 
 use super::content::SITE_PATH;
 use super::fault::Fault;
@@ -9,8 +9,8 @@ use super::site::{BaseFolder, WorkFolder};
 use super::{Commands, ObjectTypes, Site, Workflows};
 use crate::nearest::nearest_name;
 
-/// The contents of the files that were read; `None` where a file is missing or faulty. Nothing is
-/// said of names that would stand in such a file.
+/// The contents of the files that were read; `None` for a missing or faulty file. References into
+/// such a file are not checked.
 pub(super) struct Sources<'s> {
     pub(super) types: Option<&'s ObjectTypes>,
     pub(super) workflows: Option<&'s Workflows>,
@@ -19,7 +19,7 @@ pub(super) struct Sources<'s> {
 }
 
 impl Sources<'_> {
-    /// Returns the names that are nowhere, each with the file that has it.
+    /// Returns a fault for each unresolved name.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let mut found = Vec::new();
         for kind in self.types.into_iter().flat_map(ObjectTypes::iter) {
@@ -108,7 +108,8 @@ mod tests {
         checked.faults.iter().map(|fault| fault.fault.clone()).collect()
     }
 
-    /// Such a type silently had no status, and the privilege that a command asks for did not hold.
+    /// A regression test: such a type silently had no status, and the privilege of such a command
+    /// was not enforced.
     #[test]
     fn names_that_are_in_no_file_are_reported_with_the_nearest() {
         let (types, workflows) = (("objecttypes.xml", TYPES), ("workflows.xml", WORKFLOWS));
@@ -120,7 +121,7 @@ mod tests {
             "the base folder `/News` names the object type `Stori`, which is in no file; did you mean `Story`?",
         ];
         assert_eq!(faults(&[types, workflows, commands, site]), wanted);
-        // Nothing is said of what would stand in a file that is not there.
+        // References into missing files are not checked.
         assert_eq!(faults(&[commands, site]), [""; 0]);
         assert_eq!(faults(&[workflows, commands]), wanted[2..3]);
     }

@@ -1,23 +1,23 @@
-//! Tree lists: values that stand in a tree, from which those of metadata are chosen.
+//! Tree lists: trees of values to choose metadata from.
 
 use stet_actors::object::Text;
 
 use super::document::{ConfigFile, Element};
 use super::vocabulary;
 
-/// Bytes of all paths of a tree, which repeat the names that they lead through.
+/// The largest size of all paths of a tree, in bytes. Paths repeat the names of the nodes above.
 const MOST_BYTES: usize = 8 << 20;
 
 /// A tree, as the paths of its nodes: `/City/Waterfront`.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
-    /// In the order of the file, each node in front of those below it.
+    /// Paths in the order of the file, each node before those below it.
     pub paths: Vec<Text>,
-    /// Bytes of all of them.
+    /// Size of all paths in bytes.
     pub bytes: usize,
 }
 
-/// A file of nodes within nodes.
+/// A tree list file: nodes within nodes.
 #[derive(Debug)]
 pub struct TreeList(pub Tree);
 
@@ -34,7 +34,7 @@ impl ConfigFile for TreeList {
     }
 }
 
-/// A file of what stories appear as online: a tree without branches.
+/// A web configuration file: the kinds of online presentation, as a tree without branches.
 #[derive(Debug)]
 pub struct WebConfiguration(pub Tree);
 
@@ -49,8 +49,8 @@ impl ConfigFile for WebConfiguration {
 }
 
 impl Tree {
-    /// The depth of documents is bounded. Of a tree that has too much already, nothing more is
-    /// held.
+    /// Adds the nodes below a node. The recursion is bounded, because the depth of documents is.
+    /// Nodes beyond the size limit are dropped.
     fn add(&mut self, node: Element<'_>, above: &str) {
         for child in node.all("node") {
             let name = child.required("name");
@@ -73,7 +73,7 @@ impl Tree {
         self.paths.push(path.into());
     }
 
-    /// The paths below a branch, itself included; all without one.
+    /// Returns the paths of a branch and all below it; all paths for an empty prefix.
     pub fn below<'t>(&'t self, prefix: &'t str) -> impl Iterator<Item = &'t Text> {
         let prefix = prefix.trim_matches('/');
         let lies_in = move |path: &&Text| {

@@ -1,8 +1,7 @@
-//! A configuration file with the text of the files that it takes in: references to entities that
-//! its DOCTYPE declares as other files, `<!ENTITY channels SYSTEM "channels.xml">` and
-//! `&channels;`, give way to what these have in their root. Nothing is taken in but from
-//! `/SysConfig`, and nothing more than the bounds here say, so that files that take in each other
-//! end as faults.
+//! A configuration file with the texts of its included files. A DOCTYPE declares entities as other
+//! files, for example `<!ENTITY channels SYSTEM "channels.xml">`. References such as `&channels;`
+//! are replaced by these files' root elements. Only files from `/SysConfig` are included, within
+//! the limits below, so that circular includes end as faults.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +11,17 @@ use stet_xml::{Inclusions, Location, XmlError, inclusions};
 use super::fault::{Fault, place_in};
 use super::files::{Asked, FILE_BYTES, Read, Shelf, SourceFile, WHOLE_BYTES, limits, referred};
 
-/// How deep files may take in each other.
+/// The largest depth of nested includes.
 const MOST_DEEP: usize = 8;
 
-/// How often files may be referred to, in all, whether or not they are there.
+/// The largest number of includes in total, including those of missing files.
 const MOST_INCLUSIONS: usize = 500;
 
-/// Bytes that are read for one file with all that it takes in, of a file as often as it is taken
-/// in.
+/// The largest number of bytes that are read for one file with its includes. A file counts each
+/// time it is included.
 const MOST_READ: usize = 4 * WHOLE_BYTES;
 
-/// A file with what it takes in, and where each part of it comes from.
+/// A file with its includes, and the origin of each part.
 #[derive(Debug, Clone, Default)]
 pub struct Whole {
     /// The text.
@@ -31,30 +30,30 @@ pub struct Whole {
     files: Vec<Arc<SourceFile>>,
 }
 
-/// A run of bytes of one file.
+/// A run of bytes from one file.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// Where it begins in the whole.
+    /// The start in the whole text.
     at: usize,
-    /// The file's place in the list.
+    /// The index of the file in the list.
     file: usize,
-    /// Where it begins in the file.
+    /// The start in the file.
     from: usize,
 }
 
 impl Whole {
-    /// A text that takes nothing in, for what is compiled in.
+    /// Returns a text without includes, for compiled-in texts.
     pub fn of_text(path: &str, text: &str) -> Whole {
         let file = SourceFile { path: path.to_owned(), text: Ok(text.into()), state: None };
         Whole { text: text.to_owned(), pieces: vec![Piece { at: 0, file: 0, from: 0 }], files: vec![Arc::new(file)] }
     }
 
-    /// Name of the root of a text that is a document. References to entities that its DOCTYPE
-    /// declares as files may stand in it, and no others: what they would become is nobody's to find
-    /// out.
+    /// Returns the name of the root element, if the text is a document. It may contain references
+    /// to entities that its DOCTYPE declares as files, and no others, because their expansion is
+    /// unknown.
     ///
     /// # Errors
-    /// What keeps it from being one.
+    /// The fault because of which it is no document.
     pub fn root(&self) -> Result<String, Fault> {
         let limits = limits(WHOLE_BYTES);
         let at = |error: &XmlError| match error.location() {
@@ -66,12 +65,12 @@ impl Whole {
         for (place, _) in found.gaps().filter(|(_, file)| file.is_some()) {
             plain[place].fill(b' ');
         }
-        // Whole references have given way to ASCII.
+        // References were replaced as a whole by ASCII, so the text is still UTF-8.
         let plain = String::from_utf8(plain).unwrap_or_default();
         stet_xml::check(&plain, &limits).map_err(|error| self.fault(at(&error), clause(&error)))
     }
 
-    /// A fault at a byte of the whole, told by the file that it comes from.
+    /// Returns a fault at a byte of the whole text, located in the file that the byte comes from.
     pub fn fault(&self, at: usize, fault: impl Into<String>) -> Fault {
         let place = self.pieces.partition_point(|piece| piece.at <= at);
         let Some(piece) = place.checked_sub(1).and_then(|place| self.pieces.get(place)) else {
@@ -91,7 +90,7 @@ impl Whole {
     }
 }
 
-/// Reads a file with all that it takes in. `None` for a file that there is not.
+/// Reads a file with its includes. Returns `None` if the file does not exist.
 pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
     let file = match shelf.ask(path) {
         Asked::Here(file) => file,
@@ -109,7 +108,7 @@ pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
         is_too_much: false,
     };
     taking.take(file, None);
-    // What is wrong in the files that are missing yet is told with what is wrong in these.
+    // The faults are reported when all files are there, so that they are complete.
     if taking.lacks && !taking.is_too_much {
         return Read::Needs(Default::default());
     }
@@ -122,22 +121,22 @@ pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
 struct Taking<'s, 'f> {
     shelf: &'s Shelf<'f>,
     whole: Whole,
-    /// Paths of the files that are being taken in, one by the other.
+    /// The paths of the files that are being included, from the outermost one.
     open: Vec<String>,
     faults: Vec<Fault>,
-    /// References that were looked at.
+    /// The number of references so far.
     references: usize,
-    /// Bytes that were read for it, of a file each time that it is taken in: most of one may be
-    /// what is not taken in.
+    /// The number of bytes read so far. A file counts with its full size each time it is included,
+    /// although only its root element is.
     read: usize,
-    /// Whether a file has not been looked for yet.
+    /// Whether a file has not been looked up yet.
     lacks: bool,
-    /// Whether more is taken in than may be: then no more is looked for.
+    /// Whether a limit is exceeded, which ends the search for files.
     is_too_much: bool,
 }
 
 impl Taking<'_, '_> {
-    /// Appends a file; `by` makes a fault of where another one refers to it.
+    /// Appends a file. For an included one, `by` makes a fault at the reference to it.
     fn take(&mut self, file: &Arc<SourceFile>, by: Option<&dyn Fn(String) -> Fault>) {
         let refused = |fault: String| match by {
             Some(by) => by(format!("`{}` can't be taken in: {fault}", file.path)),
@@ -169,7 +168,7 @@ impl Taking<'_, '_> {
         self.open.pop();
     }
 
-    /// Appends the text of a file, of one that is taken in no more than its root.
+    /// Appends the text of a file; of an included one, only its root element.
     fn put(&mut self, number: usize, file: &SourceFile, text: &str, found: &Inclusions, is_taken_in: bool) {
         let begin = if is_taken_in { found.root.start } else { 0 };
         let end = if is_taken_in { found.root.end } else { text.len() };
@@ -181,7 +180,8 @@ impl Taking<'_, '_> {
             self.whole.push(number, text, from..place.start);
             from = place.end;
             let Some(reference) = entity else { continue };
-            // Only where there is a fault: to find a line takes time in proportion to the text.
+            // Located only for a fault, because finding a line takes time in proportion to the
+            // text.
             let at = |fault: String| {
                 let (line, column) = place_in(text, place.start);
                 Fault { path: file.path.clone(), line, column, fault }
@@ -217,7 +217,7 @@ impl Taking<'_, '_> {
     }
 }
 
-/// The fault of a text that is no document.
+/// Returns the fault of a text that is no document.
 pub(super) fn fault_of(path: &str, text: &str, error: &XmlError) -> Fault {
     let at = match error.location() {
         Location::Byte(at) => *at,
@@ -227,7 +227,7 @@ pub(super) fn fault_of(path: &str, text: &str, error: &XmlError) -> Fault {
     Fault { path: path.to_owned(), line, column, fault: clause(error) }
 }
 
-/// What an error says beside the place, which faults give as line and column.
+/// Returns an error's message without its position, which faults give as line and column.
 pub(super) fn clause(error: &XmlError) -> String {
     let sentence = error.to_string();
     let fault = sentence.split_once(" of the XML text, ").map_or(&*sentence, |(_, fault)| fault);

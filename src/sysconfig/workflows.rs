@@ -1,4 +1,4 @@
-//! The workflows: the statuses that an object passes through, and the steps between them.
+//! The workflows: the statuses that an object passes through, and the transitions between them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,15 +11,15 @@ use super::document::{ConfigFile, Element};
 use super::vocabulary;
 use crate::nearest::{quoted, suggestion};
 
-/// A status.
+/// A status of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// As it stands in an object record: `Story/Ready`. No other workflow has it.
+    /// Name in object records, such as `Story/Ready`; unique among all workflows.
     pub name: Text,
-    /// The colour that lists show for it, `rgb(r,g,b)` with numbers from 0 to 255.
+    /// Colour for lists: `rgb(r,g,b)` with numbers from 0 to 255.
     pub identifier: Text,
-    /// Whether containers that have it take no changes of what they contain.
+    /// Whether containers with this status refuse changes of their contents.
     pub closed: bool,
 }
 
@@ -27,42 +27,42 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Workflow {
-    /// What object types name it by.
+    /// Name, by which object types refer to the workflow.
     pub name: Text,
-    /// In the order of the file; one at least.
+    /// Statuses in the order of the file, at least one.
     pub statuses: Vec<Status>,
-    /// The steps between them.
+    /// Transitions between the statuses.
     pub transitions: Vec<Transition>,
     /// The status of a new object.
     pub initial_status: Text,
-    /// Whether only its transitions are allowed.
+    /// Whether only the listed transitions are allowed.
     pub enforce: bool,
     #[serde(skip)]
     initial: usize,
 }
 
-/// A step from one status to another.
+/// A transition from one status to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Transition {
-    /// A status of the workflow.
+    /// Name of a status of the workflow.
     pub from: Text,
-    /// Another.
+    /// Name of the status that may follow.
     pub to: Text,
 }
 
 impl Workflow {
-    /// The status of a new object: the one that is marked, else the first.
+    /// Returns the status of a new object: the one marked as initial, else the first.
     pub fn initial(&self) -> &Status {
         &self.statuses[self.initial]
     }
 
-    /// Returns whether it has a status of that name.
+    /// Reports whether the workflow has a status of this name.
     pub fn has(&self, status: &str) -> bool {
         self.statuses.iter().any(|known| *known.name == *status)
     }
 
-    /// Returns the statuses that an object with that status can get next, in the order of the file.
-    /// All can be reached without a status, from that of another workflow, and if transitions are
+    /// Returns the statuses that may follow the present one, in the order of the file. All of them
+    /// may follow if the object has no status, or one of another workflow, or if transitions are
     /// not enforced.
     pub fn reachable(&self, from: Option<&str>) -> Vec<&str> {
         let from = from.filter(|from| self.enforce && self.has(from));
@@ -74,12 +74,12 @@ impl Workflow {
     }
 }
 
-/// All workflows. By default there are none.
+/// All workflows; none by default.
 #[derive(Debug, Clone, Default)]
 pub struct Workflows {
     workflows: Vec<Workflow>,
     by_name: HashMap<Text, usize>,
-    /// Workflow and place in it.
+    /// Index of the workflow, and of the status in it.
     statuses: HashMap<Text, (usize, usize)>,
 }
 
@@ -103,28 +103,28 @@ impl ConfigFile for Workflows {
 }
 
 impl Workflows {
-    /// The workflow of that name.
+    /// Returns the workflow of this name.
     pub fn get(&self, name: &str) -> Option<&Workflow> {
         self.workflows.get(*self.by_name.get(name)?)
     }
 
-    /// The status of that name, whatever its workflow.
+    /// Returns the status of this name, in any workflow.
     pub fn status(&self, name: &str) -> Option<&Status> {
         let (workflow, place) = self.statuses.get(name)?;
         self.workflows.get(*workflow)?.statuses.get(*place)
     }
 
-    /// The status of a new object of that workflow.
+    /// Returns the status of a new object of this workflow.
     pub fn initial(&self, workflow: &str) -> Option<&Status> {
         self.get(workflow).map(Workflow::initial)
     }
 
-    /// Refuses a status that no object of a workflow has, whatever its present status; `None` for
-    /// types without a workflow, whose objects have no status.
+    /// Refuses a status that no object of the workflow can have. Types without a workflow are given
+    /// as `None`; their objects have no status.
     ///
     /// # Errors
-    /// `StatusNotFound`, `InvalidStatus` for one of another workflow: both with the workflow's
-    /// statuses; `InvalidType` for any known status without a workflow.
+    /// `StatusNotFound`, or `InvalidStatus` for a status of another workflow, both with the
+    /// workflow's statuses; `InvalidType` for any known status without a workflow.
     pub fn check_status(&self, workflow: Option<&str>, wanted: &str) -> Result<()> {
         let workflow = workflow.and_then(|name| self.get(name));
         let of_workflow = workflow.map(|workflow| workflow.statuses.iter().map(|status| &*status.name));
@@ -150,8 +150,8 @@ impl Workflows {
     /// Refuses a change of status that a workflow does not allow.
     ///
     /// # Errors
-    /// As [`Workflows::check_status`]; `InvalidStatus` for a status that can't be reached from the
-    /// present one, with those that can.
+    /// Those of [`Workflows::check_status`]; `InvalidStatus` for a status that may not follow the
+    /// present one, with those that may.
     pub fn check_step(&self, workflow: &str, from: Option<&str>, to: &str) -> Result<()> {
         let Some(known) = self.get(workflow) else { return Ok(()) };
         let allowed = known.reachable(from);
@@ -159,7 +159,7 @@ impl Workflows {
             return Ok(());
         }
         self.check_status(Some(workflow), to).map_err(|error| match error.code {
-            // What would be allowed next is more than what the workflow has.
+            // For a status of another workflow, the reply lists only the statuses that may follow.
             Code::InvalidStatus => error.with_detail("allowed", allowed.clone()),
             _ => error,
         })?;
@@ -172,7 +172,7 @@ impl Workflows {
         Err(Error::new(Code::InvalidStatus, message).with_source(to).with_detail("allowed", allowed))
     }
 
-    /// All workflows, in the order of their file.
+    /// Returns all workflows, in the order of their file.
     pub fn iter(&self) -> impl Iterator<Item = &Workflow> {
         self.workflows.iter()
     }
@@ -183,7 +183,7 @@ fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Workflow
     let (mut statuses, mut own, mut initial) = (Vec::new(), HashSet::new(), None);
     for child in element.all("status") {
         let status: Text = child.required("name").into();
-        // A record names its status without the workflow, so one name can't stand for two.
+        // A record states its status without the workflow, so the name must be unique.
         if taken.contains_key(&status) || !own.insert(status.clone()) {
             child.fault(format!("the status `{status}` is there a second time"));
         }

@@ -1,13 +1,13 @@
-//! Traces by OpenTelemetry, if a collector is configured: of each request a span, part of the trace
-//! that its client began if it sends `traceparent`, and below it one for each change, from its
-//! command to the disk. They go to the collector by OTLP over HTTP.
+//! OpenTelemetry traces, if a collector is configured. Each request has a span, which is part of
+//! its client's trace if it sends `traceparent`. Below it, each change has a span from its command
+//! to the disk. Spans are sent to the collector by OTLP over HTTP.
 //!
-//! Without a collector there is nothing of this but a look at an `Option`. With one, a thread of
-//! its own sends what has gathered every few seconds; while the collector is slow or away, 2048
-//! spans wait, and further ones are dropped: nobody waits for it.
+//! Without a collector, the only cost is a check of an `Option`. With one, a separate thread sends
+//! the collected spans every few seconds. While the collector is slow or away, 2048 spans wait and
+//! further ones are dropped, so nothing waits for it.
 //!
-//! What a span says is what the log says at finer levels: endpoint, path without the query (a token
-//! may stand there), status. No name of a user, no address, nothing of a body.
+//! A span contains what the log contains at finer levels: endpoint, path without the query (which
+//! may contain a token), status. It contains no user names, no addresses and nothing of a body.
 
 mod sender;
 
@@ -26,10 +26,10 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
 use self::sender::Sender;
 use crate::config::TracesConfig;
 
-/// How long the end of the server waits for the collector to take the last spans.
+/// The time that the shutdown of the server waits for the collector to take the last spans.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// See the module's head. Clones share it.
+/// The exporter of traces. Clones share it.
 #[derive(Clone)]
 pub struct Traces(Arc<Inner>);
 
@@ -40,12 +40,12 @@ struct Inner {
 }
 
 impl Traces {
-    /// Traces, if a collector is configured.
+    /// Returns the exporter, if a collector is configured.
     pub fn configured(config: &TracesConfig) -> Option<Traces> {
         if config.endpoint.is_empty() {
             return None;
         }
-        // What was checked is an address.
+        // The endpoint was checked with the configuration.
         let traces = Traces::to(config);
         traces.inspect_err(|error| tracing::error!(%error, "there are no traces: `traces.endpoint` is of no use")).ok()
     }
@@ -71,17 +71,17 @@ impl Traces {
         Ok(Traces(Arc::new(Inner { provider, tracer, propagator: TraceContextPropagator::new() })))
     }
 
-    /// Begins the span of a request that came at `started`.
+    /// Begins the span of a request that arrived at `started`.
     pub fn begin(&self, headers: &HeaderMap, started: SystemTime) -> Trace {
         let parent = self.0.propagator.extract_with_context(&Context::new(), &Headers(headers));
-        // Its name is known when its endpoint is.
+        // The final name is set when the endpoint is known.
         let builder = self.0.tracer.span_builder("request").with_kind(SpanKind::Server).with_start_time(started);
         let span = builder.start_with_context(&self.0.tracer, &parent);
         Trace(Arc::new(Begun { tracer: self.0.tracer.clone(), context: parent.with_span(span) }))
     }
 
-    /// Sends what has gathered, and ends; waits for the collector for a moment. To be called where
-    /// it may wait.
+    /// Sends the collected spans and ends the exporter. Blocks for up to two seconds while it waits
+    /// for the collector.
     pub fn end(&self) {
         if let Err(error) = self.0.provider.shutdown_with_timeout(PATIENCE) {
             tracing::warn!(%error, "the last traces were not sent");
@@ -89,7 +89,7 @@ impl Traces {
     }
 }
 
-/// The headers of a request, as the propagator reads them.
+/// The headers of a request, for the propagator.
 struct Headers<'a>(&'a HeaderMap);
 
 impl Extractor for Headers<'_> {
@@ -102,7 +102,7 @@ impl Extractor for Headers<'_> {
     }
 }
 
-/// The span of a request, until the last clone is dropped.
+/// The span of a request. It ends with its last clone.
 #[derive(Clone)]
 pub struct Trace(Arc<Begun>);
 
@@ -111,13 +111,13 @@ struct Begun {
     context: Context,
 }
 
-/// A span below that of a request, until it is dropped. Elsewhere, for it is large, and whoever
-/// waits meanwhile holds it.
+/// A span below that of a request, until it is dropped. It is on the heap, because it is large and
+/// part of the futures that hold it.
 pub struct Step {
     _span: Box<Span>,
 }
 
-/// What a request was, and what became of it.
+/// The details of a request and its response, for its span.
 pub struct Answered<'a> {
     /// Id of the endpoint.
     pub endpoint: &'static str,
@@ -134,7 +134,7 @@ pub struct Answered<'a> {
 }
 
 impl Trace {
-    /// Begins a span for a step of the request; it ends when it is dropped.
+    /// Begins a span for a step of the request, which ends when the result is dropped.
     pub fn step(&self, name: &'static str) -> Step {
         let Begun { tracer, context } = &*self.0;
         let builder = tracer.span_builder(name).with_kind(SpanKind::Internal);

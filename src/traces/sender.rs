@@ -1,4 +1,4 @@
-//! The way to the collector: by the HTTP client that the server has for others, too.
+//! The connection to the collector, with the server's usual HTTP client.
 
 use std::fmt;
 use std::future::Future;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::tls::{RootCerts, TlsConfig};
 
-/// How long the collector may take.
+/// The timeout of a request to the collector.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of an answer that are read: it says little.
+/// The number of bytes of a reply that are read.
 const ANSWER: u64 = 64 << 10;
 
-/// Sends spans.
+/// The HTTP client that sends spans.
 pub(super) struct Sender {
     agent: ureq::Agent,
 }
@@ -52,7 +52,7 @@ impl Sender {
 }
 
 impl HttpClient for Sender {
-    /// Waits for the collector on the thread that polls it: that of the spans alone.
+    /// Blocks until the collector replies. Only the exporter's own thread polls it.
     fn send_bytes<'s, 'f>(
         &'s self,
         request: Request<Bytes>,

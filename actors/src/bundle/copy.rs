@@ -20,27 +20,28 @@ use crate::usage::{Ticket, Use, note};
 pub struct CopyToChannel {
     /// The bundle.
     pub bundle: Loid,
-    /// Name of the channel, and of the copy: one that names may be ([`crate::object::file_name`]).
+    /// The name of the channel, and of the copy; valid as an object's name
+    /// ([`crate::object::file_name`]).
     pub channel: Text,
-    /// What it is inherited from; it begins with the bundle's text without it.
+    /// The channel to inherit from; without it the copy starts with the bundle's own text.
     pub inherit: Option<Inherit>,
-    /// Its type.
+    /// The type of the copy.
     pub type_name: Text,
-    /// Its workflow status.
+    /// The workflow status of the copy.
     pub status: Option<Text>,
-    /// For how many seconds without use the caller has it checked out at the end; not at all
-    /// without it.
+    /// The lock time: seconds without use until the caller's lock of the copy ends. Without it the
+    /// copy is not checked out.
     pub checked_out_s: Option<u64>,
-    /// How it is noted that the bundle is used for the channel.
+    /// How the use of the bundle for the channel is noted.
     pub ticket: Ticket,
 }
 
-/// What a channel copy is inherited from, and follows.
+/// The source that a channel copy inherits from and follows.
 #[derive(Debug, Clone)]
 pub struct Inherit {
     /// Name of the channel.
     pub channel: Text,
-    /// Whether the bundle's own text is that channel's if there is no copy for it.
+    /// Whether the bundle's own text stands for that channel if there is no copy for it.
     pub is_neutral: bool,
 }
 
@@ -70,43 +71,44 @@ impl Joint for CopyToChannel {
     }
 }
 
-/// What became of a copy that was asked for.
+/// The result of a request for a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Copied {
-    /// It was made.
+    /// A new copy.
     New(#[serde(with = "loid_key")] Loid),
-    /// This one was there already.
+    /// The copy that existed already.
     There(#[serde(with = "loid_key")] Loid),
 }
 
-/// What became of the copy of one of several bundles.
+/// The result of the copy of one of several bundles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopiedBundle {
     /// The bundle.
     #[serde(with = "loid_key")]
     pub bundle: Loid,
-    /// What became of its copy.
+    /// The result for its channel copy.
     pub copied: Copied,
 }
 
-/// How many bundles are copied at once: all copies are made in one step, and others wait meanwhile.
+/// The maximal number of bundles copied at once. All copies are made in one step, and other calls
+/// wait meanwhile.
 pub const MAX_COPIES: usize = 200;
 
-/// Makes copies of the bundles that a web container names, as one change. It replies with one for
-/// each, in their order.
+/// Makes copies of the bundles that a web container names, as one change. The reply has one result
+/// for each bundle, in their order.
 #[derive(Debug, Clone)]
 pub struct CopyLinked {
     /// The web container.
     pub container: Loid,
-    /// The copies of different bundles, [`MAX_COPIES`] at most.
+    /// The copies of different bundles, at most [`MAX_COPIES`].
     pub copies: Vec<CopyToChannel>,
 }
 
-/// What a copy is to be made of, as the rows are before any is made.
+/// The source of a copy, determined before any copy is made.
 enum Plan {
-    /// The bundle has one for the channel.
+    /// The bundle's existing copy for the channel.
     There(Loid),
-    /// It gets content and attributes from this object.
+    /// The object that provides content and attributes.
     From(Loid),
 }
 
@@ -115,7 +117,7 @@ impl Joint for CopyLinked {
     const NAME: &'static str = "web.channelcopy";
 
     fn wants(&self) -> Vec<Loid> {
-        // Those that are too many are refused, and need not be loaded for that.
+        // // A call with too many copies is refused; the rest need not be loaded for that.
         std::iter::once(self.container).chain(self.copies.iter().take(MAX_COPIES).map(|copy| copy.bundle)).collect()
     }
 
@@ -132,8 +134,8 @@ impl Joint for CopyLinked {
             let error = Error::new(Code::TooLarge, message).with_source(self.container);
             return Err(error.with_detail("limit", MAX_COPIES).into());
         }
-        // All before the first is made: else each would ask for one turn more, and all be made
-        // again for it.
+        // All sources are determined before the first copy is made. Otherwise each copy would
+        // request one more turn, and all would be made again for it.
         let plans = self.copies.iter().map(|copy| copy.plan(turns, context)).collect::<Result<Vec<_>, _>>()?;
         turns.need(plans.iter().filter_map(Plan::from))?;
         let mut copied = Vec::with_capacity(bundles);
@@ -152,8 +154,8 @@ impl Joint for CopyLinked {
 }
 
 impl Plan {
-    /// The object whose turn the copy takes: whoever checks in there meets the copy as one that
-    /// follows, or it has been before.
+    /// Returns the object whose turn the copy takes. A check-in there is therefore either done
+    /// before, or meets the copy as a follower.
     fn from(&self) -> Option<Loid> {
         match self {
             Plan::There(_) => None,
@@ -163,7 +165,7 @@ impl Plan {
 }
 
 impl CopyToChannel {
-    /// What the copy is to be made of.
+    /// Determines the source of the copy.
     fn plan(&self, turns: &mut Turns, context: &Context<'_>) -> Result<Plan, Fault> {
         let bundle = turns.any(self.bundle)?;
         if bundle.record.is_discarded() {
@@ -230,7 +232,7 @@ impl CopyToChannel {
         Ok(Copied::New(loid))
     }
 
-    /// What the copy gets its content and attributes from.
+    /// Returns the object that provides the copy's content and attributes.
     fn from(&self, context: &Context<'_>) -> Result<Loid, Fault> {
         let Some(Inherit { channel, is_neutral }) = &self.inherit else { return Ok(self.bundle) };
         if let Some(loid) = child(context.look(), View::Latest, self.bundle, channel)?

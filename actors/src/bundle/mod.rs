@@ -1,9 +1,8 @@
-//! Bundles, such as compound stories: a text, and beside it a document for each channel that it
-//! goes to (docs/api/bundles.md).
+//! Bundles, such as compound stories: a text, with a document for each channel on which it is
+//! published (docs/api/bundles.md).
 //!
-//! What a bundle holds lies in it as objects lie in a folder, under names, so that it goes to the
-//! recycle bin, comes back and moves along with it. Only its channel copies lie there, and other
-//! bundles.
+//! A bundle contains its members by name, as a folder does. They are therefore discarded, restored
+//! and moved along with it. Only its channel copies and other bundles may lie in it.
 
 mod copy;
 

@@ -1,5 +1,5 @@
-//! Channel copies that follow what they were inherited from get each content that is checked in
-//! there, in the same change (docs/api/bundles.md, "Following").
+//! Propagation of content to channel copies. A copy that follows its source gets each content that
+//! is checked in there, in the same change (docs/api/bundles.md, "Following").
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use crate::joint::Turns;
 use crate::object::{ChannelCopy, FamilyKind, FolderKey, NewContent, Record};
 use crate::store::View;
 
-/// An object, whose turn has been taken, has got that content as a new version, or in place of the
-/// latest. If it is a channel copy, it does not follow any more; if others follow it, they get the
-/// content too, and so do those that follow these. One that somebody has checked out keeps its own.
+/// Propagates the content that an object, whose turn has been taken, has just got as a new version
+/// or in place of the latest. If the object is a channel copy, it stops following its source.
+/// Copies that follow the object get the content too, and so do their own followers. A copy that
+/// somebody has checked out keeps its content.
 pub(crate) fn spread(
     object: Loid,
     content: &NewContent,
@@ -42,8 +43,8 @@ pub(crate) fn spread(
     }
 }
 
-/// Gives a copy that comes back from the recycle bin the content that it follows, if that has
-/// changed meanwhile; as a new version, for the copy's own has been seen.
+/// Gives a copy that is restored from the recycle bin the content of its source, if that has
+/// changed meanwhile. It becomes a new version, since readers have seen the copy's own.
 pub(crate) fn catch_up(copy: Loid, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
     let mut record = Record::clone(&turns.any(copy)?.record);
     let Some(ChannelCopy { follows: true, inherited_from: Some(FolderKey(from)), .. }) = record.copy else {
@@ -100,7 +101,8 @@ fn spread_in(
     Ok(())
 }
 
-/// The copies that follow an object of a bundle, each behind what it follows, and what that is.
+/// Returns the copies that follow an object of a bundle, directly or not, each with its source. A
+/// source precedes its followers.
 fn followers(object: Loid, bundle: Loid, context: &Context<'_>) -> Result<Vec<(Loid, Loid)>, Fault> {
     let (there, _) = children(context.look(), View::Latest, bundle, None, MAX_MEMBERS)?;
     let mut following = Vec::new();

@@ -1,4 +1,4 @@
-//! Taking a lock, giving it back, and what it prevents others from doing.
+//! Taking and releasing locks, and the check that protects locked objects.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{Lock, Record, Text};
 
-/// Whether a lock is the caller's, taken in this very session.
+/// Reports whether a lock is the caller's, taken in this very session.
 pub fn is_held_by(lock: &Lock, user: &str, session: &str) -> bool {
     *lock.user == *user && *lock.session == *session
 }
@@ -36,7 +36,7 @@ fn locked(object: Loid, lock: &Lock, who: &Who) -> Error {
     error.with_source(object).with_detail("lockedBy", &*lock.user).with_detail("lockExpires", lock.expires)
 }
 
-/// The lock that the caller has from now on; `lasts_s` seconds without use end it.
+/// Returns the lock that the caller has from now on; `lasts_s` seconds without use end it.
 pub(crate) fn lock_of(held: Option<&Lock>, lasts_s: u64, context: &Context<'_>) -> Lock {
     let now = context.now_s();
     Lock {
@@ -47,7 +47,7 @@ pub(crate) fn lock_of(held: Option<&Lock>, lasts_s: u64, context: &Context<'_>) 
     }
 }
 
-/// Locks an object for the caller's session, or puts off the end of the lock that it has.
+/// Locks an object for the caller's session, or extends the lock that the session has.
 #[derive(Debug, Clone, Copy)]
 pub struct TakeLock {
     /// The object.
@@ -77,14 +77,14 @@ impl Joint for TakeLock {
     }
 }
 
-/// Takes the lock off an object. Content that was saved under it stays as a draft.
+/// Removes the lock from an object. Content that was saved under it stays as a draft.
 #[derive(Debug, Clone, Copy)]
 pub struct Unlock {
     /// The object.
     pub object: Loid,
-    /// Whether a lock of another session or user is to be broken.
+    /// Whether to break a lock of another session or user.
     pub force: bool,
-    /// Whether the caller holds `forceUnlock`, which breaking another user's takes.
+    /// Whether the caller has `forceUnlock`, the privilege to break another user's lock.
     pub may_break: bool,
 }
 
@@ -120,12 +120,12 @@ impl Joint for Unlock {
     }
 }
 
-/// Takes a lock off that has come to its end; does nothing to any other.
+/// Removes a lock that has ended; any other lock stays.
 #[derive(Debug, Clone)]
 pub struct Release {
     /// The object.
     pub object: Loid,
-    /// The session that has ended; `None`: the lock itself has expired.
+    /// The session that has ended; `None` if the lock itself has expired.
     pub session: Option<Text>,
 }
 

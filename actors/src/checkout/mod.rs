@@ -7,30 +7,32 @@
 //! content and record: its name, its attributes, its existence. The lock does not extend to the
 //! contents of a container: items of a locked drawer and posts of a locked liveblog can be changed.
 //!
-//! An expired lock counts as none at once; it is taken out of the record by [`Release`] some time
-//! later. A lock ends, too, when the object is discarded. Locking and unlocking raise the revision,
-//! but do not count as a change of the object: `modified` stays.
+//! An expired lock counts as none at once; [`Release`] removes it from the record some time later.
+//! A lock also ends when the object is discarded. Locking and unlocking raise the revision, but do
+//! not count as a change of the object: `modified` stays.
 //!
 //! # Drafts
 //!
-//! A save without a check-in makes the object's draft. It stays when the lock ends, however that
-//! ends; a check-out goes on from it, [`Switches::check_out_clean`] and the check-in of whoever has
-//! the object checked out drop it. Who holds the lock reads it in place of the latest version.
+//! A save without a check-in makes the object's draft. The draft stays when the lock ends, for
+//! whatever reason. A check-out continues from it. [`Switches::check_out_clean`] deletes it, and so
+//! does the check-in of a caller who has the object checked out. The holder of the lock reads the
+//! draft in place of the latest version.
 //!
-//! A write with bytes by who does not hold the lock before it, and so has not seen the draft, takes
-//! none of another user away, whether or not it checks out: it leaves it alone, saves nothing over
-//! it, and where it keeps the lock puts it before its own bytes as a version.
+//! A caller who did not hold the lock before the write has not seen the draft. Such a write with
+//! bytes never deletes the draft of another user, even if it checks out. It leaves the draft alone
+//! and saves nothing over it. If it keeps the lock, it first turns the draft into a version, before
+//! its own bytes.
 //!
-//! A draft knows which content it comes from ([`Draft::base`](crate::object::Draft::base)). If that
-//! was replaced since, or has a version after it, the draft is checked in as a new version, never
-//! over what others have written.
+//! A draft knows the content that it is based on ([`Draft::base`](crate::object::Draft::base)). If
+//! that was replaced since, or has a later version, the draft is checked in as a new version. It
+//! never replaces what others have written.
 
 //!
 //! # The latest version
 //!
-//! A check-in without `newVersion` replaces the latest version. It replaces that of another user
-//! only if the caller is known to have seen it: by the lock, which they held before the call, or by
-//! `If-Match`.
+//! A check-in without `newVersion` replaces the latest version. It replaces another user's version
+//! only if the caller is known to have seen it: they held the lock before the call, or name the
+//! version by `If-Match`.
 
 mod follow;
 mod lock;
@@ -54,7 +56,7 @@ use crate::joint::{Joint, Turns};
 use crate::object::{Content, NewContent, Record, SmallBody, Stored};
 use crate::store::{StoreError, View};
 
-/// The record of an object that is not in the recycle bin.
+/// Returns the record of an object that is not in the recycle bin.
 fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
     let record = turns.any(object)?.record.clone();
     if record.is_discarded() {
@@ -63,8 +65,8 @@ fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
     Ok(record)
 }
 
-/// A content that is stored already, to be stored again: a small one under `body` is copied, a file
-/// is shared.
+/// Prepares a stored content to be stored again. A small one, whose bytes are under `body`, is
+/// copied; a file is shared.
 pub(crate) fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, Fault> {
     let small = match content.stored {
         Stored::File => None,

@@ -1,18 +1,18 @@
-//! Writing a content that was made of the present one, and of no other.
+//! Writing a content that replaces exactly the content it was made from.
 
 use super::{Joint, Turns, WriteContent, is_held_by, live};
 use crate::command::{Context, Fault};
 use crate::id::Loid;
 use crate::object::Draft;
 
-/// Writes a content over the one that it was made of: the working copy, if the caller has the
-/// object checked out and has saved one, else the latest version. It replies whether it did; if
-/// another content is there, nothing has changed.
+/// Writes a content over the one that it was made from. That is the working copy if the caller has
+/// the object checked out and has saved one, else the latest version. The reply is whether it was
+/// written; if another content is present, nothing changes.
 #[derive(Debug, Clone)]
 pub struct Rewrite {
-    /// What is written.
+    /// The content and the switches of the write.
     pub write: WriteContent,
-    /// SHA-256 of the content that it was made of.
+    /// SHA-256 of the content that the new one was made from.
     pub from: [u8; 32],
 }
 
@@ -43,7 +43,7 @@ impl Joint for Rewrite {
             return Ok(false);
         }
         let write = WriteContent {
-            // Whoever has it checked out goes on with it.
+            // A caller who has the object checked out keeps the lock.
             switches: super::Switches { keep_checked_out: held, ..self.write.switches },
             ..self.write.clone()
         };

@@ -14,12 +14,12 @@ use crate::object::Version;
 pub struct RestoreVersion {
     /// The object.
     pub object: Loid,
-    /// Number of the old version.
+    /// The number of the old version.
     pub version: u32,
 }
 
 impl Joint for RestoreVersion {
-    /// Number of the new one.
+    /// The number of the new version.
     type Reply = u32;
     const NAME: &'static str = "object.version.restore";
 

@@ -10,46 +10,46 @@ use crate::joint::{Joint, Turns};
 use crate::object::{Base, Draft, NewContent, Record, SmallBody, Stored, Version};
 use crate::store::StoreError;
 
-/// What a write is to do beside writing (docs/api/content.md, "Writing content").
+/// The actions that accompany a write (docs/api/content.md, "Writing content").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
     /// Check in; else the bytes are saved as the draft.
     pub check_in: bool,
-    /// With a check-in: keep the lock, or the one that the step takes.
+    /// With a check-in: keep the lock, including one taken by this step.
     pub keep_checked_out: bool,
     /// Without a check-in: release the lock at the end.
     pub unlock: bool,
     /// Check in as a new version; else the latest is replaced.
     pub new_version: bool,
-    /// Take the lock first, and go on from the draft if there is one.
+    /// Take the lock first, and continue from the draft if there is one.
     pub check_out: bool,
-    /// Take the lock first, and drop the draft.
+    /// Take the lock first, and delete the draft.
     pub check_out_clean: bool,
 }
 
-/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in;
-/// without a draft either, nothing is written. Without a lock and a check-out the lock is taken and
-/// released within the step.
+/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; if
+/// there is no draft either, nothing is written. Without a lock and a check-out, the lock is taken
+/// and released within the step.
 ///
-/// A draft of another user goes only by the word of a caller who holds the lock, and so has it
-/// before their eyes, or says [`Switches::check_out_clean`]. Others do not save over it; what they
-/// check in leaves it alone or, where they keep the lock, and would read it in place of what they
-/// wrote, puts it before theirs as a version of its own.
+/// The draft of another user is only deleted by a caller who holds the lock, and so can see it, or
+/// who sets [`Switches::check_out_clean`]. Others can't save over it. A check-in by others leaves
+/// it alone. If they keep the lock, they would read the draft in place of their own content. In
+/// that case the draft becomes a version of its own, before theirs.
 ///
-/// A draft that does not come from the present content is checked in as a new version whatever the
-/// switches say: it was not written by a caller who knew what it would replace. For the same reason
-/// the latest version stays if it is another user's, and the caller neither held the lock before
-/// the call nor names the present state by `If-Match`: a client whose lock has expired saves as if
-/// it still had it.
+/// A draft that is not based on the present content is checked in as a new version, whatever the
+/// switches say. Its author did not know what it would replace. For the same reason the latest
+/// version stays if it is another user's, and the caller neither held the lock before the call nor
+/// names the present state by `If-Match`. A client whose lock has expired saves as if it still had
+/// it.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.
     pub object: Loid,
     /// The bytes.
     pub body: Option<NewContent>,
-    /// See [`Switches`].
+    /// The actions that accompany the write.
     pub switches: Switches,
-    /// Seconds without use after which the lock ends, where one is kept.
+    /// Seconds without use after which the lock ends, if one is kept.
     pub lasts_s: u64,
 }
 
@@ -71,7 +71,8 @@ impl Joint for WriteContent {
 }
 
 impl WriteContent {
-    /// Carries the write out. `has_seen` is whether the bytes were made of the present content.
+    /// Carries out the write. `has_seen` states whether the bytes were made from the present
+    /// content.
     pub(super) fn write(&self, has_seen: bool, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = live(self.object, turns)?;
         context.expects(&record);
@@ -97,8 +98,8 @@ impl WriteContent {
             let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
             let new = match (&self.body, draft) {
                 (Some(body), draft) => {
-                    // Who goes on from a draft has seen the content that the draft comes from, and
-                    // no other.
+                    // A caller who continues from a draft has seen the content that the draft is
+                    // based on, and no other.
                     let own = draft.filter(|_| checked_out && unseen.is_none());
                     let overtaken = overtaken || own.is_some_and(|draft| draft.base != Base::of(&record));
                     Some((body.clone(), to.new_version || overtaken))
@@ -109,8 +110,8 @@ impl WriteContent {
                 }
                 (None, None) => None,
             };
-            // Bytes that come in place of a draft that the caller has not seen leave it where it
-            // is, if it does not come in the way of who holds the lock from now on.
+            // Bytes in place of a draft that the caller has not seen leave that draft where it is.
+            // The exception is a caller who keeps the lock, and would read the draft.
             let unseen = unseen.filter(|_| self.body.is_some());
             let kept = unseen.filter(|_| to.keep_checked_out);
             if let Some(draft) = kept {
@@ -121,8 +122,8 @@ impl WriteContent {
                 put(&mut after, &new, as_new, context)?;
                 written = Some((new, as_new));
             }
-            // A caller who has the object checked out goes on from the draft, or drops it. It
-            // belongs to nobody else.
+            // A caller who has the object checked out continues from the draft, or deletes it.
+            // Nobody else may delete it.
             let dropped = match unseen {
                 Some(_) => kept,
                 None => leftover.as_ref().filter(|_| checked_out || to.keep_checked_out),
@@ -158,7 +159,7 @@ impl WriteContent {
     }
 }
 
-/// Puts the bytes as a new version, or in place of the latest.
+/// Stores the bytes as a new version, or in place of the latest.
 pub(super) fn put(
     record: &mut Record,
     new: &NewContent,
@@ -175,9 +176,9 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Whether the latest version is another user's, and the caller can't be known to have seen it:
-/// they did not hold the lock before the call, which `held` says, and do not name the present state
-/// of the object.
+/// Reports whether the latest version is another user's and the caller can't be known to have seen
+/// it. A caller has seen it if they held the lock before the call (`held`), or name the present
+/// state of the object.
 pub(crate) fn latest_is_unseen(record: &Record, held: bool, context: &Context<'_>) -> Result<bool, StoreError> {
     if held || record.version == 0 || context.names_present(record) {
         return Ok(false);
@@ -186,13 +187,13 @@ pub(crate) fn latest_is_unseen(record: &Record, held: bool, context: &Context<'_
     Ok(latest.is_some_and(|latest| latest.author != context.who.user))
 }
 
-/// Whether a draft is another user's, and the caller, who held the lock before the call or did not,
-/// can't have read it: only who holds the lock does, so they don't know what they would lose.
+/// Reports whether a draft is another user's and the caller can't have read it. Only the holder of
+/// the lock reads drafts; `held` states whether the caller held it before the call.
 fn is_unseen(draft: &Draft, held: bool, context: &Context<'_>) -> bool {
     !held && draft.author != context.who.user
 }
 
-/// Keeps a draft as a version of its own, under the name of who wrote it.
+/// Keeps a draft as a version of its own, under the name of its author.
 fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result<(), Fault> {
     let bytes = again(&draft.content, Draft::body_loid(draft.loid), context)?;
     record.version += 1;
@@ -201,8 +202,8 @@ fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result
     Ok(())
 }
 
-/// There is one draft, and nobody who does not hold the lock sees that of another: it must not go
-/// without a trace.
+/// Returns the refusal to save over another user's draft. An object has one draft, which only the
+/// holder of the lock sees, so it must not vanish unnoticed.
 fn not_yours(draft: &Draft) -> Error {
     let message = format!(
         "`{}` has a draft of `{}`, which this would save over: check it out without a content to go on from there, or clean to drop it.",
@@ -229,9 +230,9 @@ fn remove(draft: Option<&Draft>, context: &mut Context<'_>) {
     }
 }
 
-/// Takes the draft out of the way of a content that who has the object checked out from now on goes
-/// on from; whether they held the lock before says `held`. A draft that they have not seen becomes
-/// a version: whether there was one.
+/// Moves the draft out of the way of a content that the caller, who keeps the lock, continues from.
+/// `held` states whether they held the lock before. A draft that they have not seen becomes a
+/// version. Returns whether there was one.
 pub(crate) fn set_draft_aside(record: &mut Record, held: bool, context: &mut Context<'_>) -> Result<bool, Fault> {
     let draft: Option<Draft> = context.look_up(&Draft::key(record.loid))?;
     let kept = draft.as_ref().filter(|draft| is_unseen(draft, held, context));
@@ -242,7 +243,7 @@ pub(crate) fn set_draft_aside(record: &mut Record, held: bool, context: &mut Con
     Ok(kept.is_some())
 }
 
-/// Removes the draft of an object that ceases to be.
+/// Removes the draft of an object that is destroyed.
 pub(crate) fn drop_draft(object: Loid, context: &mut Context<'_>) -> Result<(), StoreError> {
     let draft: Option<Draft> = context.look_up(&Draft::key(object))?;
     remove(draft.as_ref(), context);

@@ -1,4 +1,4 @@
-//! What a command may know beside the state, and what it notes.
+//! The context of a command: what it may read beside its state, and what it notes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::rules::{AttributeRules, Checked};
 use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 use crate::workflow::StatusChange;
 
-/// How many objects one step changes below an object, unless it is configured otherwise.
+/// The number of objects that one step changes below an object, unless configured otherwise.
 pub const OBJECTS_PER_STEP: usize = 256;
 
-/// What a command may know of subtrees.
+/// The facts about subtrees that a command may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Subtrees {
-    /// Whether changes of subtrees may be under way: if not, nobody needs to look for them.
+    /// Whether changes of subtrees may be under way; if not, commands need not look for them.
     pub under_way: bool,
-    /// How many objects one step changes at most, those that are notified included.
+    /// The maximal number of objects that one step changes, including those that are notified.
     pub objects_per_step: usize,
-    /// Whether locks below what it changes have been looked for; see [`Fault::NeedsLocks`].
+    /// Whether locks below the changed object have been looked for; see [`Fault::NeedsLocks`].
     pub locks_seen: bool,
 }
 
@@ -41,58 +41,58 @@ impl Default for Subtrees {
     }
 }
 
-/// What a command may know beside the state, and where it notes the rows it changes.
+/// The context of a command: its inputs beside the state, and the rows that it changes.
 pub struct Context<'a> {
     /// Epoch milliseconds.
     pub now_ms: u64,
-    /// Who asks.
+    /// The caller.
     pub who: &'a Who,
-    /// What it may know of subtrees.
+    /// The facts about subtrees.
     pub subtrees: Subtrees,
     pub(super) look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
     rules: Option<&'a dyn AttributeRules>,
-    /// Whether its objects come from another repository.
+    /// Whether the objects come from another repository.
     imports: bool,
     limits: ChangeLimits,
-    /// Where the objects lie that the command has made.
+    /// The locations of the objects that the command has made.
     made: HashMap<Loid, Made>,
-    /// The one of them that it made last.
+    /// The object that the command made last.
     newest: Option<Object>,
     expect: Option<&'a Expect>,
-    /// Whether what is expected holds; `None` while the command has not said of which object it is
-    /// asked.
+    /// Whether the caller's expectation holds; `None` while the command has not named the object
+    /// that it applies to.
     expected: Option<Result<()>>,
     pub(super) rows: Rows,
     pub(super) statuses: Statuses<'a>,
     keeps_stamp: bool,
-    /// The objects that keep theirs whatever else the command changes.
+    /// The objects that keep their stamp, whatever else the command changes.
     keeping_stamp: BTreeSet<Loid>,
     told: Told,
 }
 
-/// Where an object lies that has just been made.
+/// The location of an object that the command has just made.
 #[derive(Debug, Clone, Copy)]
 struct Made {
     folder: Loid,
     depth: usize,
 }
 
-/// What an event names, see [`Event`](crate::store::Event).
+/// The ids that an [`Event`](crate::store::Event) names.
 #[derive(Debug, Clone, Default)]
 pub struct Concerned {
-    /// Objects or parts.
+    /// The objects or parts.
     pub ids: Vec<String>,
-    /// Those of them that readers see no more; `None` if the command has not said who sees what.
+    /// The ids that readers no longer see; `None` if the command has not said who sees what.
     pub withdrawn: Option<Vec<String>>,
-    /// Those of them that readers did not see, and do not; `None` likewise.
+    /// The ids that readers neither saw before nor see now; `None` likewise.
     pub unseen: Option<Vec<String>>,
 }
 
-/// What the events of a command name: each container's event what concerns that container, and all
-/// of them one object at most. So however many containers a command changes, their events together
-/// name no more than it has noted, and that one.
+/// The ids that the events of a command name. Each container's event names what concerns that
+/// container; one object at most is named in all events. However many containers a command changes,
+/// its events therefore name at most one id more than it has noted.
 #[derive(Debug, Default)]
 pub struct Told {
     about: Option<String>,
@@ -100,7 +100,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Takes out what the event of a container names.
+    /// Removes and returns the ids for the event of a container.
     pub(crate) fn take(&mut self, container: Loid) -> Concerned {
         let mut concerned = self.of.remove(&container).unwrap_or_default();
         if let Some(about) = self.about.as_ref().filter(|about| !concerned.ids.contains(about)) {
@@ -110,21 +110,21 @@ impl Told {
     }
 }
 
-/// What a command has noted.
+/// The notes of a command after it was applied.
 #[derive(Debug, Default)]
 pub struct Noted {
     /// Rows and index entries.
     pub changes: Vec<Change>,
     /// Bytes of the rows noted by the command.
     pub bytes: usize,
-    /// Objects or parts concerned.
+    /// The objects or parts that the events name.
     pub told: Told,
     /// Changes of statuses.
     pub statuses: Vec<StatusChange>,
 }
 
 impl<'a> Context<'a> {
-    /// A context with nothing noted, of a caller who reads everything.
+    /// Creates a context without notes, for a caller who may read everything.
     pub fn new(now_ms: u64, who: &'a Who, look: &'a dyn Look, numbers: &'a dyn Numbers) -> Context<'a> {
         Context {
             now_ms,
@@ -148,28 +148,28 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for a caller who reads what that says; everything if it is `None`.
+    /// Restricts the caller's reads to `readable`; `None` allows everything.
     #[must_use]
     pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
         Context { readable, ..self }
     }
 
-    /// The same with attribute texts held to rules; to none if it is `None`.
+    /// Holds attribute texts to `rules`; `None` means no rules.
     #[must_use]
     pub fn held_to(self, rules: Option<&'a dyn AttributeRules>) -> Context<'a> {
         Context { rules, ..self }
     }
 
-    /// States that the command's objects come from another repository. Neither the rules for
-    /// attribute texts nor the limit on the size of a change apply to them.
+    /// States that the command's objects come from another repository. They are exempt from the
+    /// rules for attribute texts and from the limit on the size of a change.
     pub fn imports(&mut self) {
         self.imports = true;
         self.rows.lift_limit();
     }
 
-    /// Holds an attribute text that is to be stored to the rules, with the record that its object
-    /// or part is to have. What was stored before is not checked again unless the record has
-    /// changed what rules depend on.
+    /// Holds an attribute text to the rules before it is stored, with the record that its object or
+    /// part will have. A stored text is only checked again if the record has changed in a field
+    /// that rules depend on.
     ///
     /// # Errors
     /// `InvalidAttributes`; [`Fault::Unchecked`].
@@ -192,14 +192,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Sets whether the command may be large: whether its turn for that has come.
+    /// Sets whether the command may be large, that is whether it has its work permit.
     #[must_use]
     pub(crate) fn admitting_large(mut self, admits_large: bool) -> Context<'a> {
         self.rows.admit_large(admits_large);
         self
     }
 
-    /// Holds the command to the limits that are configured for changes and containers.
+    /// Applies the configured limits for changes and containers.
     #[must_use]
     pub(crate) fn limited_by(mut self, limits: ChangeLimits) -> Context<'a> {
         self.rows.limit(limits.change_bytes);
@@ -208,7 +208,7 @@ impl<'a> Context<'a> {
     }
 
     /// States how many parts or objects the command is about to alter. A command that does not know
-    /// is measured by its rows, but then it was applied in vain if it is large.
+    /// is measured by its rows. If it turns out to be large, its application was wasted.
     ///
     /// # Errors
     /// [`Fault::IsLarge`].
@@ -216,8 +216,8 @@ impl<'a> Context<'a> {
         if parts <= SMALL || self.rows.admits_large() { Ok(()) } else { Err(Fault::IsLarge) }
     }
 
-    /// Checks that what has been noted is no larger than it may be. A command that reads or builds
-    /// much in a loop asks at each turn.
+    /// Checks that the notes so far are no larger than allowed. A command that reads or builds much
+    /// in a loop calls this in each iteration.
     ///
     /// # Errors
     /// [`Fault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
@@ -225,17 +225,17 @@ impl<'a> Context<'a> {
         self.rows.check_size()
     }
 
-    /// The same for a caller who expects that of what is changed; nothing if it is `None`.
+    /// Sets what the caller expects of the changed object; `None` means nothing.
     #[must_use]
     pub fn expecting(self, expect: Option<&'a Expect>) -> Context<'a> {
         Context { expect, ..self }
     }
 
-    /// Holds an object to what the caller expects of it: the one that a joint command is about, or
-    /// that it writes over or removes. Each joint command says so of one object at least, whenever
-    /// it goes through; a command of one container is held to that container by itself. What does
-    /// not hold is found out last: a precondition counts only for what would succeed without it
-    /// (RFC 9110, 13.2.1).
+    /// Holds an object to the caller's expectation: the object that a joint command is about, or
+    /// that it writes over or removes. Each joint command calls this for at least one object
+    /// whenever it succeeds. A command of one container is held to that container automatically. A
+    /// failed expectation is reported last: a precondition only matters if the request would
+    /// succeed without it (RFC 9110, 13.2.1).
     pub fn expects(&mut self, record: &Record) {
         if let Some(expect) = self.expect
             && self.expected.as_ref().is_none_or(|so_far| so_far.is_ok())
@@ -244,21 +244,21 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether the caller names the present state of an object in `If-Match`, and so knows what a
-    /// change replaces.
+    /// Reports whether the caller names the present state of an object in `If-Match`, and so knows
+    /// what a change replaces.
     pub fn names_present(&self, record: &Record) -> bool {
         self.expect.is_some_and(|expect| expect.names(record))
     }
 
-    /// Whether the caller expects anything of the objects that the command is about.
+    /// Reports whether the caller expects anything of the objects that the command is about.
     pub fn is_conditional(&self) -> bool {
         self.expect.is_some()
     }
 
-    /// Whether what the caller expects holds of what the command is about.
+    /// Checks that the caller's expectation holds for the objects that the command is about.
     ///
     /// # Errors
-    /// `PreconditionFailed`; also for a command that has not said of any object.
+    /// `PreconditionFailed`; also for a command that has not named any object.
     pub(crate) fn check_expected(&mut self) -> Result<()> {
         match (self.expect, self.expected.take()) {
             (None, _) => Ok(()),
@@ -268,8 +268,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The refusal of a name that an object has already. Who may not read that object learns only
-    /// that the name is taken.
+    /// Returns the refusal of a name that is taken. A caller who may not read the other object only
+    /// learns that the name is taken.
     pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> Fault {
         match self.reads().and_then(|mut reads| reads.may_read(existing)) {
             Ok(true) => Error::duplicated(message, Some(existing)).into(),
@@ -278,26 +278,26 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What the caller may read at this moment.
+    /// Returns the check of what the caller may read at this moment.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn reads(&self) -> Result<Reads<'a>> {
         Reads::over(self.readable, self.look)
     }
 
-    /// Whether the caller may read everything: a count for anybody else must not reveal what is
-    /// hidden from them.
+    /// Reports whether the caller may read everything. A count for any other caller must not reveal
+    /// objects that are hidden from them.
     pub fn reads_all(&self) -> bool {
         self.readable.is_none()
     }
 
-    /// Epoch seconds.
+    /// Returns the current time in epoch seconds.
     pub fn now_s(&self) -> u64 {
         self.now_ms / 1000
     }
 
-    /// A number that was never given before: for loids and shortcuts.
+    /// Returns a number that was never used before, for loids and shortcuts.
     ///
     /// # Errors
     /// `Overloaded`, see [`Numbers::next`].
@@ -305,10 +305,10 @@ impl<'a> Context<'a> {
         self.numbers.next()
     }
 
-    /// A row as the next change will find it.
+    /// Reads a row as the next change will find it.
     ///
     /// # Errors
-    /// What the store says, or that the row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn look_up<R: Row>(&self, key: &Key) -> Result<Option<R>, StoreError> {
         match self.look.get(View::Latest, key.table, &key.key)? {
             Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
@@ -316,16 +316,16 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The rows underneath, for look-ups in indexes. Use [`View::Latest`].
+    /// Returns the rows of the store, for look-ups in indexes. Use [`View::Latest`].
     pub fn look(&self) -> &'a dyn Look {
         self.look
     }
 
-    /// Whether the object is alive; it will still be when the change is submitted, since whatever
-    /// removes objects steps alone.
+    /// Reports whether the object is alive. It still will be when the change is submitted, since
+    /// commands that remove objects run alone.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn is_alive(&self, loid: Loid) -> Result<bool, StoreError> {
         let Some(record) = self.look.get(View::Latest, Table::Objects, &loid.to_key())? else { return Ok(false) };
         if !self.subtrees.under_way {
@@ -335,7 +335,7 @@ impl<'a> Context<'a> {
         Ok(!matches!(standing(self.look, View::Latest, &record)?, Standing::Leaving(_)))
     }
 
-    /// Puts a row, with the index entries that follow; `old` is the row as it was.
+    /// Puts a row and updates its index entries; `old` is the previous row.
     pub fn put<R: Row>(&mut self, old: Option<&R>, new: &R) {
         let place = new.place();
         if let Some(old) = old {
@@ -358,14 +358,14 @@ impl<'a> Context<'a> {
         self.set(old.place(), None);
     }
 
-    /// Sets a row that has no index and whose value is given as it is stored.
+    /// Sets a row that has no index and whose value is already encoded.
     pub fn set(&mut self, key: Key, value: Option<Bytes>) {
         self.rows.push(Change { table: key.table, key: key.key, value });
     }
 
-    /// Says which object the command is about: the events of all containers that it changes name
-    /// that one. It is one object, or what is said first counts: what else there is to name
-    /// concerns one container ([`Context::concerns`]).
+    /// Names the object that the command is about, in the events of all containers that it changes.
+    /// There is one such object; the first call counts. All other ids concern one container
+    /// ([`Context::concerns`]).
     pub fn is_about(&mut self, object: Loid) {
         let about = self.told.about.get_or_insert_with(|| object.to_string());
         debug_assert_eq!(*about, object.to_string(), "a command is about one object");
@@ -376,8 +376,8 @@ impl<'a> Context<'a> {
         self.told_by(container).ids.push(id.to_string());
     }
 
-    /// Names a part in the event of its container that readers see only at times: whether they saw
-    /// it before the change, and see it after.
+    /// Names a part that readers see only at times in the event of its container. `before` and
+    /// `after` state whether they see it before and after the change.
     pub fn concerns_seen(&mut self, container: Loid, id: impl std::fmt::Display, before: bool, after: bool) {
         let id = id.to_string();
         let concerned = self.told_by(container);
@@ -391,8 +391,8 @@ impl<'a> Context<'a> {
         concerned.ids.push(id);
     }
 
-    /// What a container's event names. An object that has just been made has none yet: it is told
-    /// of by the folder that it lies in.
+    /// Returns the mentions in a container's event. An object that the command has just made has no
+    /// event yet; the folder's event mentions it.
     fn told_by(&mut self, container: Loid) -> &mut Concerned {
         let mut teller = container;
         while let Some(made) = self.made.get(&teller) {
@@ -401,13 +401,13 @@ impl<'a> Context<'a> {
         self.told.of.entry(teller).or_default()
     }
 
-    /// What the command changes is no change of the object as readers have it, such as a lock: the
-    /// revision goes up, but `modified` and `last_modifier` stay.
+    /// Marks the change as none of the object as readers have it, such as a lock. The revision is
+    /// raised, but `modified` and `last_modifier` stay.
     pub fn keep_stamp(&mut self) {
         self.keeps_stamp = true;
     }
 
-    /// As [`Context::keep_stamp`], for one of the objects that the command changes.
+    /// Does what [`Context::keep_stamp`] does, for only one of the changed objects.
     pub fn keep_stamp_of(&mut self, object: Loid) {
         self.keeping_stamp.insert(object);
     }
@@ -444,7 +444,7 @@ impl<'a> Context<'a> {
         self.put_version_of(author, old, loid, new, at);
     }
 
-    /// The same of somebody else than the caller.
+    /// Puts a version and its bytes under another author than the caller.
     pub fn put_version_of(&mut self, author: Text, old: Option<&Version>, loid: Loid, new: &NewContent, at: u64) {
         let version = Version { loid, author, at, content: new.content.clone() };
         self.put(old, &version);
@@ -458,7 +458,7 @@ impl<'a> Context<'a> {
     /// Removes all versions of an object with their bytes.
     ///
     /// # Errors
-    /// What the store says, or that a row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn remove_versions(&mut self, object: Loid) -> Result<(), StoreError> {
         // Versions share all of the key but its last part, the version's number.
         let key = object.to_key();
@@ -471,7 +471,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Removes the links of objects or parts that cease to be.
+    /// Removes the links of objects or parts that are destroyed.
     pub(crate) fn remove_links(&mut self, of: &[Loid]) -> Result<(), StoreError> {
         for link in links_of_all(self.look, View::Latest, of)? {
             self.remove(&link);
@@ -479,16 +479,17 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// How long and deep paths may be.
+    /// Returns the limits of the length and depth of paths.
     pub fn path_limits(&self) -> PathLimits {
         self.limits.paths
     }
 
-    /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an
-    /// object that goes into it, and more for one that has others below.
+    /// Refuses a location below `folder` that is deeper than allowed, and returns its depth
+    /// otherwise. `levels` is 1 for an object directly in the folder, and more for one that has
+    /// others below it.
     ///
     /// # Errors
-    /// `InvalidPath`, what the store says.
+    /// `InvalidPath`; errors of the store.
     pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
         let most = self.limits.paths.depth;
         let above = match self.made.get(&folder) {
@@ -498,28 +499,29 @@ impl<'a> Context<'a> {
         if above + levels <= most {
             return Ok(above + levels);
         }
-        // For one that goes deeper still `above` is not its true depth.
+        // If the folder lies even deeper, `above` is not its true depth.
         let deep = if above > most { format!("more than {most}") } else { (above + levels).to_string() };
         let message =
             format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
         Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
     }
 
-    /// Refuses a place in `folder` for what was there with `depth` names in its path and has
-    /// unknown levels below, if that is deeper than it was: nothing below was too deep there.
+    /// Refuses a location in `folder` for an object with an unknown number of levels below it, if
+    /// that is deeper than its old one. The old path had `depth` names, and nothing below it was
+    /// too deep there.
     ///
     /// # Errors
-    /// As [`Context::check_depth`].
+    /// Those of [`Context::check_depth`].
     pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, Fault> {
         self.check_depth(folder, (self.limits.paths.depth + 1).saturating_sub(depth).max(1))
     }
 
-    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.
-    /// There is no other way to make one, and so none that lies too deep.
+    /// Puts a new object: its record, attribute texts, and their indexes. Its parts are put
+    /// separately. All objects are made by this method, so none can lie too deep.
     ///
     /// # Errors
-    /// `InvalidPath` for a place that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and
-    /// `TooLarge` for what was noted before; what the store says.
+    /// `InvalidPath` for a location that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and
+    /// `TooLarge` for earlier notes; errors of the store.
     pub fn create(&mut self, object: &Object) -> Result<(), Fault> {
         self.check_size()?;
         let Object { record, attributes } = object;
@@ -540,7 +542,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Checks that a container may take that many bytes of memory.
+    /// Checks that a container may take so much memory.
     ///
     /// # Errors
     /// `TooLarge`.
@@ -555,8 +557,7 @@ impl<'a> Context<'a> {
         Err(Error::new(Code::TooLarge, message).with_source(container).with_detail("limit", most))
     }
 
-    /// Notes the bytes of memory that a container takes which the command has just created with
-    /// parts.
+    /// Notes the memory, in bytes, of a container that the command has just created with its parts.
     ///
     /// # Errors
     /// `TooLarge`.
@@ -574,7 +575,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// The folder, or the nearest one around it that the command has not made itself.
+    /// Returns the folder, or the nearest one around it that the command has not made itself.
     fn nearest_kept(&self, folder: Loid) -> Loid {
         let mut nearest = folder;
         while let Some(made) = self.made.get(&nearest) {
@@ -583,18 +584,18 @@ impl<'a> Context<'a> {
         nearest
     }
 
-    /// The object that the command made last, if it is that one.
+    /// Returns the object that the command made last, if it is that one.
     pub(crate) fn made(&self, loid: Loid) -> Option<&Object> {
         self.newest.as_ref().filter(|object| object.record.loid == loid)
     }
 
-    /// Whether the command has made the object.
+    /// Reports whether the command has made the object.
     pub(crate) fn has_made(&self, loid: Loid) -> bool {
         self.made.contains_key(&loid)
     }
 
-    /// Notes what became of an object's own rows between `before` and `after`; with a change, or
-    /// with rows noted by the command (`touched`), raises the revision and stamps the record.
+    /// Notes the changes of an object's own rows between `before` and `after`. If there are any, or
+    /// if the command has noted rows (`touched`), raises the revision and stamps the record.
     /// Returns whether it did.
     ///
     /// # Errors
@@ -620,15 +621,15 @@ impl<'a> Context<'a> {
         if !(record_changed || attributes_changed || touched) {
             return Ok(false);
         }
-        // A container that is above its limit already, since that was lowered, may shrink.
+        // A container that already exceeds a lowered limit may shrink.
         if bytes > bytes_before {
             self.check_container(before.record.loid, bytes)?;
         }
         let record = Arc::make_mut(&mut after.record);
         record.container_bytes = bytes;
         record.revision = before.record.revision + self.events_of(before.record.loid);
-        // The recycle bin notes when and by whom an object came there. Back from it, an object is
-        // what it was.
+        // The recycle bin has its own note of the time and user. A restored object is the same as
+        // before.
         let by_bin = record.bin.is_some() || before.record.bin.is_some();
         let keeps_stamp = self.keeps_stamp || by_bin || self.keeping_stamp.contains(&record.loid);
         if !keeps_stamp {
@@ -639,16 +640,16 @@ impl<'a> Context<'a> {
         Ok(true)
     }
 
-    /// The rows noted so far.
+    /// Returns the rows noted so far.
     pub(crate) fn changes(&self) -> &[Change] {
         self.rows.noted()
     }
 
-    /// The changes noted so far, and what follows from all of them: how much lies in the folders
-    /// whose names have changed.
+    /// Returns the notes of the command, completed by derived rows: the counts of objects in the
+    /// folders whose names have changed.
     ///
     /// # Errors
-    /// [`Context::check_size`]; what the store says.
+    /// Those of [`Context::check_size`]; errors of the store.
     pub(crate) fn into_noted(self) -> Result<Noted, Fault> {
         self.check_size()?;
         let counts = recount(self.look, self.rows.noted())?;

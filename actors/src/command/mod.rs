@@ -1,4 +1,4 @@
-//! What changes a container: typed commands, applied to its state as pure functions.
+//! Commands: typed changes of a container, applied to its state as pure functions.
 
 mod context;
 mod rows;
@@ -18,24 +18,25 @@ use crate::workflow::STATUS_EVENT;
 
 /// A change of one container.
 ///
-/// `apply` is synchronous and short: microseconds, or some for each item of its container. Time,
-/// fresh numbers and rows of others come through the context. What it does to the state counts only
-/// if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy. It may be
-/// called again when a commit has failed in the meantime, hence `&self`.
+/// `apply` is synchronous and short: it takes microseconds, or some for each item of its container.
+/// Time, new numbers and rows of other containers come through the context. The runtime passes a
+/// copy of the state. The copy becomes the state only if `apply` returns `Ok` *and* the store
+/// accepts the changes. `apply` takes `&self` because it is called again if a commit has failed in
+/// the meantime.
 pub trait Command: Send + Sync + 'static {
-    /// The kind of container it changes.
+    /// The family of the container that the command changes.
     type Family: Family;
-    /// What the caller gets when the change is on disk. It can be written down, so that a call sent
-    /// again gets the same: see [`crate::receipt`].
+    /// The reply to the caller once the change is on disk. It can be stored, so that a repeated
+    /// call gets the same reply: see [`crate::receipt`].
     type Reply: Serialize + DeserializeOwned + Send + 'static;
-    /// Name in events, logs and metrics, e.g. `drawer.item.add`.
+    /// The name in events, logs and metrics, e.g. `drawer.item.add`.
     const NAME: &'static str;
 
     /// Applies the command. A command that puts no rows and leaves the record alone changes
-    /// nothing: no event, same revision.
+    /// nothing: there is no event, and the revision stays.
     ///
     /// # Errors
-    /// Whatever rule says no; then nothing is changed.
+    /// An error if a rule forbids the change; then nothing is changed.
     fn apply(
         &self,
         state: &mut <Self::Family as Family>::State,
@@ -43,24 +44,23 @@ pub trait Command: Send + Sync + 'static {
     ) -> Result<Self::Reply, Fault>;
 }
 
-/// Why a command did not go through.
+/// The reason why a command was not carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// The caller gets this error.
+    /// An error for the caller.
     Refused(crate::error::Error),
-    /// The store failed while a row was looked up.
+    /// A failure of the store while a row was read.
     Store(StoreError),
-    /// A joint command needs the turns of these containers too, and is to be applied again with
-    /// them.
+    /// A joint command needs the turns of these containers too. It is applied again with them.
     NeedsTurns(Vec<Loid>),
-    /// A joint command changes more objects below this one than one step can: locks of others there
-    /// are to be looked for, and it is to be applied again if there are none.
+    /// A joint command changes more objects below this one than one step can. The runtime looks for
+    /// other users' locks there, and applies the command again if there are none.
     NeedsLocks(Loid),
-    /// It would store attribute texts whose check was put off, and is to be applied again when they
-    /// have been checked.
+    /// The command would store attribute texts whose check was postponed. It is applied again when
+    /// they have been checked.
     Unchecked,
-    /// It alters more than a small change, and is to be applied again when its caller's turn among
-    /// those that do has come.
+    /// The command is larger than a small change. It is applied again when its caller has a work
+    /// permit for large changes.
     IsLarge,
 }
 
@@ -82,14 +82,14 @@ impl From<crate::store::DecodeError> for Fault {
     }
 }
 
-/// Who asks for a change.
+/// The user and session that a change is made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Who {
-    /// Name of the user.
+    /// The name of the user.
     pub user: Text,
-    /// Reference of the session, not its token.
+    /// The reference of the session, not its token.
     pub session: Text,
-    /// Network address of the caller, where there is one.
+    /// The network address of the caller, if known.
     pub address: Option<Text>,
 }
 
@@ -119,8 +119,8 @@ impl Who {
         (before + 1..).zip(all).map(|(revision, event)| Event { revision, ..event }).collect()
     }
 
-    /// What was done at this caller's wish to what is in no container, such as users: for the audit
-    /// trail.
+    /// Returns the audit event of an action of this caller on something outside of all containers,
+    /// such as a user.
     pub fn deed(&self, kind: &str, ids: Vec<String>, at_ms: u64) -> Event {
         Event {
             container: None,
@@ -137,12 +137,13 @@ impl Who {
         }
     }
 
-    /// Whoever may write the data directory, on the machine itself: there is no user to be named.
+    /// Returns the caller for programs that run on the machine itself and may write the data
+    /// directory. No user is known.
     pub fn operator() -> Who {
         Who { user: "".into(), session: "".into(), address: Some("local".into()) }
     }
 
-    /// The repository itself, e.g. when it fills a new data directory.
+    /// Returns the repository itself as a caller, e.g. for filling a new data directory.
     pub fn system() -> Who {
         Who { user: "system".into(), session: "".into(), address: None }
     }
@@ -152,12 +153,12 @@ fn text(status: &Option<Text>) -> Option<String> {
     status.as_ref().map(Text::to_string)
 }
 
-/// Where fresh numbers come from; none is ever given twice, not even after a crash.
+/// A source of new numbers. No number is ever used twice, not even after a crash.
 pub trait Numbers: Send + Sync {
-    /// The next number.
+    /// Returns the next number.
     ///
-    /// # Errors
-    /// `Overloaded` when the numbers reserved on disk are used up faster than new ones can be
+    /// `Overloaded` if the numbers reserved on disk are used up faster than new ones can be
+    /// reserved.
     /// reserved.
     fn next(&self) -> Result<u64>;
 }

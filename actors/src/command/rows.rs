@@ -1,5 +1,5 @@
-//! The rows that a command has noted, with their size: the place where a change set is bounded
-//! while it is being built.
+//! The rows that a command has noted, and their size. Here a change set is bounded while it is
+//! being built.
 
 use bytes::Bytes;
 
@@ -9,22 +9,22 @@ use crate::error::{Code, Error};
 use crate::object::PathLimits;
 use crate::store::Change;
 
-/// The parts or objects that a small change alters at most. A larger change waits for its turn
-/// ([`crate::runtime::LargeChanges`]). Otherwise it would keep its thread from others and fill the
-/// memory that all share.
+/// The maximal number of parts or objects that a small change alters. A larger change waits for a
+/// work permit ([`crate::runtime::LargeChanges`]). Otherwise it would block its thread for others
+/// and fill the shared memory.
 pub const SMALL: usize = 256;
 
-/// The rows of a small change at most, index entries included.
+/// The maximal number of rows of a small change, including index entries.
 const SMALL_ROWS: usize = 4 * SMALL;
 
-/// The bytes of those rows at most.
+/// The maximal number of bytes of those rows.
 const SMALL_BYTES: usize = 128 << 10;
 
-/// The bytes of rows that one change may have, unless it is configured otherwise (64 MiB): twice
-/// those of the largest container, so that a change of all of it fits.
+/// The default limit on the bytes of one change's rows (64 MiB). It is twice the size of the
+/// largest container, so that a change of the whole container fits.
 pub const CHANGE_BYTES: usize = 64 << 20;
 
-/// Bytes of memory that a container may grow to, unless it is configured otherwise (32 MiB).
+/// The default limit on the memory of a container in bytes (32 MiB).
 pub const LARGEST_CONTAINER: u64 = 32 << 20;
 
 /// The configured limits that every change is held to.
@@ -32,9 +32,9 @@ pub const LARGEST_CONTAINER: u64 = 32 << 20;
 pub struct ChangeLimits {
     /// The limits on the length and depth of paths.
     pub paths: PathLimits,
-    /// Bytes of rows that one change may store.
+    /// The limit on the bytes of rows that one change may store.
     pub change_bytes: usize,
-    /// Bytes of memory that a container may grow to.
+    /// The limit on the bytes of memory that a container may take.
     pub container_bytes: u64,
 }
 
@@ -46,8 +46,8 @@ impl Default for ChangeLimits {
 
 /// The rows noted so far.
 ///
-/// Rows beyond the limit are dropped, so that no command can fill the memory before somebody looks.
-/// Then [`Rows::check_size`] fails, and nothing of the command is carried out.
+/// Rows beyond the limit are dropped, so that no command can fill the memory before its size is
+/// checked. Then [`Rows::check_size`] fails, and nothing of the command is carried out.
 #[derive(Debug)]
 pub(super) struct Rows {
     noted: Vec<Change>,
@@ -59,7 +59,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// No rows, for a change that may be large.
+    /// Returns an empty list, for a change that may be large.
     pub fn new() -> Rows {
         Rows { noted: Vec::new(), bytes: 0, is_over: false, admits_large: true, most_bytes: CHANGE_BYTES }
     }
@@ -100,22 +100,22 @@ impl Rows {
         }
     }
 
-    /// The bytes of the rows.
+    /// Returns the bytes of the rows.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn noted(&self) -> &[Change] {
         &self.noted
     }
 
-    /// The rows, for good.
+    /// Consumes the list and returns the rows.
     pub fn into_noted(self) -> Vec<Change> {
         self.noted
     }
 
-    /// Checks that the change is no larger than it may be.
+    /// Checks that the change is no larger than allowed.
     ///
     /// # Errors
     /// [`Fault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
@@ -151,7 +151,8 @@ mod tests {
             assert!(rows.check_size().is_ok());
         }
         rows.push(row(1));
-        // Also a row that would fit: a change is carried out as a whole or not at all.
+        // A later row is dropped even if it would fit: a change is carried out as a whole or not at
+        // all.
         rows.push(row(0));
         assert_eq!(rows.noted().len(), 3);
         let Err(Fault::Refused(error)) = rows.check_size() else { panic!("it is too large") };

@@ -1,4 +1,4 @@
-//! How the runtime holds every command to the workflows: changes of status, and closed containers.
+//! Workflow rules for commands: changes of status, and closed containers.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,15 +19,15 @@ pub(super) struct Statuses<'a> {
     pub(super) changes: Vec<StatusChange>,
     /// The statuses of new objects and parts.
     new: Vec<StatusChange>,
-    /// Containers in which nothing but statuses change.
+    /// The containers in which only statuses change.
     alone: Vec<Loid>,
     /// The noted rows that closed containers accept.
     accepted: Vec<Range<usize>>,
 }
 
 impl<'a> Context<'a> {
-    /// Returns the context of a command that is held to these workflows, by a caller with these
-    /// rights. Without workflows every change of status is allowed, and nothing is closed.
+    /// Returns the context of a command that is held to these workflows, for a caller with these
+    /// rights. Without workflows every change of status is allowed, and no container is closed.
     #[must_use]
     pub fn governed_by(
         mut self,
@@ -38,8 +38,8 @@ impl<'a> Context<'a> {
         self
     }
 
-    /// Notes the change of a part's status. Changes of objects' own statuses are found by the
-    /// runtime.
+    /// Notes the change of a part's status. The runtime finds changes of an object's own status
+    /// itself.
     pub(crate) fn note_status(&mut self, container: Loid, before: &Record, after: &Record) {
         if before.status != after.status {
             self.statuses.changes.push(change_of(container, before, after));
@@ -54,16 +54,16 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Notes that nothing else changes in a container than what [`Context::note_status`] was told:
-    /// its only event is that of the status, and the container may be closed. `begun` is the number
-    /// of rows that were noted before the change ([`Context::rows_noted`]).
+    /// Notes that only the statuses given to [`Context::note_status`] change in a container. Its
+    /// only event is that of the status, and the container may be closed. `begun` is the number of
+    /// rows that were noted before the change ([`Context::rows_noted`]).
     pub(crate) fn changes_only_status(&mut self, container: Loid, begun: usize) {
         self.statuses.alone.push(container);
         self.accept_in_closed(begun);
     }
 
-    /// Exempts the rows that were noted from `begun` on from the rule for closed containers: they
-    /// follow from what became of an object that the container holds.
+    /// Exempts the rows noted since `begun` from the rule for closed containers. They follow from a
+    /// change of an object that the container holds.
     pub(crate) fn accept_in_closed(&mut self, begun: usize) {
         self.statuses.accepted.push(begun..self.rows.noted().len());
     }
@@ -78,8 +78,8 @@ impl<'a> Context<'a> {
         self.statuses.workflows.is_some_and(|workflows| workflows.has_status(database, type_name, status))
     }
 
-    /// Holds what the command has made of containers to the workflows. Each container is given as
-    /// it was and as the command leaves it; `None` for one that ceases to be.
+    /// Checks the command's changes of containers against the workflows. Each container is given
+    /// before and after the command; `None` for one that is destroyed.
     ///
     /// # Errors
     /// `InvalidStatus`, `StatusNotFound`, `InvalidType`, `PermissionDenied`, for new objects too;
@@ -103,8 +103,7 @@ impl<'a> Context<'a> {
             {
                 workflows.check_type_change(&before.record, &after.record)?;
                 retyped.insert(loid);
-                // Otherwise a change of type and back would be a way around the privilege of a
-                // status.
+                // Otherwise changing the type and back would evade the privilege of a status.
                 for record in [&before.record, &after.record] {
                     if let (Some(rights), Some(_)) = (self.statuses.rights, &record.status) {
                         rights.check(&change_of(loid, &before.record, record), self.look)?;
@@ -134,7 +133,7 @@ impl<'a> Context<'a> {
         }
         let accepted = |at: usize| self.statuses.accepted.iter().any(|range| range.contains(&at));
         for (at, change) in self.rows.noted().iter().enumerate() {
-            // A part of which there is one, such as the head with the title, has no key within its
+            // A part that exists only once, such as the head with the title, has no key within its
             // kind.
             let is_member = change.table == Table::Parts && change.key.len() > Loid::KEY_LEN + 1;
             if is_member
@@ -159,8 +158,8 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Returns the number of events that a changed container gets: one for each changed status, and
-    /// the command's own unless nothing but statuses change.
+    /// Returns the number of events for a changed container: one for each changed status, and one
+    /// for the command itself unless only statuses change.
     pub(crate) fn events_of(&self, container: Loid) -> u64 {
         let statuses = self.statuses.changes.iter().filter(|change| change.container == container).count();
         let own = statuses == 0 || !self.statuses.alone.contains(&container);
@@ -178,7 +177,7 @@ fn change_of(container: Loid, before: &Record, after: &Record) -> StatusChange {
     }
 }
 
-/// Returns whether two states of an object are the same but for the status.
+/// Returns whether two states of an object differ in nothing but the status.
 fn differ_by_status(before: &Object, after: &Object) -> bool {
     let mut same = Record::clone(&after.record);
     same.status.clone_from(&before.record.status);

@@ -1,5 +1,5 @@
-//! The commands that change a drawer. The rules are in docs/api/drawers.md; the reply names the
-//! items concerned, with the positions they have once the change is done.
+//! The commands that change a drawer, by the rules of docs/api/drawers.md. The reply names the
+//! affected items, with their positions after the change.
 
 use std::collections::HashSet;
 
@@ -27,33 +27,32 @@ pub(super) fn full(drawer: &DrawerState) -> Error {
         .with_detail("capacity", capacity)
 }
 
-/// Refuses an object that is not alive, or that the caller may not read: for them it is not there
-/// either.
+/// Refuses an object that is not alive, or that the caller may not read: both look the same to the
+/// caller.
 pub(super) fn check_there(object: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
     if context.is_alive(object)? && reads.may_read(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
 }
 
-/// The object to be added where that is what an address asks for; `None` for an item that is there
-/// already.
+/// Returns the object to add for an address; `None` for an item that is in the drawer already.
 ///
-/// An item whose object the caller may not read is not there for them, and can't be added either.
+/// An item whose object the caller may not read is hidden from them, and can't be added either.
 fn missing(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<Option<Loid>> {
     match (drawer.find(address), address) {
         (Some((_, item)), _) if reads.may_read(item.object)? => Ok(None),
         (Some(_), Address::Object(object)) => Err(Error::not_found(object)),
         (None, Address::Object(object)) => Ok(Some(object)),
-        // Not there, and a shortcut says nothing about what to add.
+        // The item is missing, and a shortcut does not state which object to add.
         (_, Address::Shortcut(_)) => Err(drawer.not_held(address)),
     }
 }
 
-/// The item so named, as the caller sees it.
+/// Returns the item at an address, if the caller may read its object.
 fn held(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<(usize, Item)> {
     let (position, item) = drawer.get(address)?;
     if reads.may_read(item.object)? { Ok((position, item)) } else { Err(drawer.not_held(address)) }
 }
 
-/// Makes positions in the whole drawer those that the caller counts.
+/// Converts positions in the whole drawer to positions among the items that the caller sees.
 fn count_among_seen(
     drawer: &DrawerState,
     items: &mut Placed,
@@ -79,17 +78,17 @@ fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
     context.next_number().map(ShortcutId)
 }
 
-/// The named items, each once, however often it is named.
+/// Returns the items at the addresses, each one once.
 fn placed(drawer: &DrawerState, addresses: &[Address]) -> Placed {
     let mut seen = HashSet::new();
     let found = addresses.iter().filter_map(|address| drawer.find(*address));
     found.filter(|(_, item)| seen.insert(item.shortcut)).map(|(at, item)| (at, *item)).collect()
 }
 
-/// Adds objects at the tail, all or none. One that is there already stays where it is.
+/// Adds objects at the end, all or none. An object that is in the drawer already stays where it is.
 #[derive(Debug, Clone)]
 pub struct Add {
-    /// The objects; a shortcut can only name an item that is there already.
+    /// The objects; a shortcut can only name an item that is in the drawer already.
     pub items: Vec<Address>,
 }
 
@@ -114,12 +113,12 @@ impl Command for Add {
     }
 }
 
-/// Puts an object at a position: docs/api/drawers.md, "Adding at a position".
+/// Puts an object at a position (docs/api/drawers.md, "Adding at a position").
 #[derive(Debug, Clone, Copy)]
 pub struct Position {
-    /// The object, or the shortcut of an item that is there.
+    /// The object, or the shortcut of an existing item.
     pub item: Address,
-    /// Counted from 0 among the items that the caller sees; −1 is the tail.
+    /// The position among the items that the caller sees, from 0; −1 is the end.
     pub position: i64,
 }
 
@@ -133,7 +132,7 @@ impl Command for Position {
             return Err(Error::parameter("position", self.position, "0 or more, or -1 for the tail").into());
         }
         let mut reads = context.reads()?;
-        // Behind the last that the caller sees is behind everything, and so is -1.
+        // After the last item that the caller sees is after all items, and so is -1.
         let wanted = match usize::try_from(self.position) {
             Ok(position) => drawer.place(position, &mut reads)?.unwrap_or(usize::MAX),
             Err(_) => usize::MAX,
@@ -165,12 +164,12 @@ fn shift(
     Ok(placed(drawer, &[address]))
 }
 
-/// Moves an item to another position; beyond the last place is a fault.
+/// Moves an item to another position. A position beyond the last item is an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Shift {
     /// The item.
     pub item: Address,
-    /// Counted from 0 among the items that the caller sees; −1 is the tail.
+    /// The position among the items that the caller sees, from 0; −1 is the end.
     pub position: i64,
 }
 
@@ -187,7 +186,7 @@ impl Command for Shift {
             position => {
                 let place = drawer.place(usize::try_from(position).unwrap_or(usize::MAX), &mut reads)?;
                 place.map_err(|seen| {
-                    // The item itself is one of those that they see.
+                    // The item itself is among those that the caller sees.
                     let last = seen.saturating_sub(1);
                     Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"))
                 })?
@@ -197,21 +196,21 @@ impl Command for Shift {
     }
 }
 
-/// Takes items out. With `strict` all or none, else those that the drawer holds.
+/// Removes items. With `strict` all or none, else those that the drawer holds.
 #[derive(Debug, Clone)]
 pub struct Remove {
     /// The items.
     pub items: Vec<Address>,
-    /// Whether a missing item refuses the whole command.
+    /// Whether a missing item makes the whole command fail.
     pub strict: bool,
 }
 
-/// What [`Remove`] did.
+/// The result of [`Remove`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Removed {
-    /// What was taken out, with the position that it had for the caller before any was.
+    /// The removed items, with their positions for the caller before the command.
     pub items: Placed,
-    /// What was not there: place in [`Remove::items`], and why.
+    /// The missing items: the index in [`Remove::items`], and the error.
     pub errors: Vec<(usize, Error)>,
 }
 
@@ -227,7 +226,7 @@ impl Command for Remove {
         let mut named = HashSet::new();
         for (index, address) in self.items.iter().enumerate() {
             let found = held(drawer, *address, &mut reads).and_then(|(position, item)| {
-                // One that is named twice has gone by the second time.
+                // The second mention of an item finds nothing.
                 if named.insert(item.shortcut) { Ok((position, item)) } else { Err(drawer.not_held(*address)) }
             });
             match found {
@@ -245,7 +244,7 @@ impl Command for Remove {
     }
 }
 
-/// Takes all items out, hidden ones too.
+/// Removes all items, including hidden ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Clear;
 
@@ -259,14 +258,14 @@ impl Command for Clear {
     }
 }
 
-/// Changes what is named of a drawer's head.
+/// Changes the given fields of a drawer's head.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// New capacity, 1 to [`super::MAX_CAPACITY`] and not below the count.
+    /// The new capacity, 1 to [`super::MAX_CAPACITY`], and not below the number of visible items.
     pub capacity: Option<u32>,
-    /// New title.
+    /// The new title.
     pub title: Option<String>,
-    /// New description.
+    /// The new description.
     pub description: Option<String>,
 }
 
@@ -277,7 +276,7 @@ impl Update {
             if (capacity as usize) < drawer.count() {
                 let wanted = match context.reads_all() {
                     true => format!("at least the present count, {}", drawer.count()),
-                    // The whole count would tell how many items they don't see.
+                    // The count would reveal the number of items that the caller can't see.
                     false => "at least the present count".to_owned(),
                 };
                 return Err(Error::parameter("capacity", capacity, &wanted));
@@ -292,32 +291,32 @@ impl Update {
             head.description = description.as_str().into();
         }
         drawer.set_head(head, context);
-        // A smaller capacity still holds what can be seen; hidden items may have to yield.
+        // A smaller capacity still fits the visible items; hidden ones may be dropped.
         drawer.trim(context);
         Ok(())
     }
 }
 
-/// What [`Move`] did.
+/// The result of [`Move`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// The item where it is now; none if another took it away meanwhile.
+    /// The item with its position in the target drawer; empty if another caller has removed it
+    /// since.
     pub items: Placed,
-    /// The revision of the drawer that it left, once the move was done.
+    /// The revision of the source drawer after the move.
     pub source_revision: u64,
-    /// The revision of the drawer that it went to, once the move was done: as before if it was
-    /// there already.
+    /// The revision of the target drawer after the move; unchanged if the item was there already.
     pub target_revision: u64,
 }
 
-/// Moves an item to the tail of another drawer, atomically over both.
+/// Moves an item to the end of another drawer, atomically over both.
 #[derive(Debug, Clone, Copy)]
 pub struct Move {
     /// The item.
     pub item: Address,
-    /// Where it is.
+    /// The source drawer.
     pub from: Loid,
-    /// Where it goes.
+    /// The target drawer.
     pub to: Loid,
 }
 
@@ -338,7 +337,7 @@ impl Joint for Move {
         let source = turns.get::<Drawer>(self.from)?;
         context.expects(&source.object().record);
         let (position, item) = held(source, self.item, &mut reads)?;
-        // A container that a command changes goes up by one revision.
+        // A command raises the revision of each changed container by one.
         let source_revision = source.object().record.revision + 1;
         let moved = Address::Object(item.object);
         context.is_about(item.object);
@@ -348,7 +347,7 @@ impl Joint for Move {
             let revision = source_revision - u64::from(stayed);
             return Ok(Moved { items, source_revision: revision, target_revision: revision });
         }
-        // A change set already submitted may be removing it.
+        // A submitted change set may be removing the object.
         check_there(item.object, &mut reads, context)?;
         turns.get::<Drawer>(self.from)?.take(&item, context);
         let target = turns.get::<Drawer>(self.to)?;

@@ -1,4 +1,4 @@
-//! Making a drawer, and writing over an existing one that a creation names.
+//! Creation of a drawer, and overwriting of an existing one.
 
 use super::MAX_CAPACITY;
 use super::commands::{Update, check_there, full};
@@ -10,26 +10,26 @@ use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
 
-/// What is said of a new drawer.
+/// The fields of a new drawer.
 #[derive(Debug, Clone)]
 pub struct NewDrawer {
-    /// How many items fit.
+    /// The maximal number of items.
     pub capacity: u32,
     /// Whether it is a user's automatic drawer.
     pub automatic: bool,
-    /// May be empty.
+    /// The title; may be empty.
     pub title: Text,
-    /// May be empty.
+    /// The description; may be empty.
     pub description: Text,
     /// The objects in it, first to last.
     pub items: Vec<Loid>,
-    /// What the caller really said of these: all that changes of a drawer that is there and not
-    /// replaced.
+    /// The fields that the caller gave explicitly. Only these change in a drawer that exists and is
+    /// not replaced.
     pub said: Update,
 }
 
 impl NewDrawer {
-    /// An empty one without a title.
+    /// Returns an empty drawer without a title.
     pub fn empty(capacity: u32) -> NewDrawer {
         NewDrawer {
             capacity,
@@ -41,7 +41,7 @@ impl NewDrawer {
         }
     }
 
-    /// Puts head and items of a new drawer.
+    /// Puts the head and the items of a new drawer. Returns the drawer's size in bytes.
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         check_head(Some(&*self.title), Some(&*self.description))?;
         let head = DrawerHead {
@@ -57,7 +57,7 @@ impl NewDrawer {
         Ok(drawer.bytes())
     }
 
-    /// Writes it over a drawer that is there.
+    /// Writes these fields over an existing drawer.
     pub(super) fn write_over(
         &self,
         drawer: &mut DrawerState,
@@ -79,18 +79,18 @@ impl NewDrawer {
     }
 }
 
-/// Looks at the texts of a drawer's head that are said.
+/// Checks those texts of a drawer's head that are given.
 ///
 /// # Errors
-/// `InvalidParameter` naming the one that is too long.
+/// `InvalidParameter` for a text that is too long.
 pub(super) fn check_head(title: Option<&str>, description: Option<&str>) -> Result<()> {
     check_texts([("title", title, MAX_TITLE_BYTES), ("description", description, MAX_DESCRIPTION_BYTES)])
 }
 
-/// A capacity that a drawer can have.
+/// Checks and converts a drawer's capacity.
 ///
 /// # Errors
-/// `InvalidParameter` naming it.
+/// `InvalidParameter` for a capacity out of range.
 pub fn check_capacity(capacity: i64) -> Result<u32> {
     u32::try_from(capacity)
         .ok()
@@ -99,7 +99,7 @@ pub fn check_capacity(capacity: i64) -> Result<u32> {
 }
 
 impl DrawerState {
-    /// Puts objects into a drawer at its making, first to last.
+    /// Adds objects to a drawer that is being created, first to last.
     fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
         context.alters(objects.len())?;
         let mut reads = context.reads()?;

@@ -1,12 +1,12 @@
-//! What must hold of a drawer's rows.
+//! The check of a drawer's rows.
 
 use super::rows::{DrawerHead, HEAD, ITEM, Item};
 use crate::object::Record;
 use crate::proof::{Head, Proof};
 use crate::store::StoreError;
 
-/// Every item stands for an object that is there, and is hidden if that lies in the recycle bin; a
-/// head, and no more items than fit.
+/// Checks the head, the number of items, and that each item refers to an existing object. An item
+/// must be hidden if its object is in the recycle bin.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let drawer = record.loid;
     let head = proof.head::<DrawerHead>(record, HEAD)?;

@@ -1,4 +1,4 @@
-//! How a drawer is stored: one head, one row an item.
+//! The stored form of a drawer: one head, and one row for each item.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -10,25 +10,25 @@ use crate::part::PartKind;
 use crate::sequence::{Movable, Ordered, StoredOrder};
 use crate::store::{Key, Row, loid_key};
 
-/// The kind of [`DrawerHead`].
+/// The part kind of [`DrawerHead`].
 pub const HEAD: PartKind = PartKind::of::<DrawerHead>(1);
 
-/// The kind of [`Item`].
+/// The part kind of [`Item`].
 pub const ITEM: PartKind = PartKind::of::<Item>(2);
 
-/// What a drawer has beside its record and items.
+/// The fields of a drawer beside its record and items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawerHead {
     /// The drawer.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// How many items fit.
+    /// The maximal number of items.
     pub capacity: u32,
     /// Whether it is a user's automatic drawer.
     pub automatic: bool,
-    /// Title; may be empty.
+    /// The title; may be empty.
     pub title: Text,
-    /// Description; may be empty.
+    /// The description; may be empty.
     pub description: Text,
 }
 
@@ -46,18 +46,18 @@ pub struct Item {
     pub drawer: Loid,
     /// The item's own id.
     pub shortcut: ShortcutId,
-    /// The object it stands for.
+    /// The object that the item refers to.
     #[serde(with = "loid_key")]
     pub object: Loid,
-    /// Its place among the items.
+    /// The order number, which places the item among the others.
     pub(super) order: StoredOrder,
-    /// Whether the object lies in the recycle bin.
+    /// Whether the object is in the recycle bin.
     pub hidden: bool,
 }
 
 impl Item {
-    /// Notes that the item and its object are concerned: a search for the history of the object
-    /// finds it here, too.
+    /// Names the item and its object in the drawer's event. A search for the history of the object
+    /// then finds the event too.
     pub(super) fn concern(&self, context: &mut Context<'_>) {
         context.concerns(self.drawer, self.shortcut);
         context.concerns(self.drawer, self.object);
@@ -65,7 +65,7 @@ impl Item {
 }
 
 impl Item {
-    /// An item at `order`.
+    /// Creates an item at `order`.
     pub fn new(drawer: Loid, shortcut: ShortcutId, object: Loid, order: u128, hidden: bool) -> Item {
         Item { drawer, shortcut, object, order: order.into(), hidden }
     }

@@ -1,7 +1,7 @@
-//! A drawer in memory.
+//! The state of a drawer in memory.
 //!
-//! `items` has all items, hidden ones too, by order number. What the interface calls position and
-//! count speaks of the visible ones.
+//! `items` has all items by order number, including hidden ones. Positions and counts of the
+//! interface only consider visible items.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::readable::Reads;
 use crate::sequence::{Movable, Numbers, Ordered, Sequence};
 use crate::store::Row;
 
-/// What a call names an item by: the object, or the shortcut (docs/api/drawers.md, "Items").
+/// The address of an item in a call: its object or its shortcut (docs/api/drawers.md, "Items").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Address {
-    /// By the object it stands for.
+    /// The object that the item refers to.
     Object(Loid),
-    /// By its own id.
+    /// The item's own id.
     Shortcut(ShortcutId),
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// See the module's head.
+/// The state of a drawer: its object, its head, and all items in order.
 #[derive(Debug, Clone)]
 pub struct DrawerState {
     object: Object,
@@ -55,14 +55,14 @@ impl State for DrawerState {
     }
 
     fn bytes(&self) -> usize {
-        // An item, and its place in both indexes.
+        // // The estimate covers an item and its entries in both indexes.
         const ITEM: usize = 128;
         self.object.bytes() + self.items.len() * ITEM
     }
 }
 
 impl DrawerState {
-    /// A drawer with these items, in any order.
+    /// Creates the state of a drawer with these items, in any order.
     pub fn new(object: Object, head: DrawerHead, items: Vec<Item>) -> DrawerState {
         DrawerState {
             object,
@@ -73,37 +73,37 @@ impl DrawerState {
         }
     }
 
-    /// Capacity, title and so on.
+    /// Returns the head with the capacity and the texts.
     pub fn head(&self) -> &DrawerHead {
         &self.head
     }
 
-    /// How many items can be seen.
+    /// Returns the number of visible items.
     pub fn count(&self) -> usize {
         self.items.visible_len()
     }
 
-    /// How many items are hidden because their objects lie in the recycle bin.
+    /// Returns the number of items that are hidden because their objects are in the recycle bin.
     pub fn hidden(&self) -> usize {
         self.items.len() - self.items.visible_len()
     }
 
-    /// How many items fit.
+    /// Returns the maximal number of items.
     pub fn capacity(&self) -> usize {
         self.head.capacity as usize
     }
 
-    /// Whether an addition would need another item's place.
+    /// Reports whether an addition would need another item's place.
     pub fn is_full(&self) -> bool {
         self.count() >= self.capacity()
     }
 
-    /// The items that can be seen, first to last.
+    /// Returns the visible items, first to last.
     pub fn visible(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| !item.hidden)
     }
 
-    /// The visible item so named, and its position.
+    /// Returns the visible item at an address, and its position.
     pub fn find(&self, address: Address) -> Option<(usize, &Item)> {
         let order = match address {
             Address::Object(loid) => self.by_object.get(loid.to_number()),
@@ -113,27 +113,27 @@ impl DrawerState {
         Some((self.items.rank(order).1, item))
     }
 
-    /// The item so named.
+    /// Returns the visible item at an address, and its position.
     ///
     /// # Errors
-    /// `ObjectNotFound` when the drawer does not hold it, or hides it.
+    /// `ObjectNotFound` if the drawer does not hold the item, or hides it.
     pub fn get(&self, address: Address) -> Result<(usize, Item)> {
         self.find(address).map(|(position, item)| (position, *item)).ok_or_else(|| self.not_held(address))
     }
 
-    /// The position that stands for one among the items that the caller sees; see [`Reads::place`].
+    /// Converts a position among the items that the caller sees; see [`Reads::place`].
     pub(super) fn place(&self, position: usize, reads: &mut Reads<'_>) -> Result<Result<usize, usize>> {
         reads.place(position, self.count(), self.visible().map(|item| Some(item.object)))
     }
 
-    /// The error for an item that the drawer does not hold.
+    /// Returns the error for an item that the drawer does not hold.
     pub fn not_held(&self, address: Address) -> Error {
         let drawer = self.object.record.loid;
         Error::new(Code::ObjectNotFound, format!("The drawer `{drawer}` holds no item `{address}`."))
             .with_source(address)
     }
 
-    /// Changes the head.
+    /// Replaces the head.
     pub(super) fn set_head(&mut self, head: DrawerHead, context: &mut Context<'_>) {
         if head != *self.head {
             context.put(Some(&*self.head), &head);
@@ -141,8 +141,8 @@ impl DrawerState {
         }
     }
 
-    /// Puts an item that is not there in front of the visible position `position` (`count` or more:
-    /// at the tail), and makes room: hidden items yield first, then the last visible one goes
+    /// Inserts an item before the visible position `position`; `count` or more means the end. If
+    /// the drawer overflows, hidden items are dropped first, then the last visible one
     /// (docs/api/drawers.md, "Capacity").
     pub(super) fn insert(
         &mut self,
@@ -169,13 +169,13 @@ impl DrawerState {
         moved
     }
 
-    /// Takes an item out, hidden or not.
+    /// Removes an item, hidden or not.
     pub(super) fn take(&mut self, item: &Item, context: &mut Context<'_>) {
         context.remove(item);
         self.forget(item);
     }
 
-    /// Takes everything out.
+    /// Removes all items.
     ///
     /// # Errors
     /// [`Fault::IsLarge`].
@@ -190,7 +190,7 @@ impl DrawerState {
         Ok(())
     }
 
-    /// Removes the drawer: its items and its head.
+    /// Destroys the drawer: removes its items and its head.
     ///
     /// # Errors
     /// [`Fault::IsLarge`].
@@ -200,7 +200,8 @@ impl DrawerState {
         Ok(())
     }
 
-    /// Drops what does not fit any more: hidden items first, from the tail, then visible ones.
+    /// Drops the items that exceed the capacity: hidden ones first, from the end, then visible
+    /// ones.
     pub(super) fn trim(&mut self, context: &mut Context<'_>) {
         while self.items.len() > self.capacity() {
             let end = self.items.len() - 1;
@@ -213,8 +214,8 @@ impl DrawerState {
         }
     }
 
-    /// Hides or shows the item of an object, because it was discarded or restored. It keeps its
-    /// place. Returns whether there was something to do.
+    /// Hides or shows the item of an object, because it was discarded or restored. The item keeps
+    /// its place. Returns whether anything has changed.
     pub fn set_hidden(&mut self, object: Loid, hidden: bool, context: &mut Context<'_>) -> bool {
         let Some(order) = self.by_object.get(object.to_number()) else { return false };
         let Some(old) = self.items.get(order).copied().filter(|item| item.hidden != hidden) else { return false };
@@ -224,7 +225,7 @@ impl DrawerState {
         true
     }
 
-    /// Takes the item of an object out, hidden or not, because the object was destroyed.
+    /// Removes the item of a destroyed object, hidden or not. Returns whether there was one.
     pub fn take_object(&mut self, object: Loid, context: &mut Context<'_>) -> bool {
         let Some(order) = self.by_object.get(object.to_number()) else { return false };
         let Some(item) = self.items.get(order).copied() else { return false };
@@ -232,7 +233,7 @@ impl DrawerState {
         true
     }
 
-    /// An order number for an item in front of the visible position `position`.
+    /// Returns an order number for an item before the visible position `position`.
     fn room_at(&mut self, position: usize, context: &mut Context<'_>) -> u128 {
         let DrawerState { items, by_object, by_shortcut, .. } = self;
         items.room_at(items.index_at(position), |old, new| {
@@ -254,7 +255,7 @@ impl DrawerState {
         self.by_shortcut.remove(item.shortcut.0.into());
     }
 
-    /// The rows that this state should have on disk, for tests and checks.
+    /// Returns the keys of the rows that this state should have on disk, for tests and checks.
     pub fn rows(&self) -> Vec<crate::store::Key> {
         std::iter::once(self.head.place()).chain(self.items.iter().map(Row::place)).collect()
     }

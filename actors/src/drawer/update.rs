@@ -1,4 +1,4 @@
-//! What is named of a drawer: changed together with what every object has.
+//! Update of a drawer: its head together with the fields of every object.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use crate::joint::{Joint, Turns};
 use crate::lifecycle::Rename;
 use crate::object::{CreateMode, Text};
 
-/// Changes what is named of a drawer: its head, its name, its attributes.
+/// Changes the given fields of a drawer: its head, its name, its attributes.
 #[derive(Debug, Clone)]
 pub struct UpdateDrawer {
     /// The drawer.
     pub drawer: Loid,
-    /// Its head.
+    /// The changes of the drawer's head.
     pub head: Update,
-    /// A new name.
+    /// The new name.
     pub name: Option<String>,
-    /// New attributes, XML.
+    /// The new attributes, XML.
     pub attributes: Option<Text>,
-    /// A new workflow status.
+    /// The new workflow status.
     pub status: Option<Text>,
 }
 

@@ -1,6 +1,6 @@
-//! Folders: they hold objects under names. The names are an index of the store, not state of the
-//! actor, so that a folder costs the same however much lies in it; the actor's turn is what keeps a
-//! name from being given twice.
+//! Folders: containers that hold objects by name. The names are an index of the store and no state
+//! of the actor. A folder's memory therefore does not depend on the number of its objects. The
+//! actor's turn ensures that no name is used twice.
 
 mod names;
 mod place;
@@ -17,10 +17,10 @@ plain_family! {
     Folder, has_content: false
 }
 
-/// The root folder of a database.
+/// Returns the root folder of a database.
 pub const fn root(database: DatabaseId) -> Loid {
     Loid::new(database, 1)
 }
 
-/// Name of the type of folders in the objecttypes family.
+/// The name of the type of folders among the object types.
 pub const TYPE_NAME: &str = "Folder";

@@ -1,4 +1,4 @@
-//! Looking things up by name.
+//! Look-ups by name, paths, and free names.
 
 use crate::error::{Error, Result};
 use crate::id::Loid;
@@ -9,18 +9,18 @@ fn loid_of(value: &[u8]) -> Result<Loid, StoreError> {
     Loid::from_key(value).ok_or_else(|| StoreError::Corrupt("an entry in `names` has no loid".to_owned()))
 }
 
-/// The object of that name in a folder.
+/// Returns the object with a name in a folder.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn child(look: &dyn Look, view: View, folder: Loid, name: &str) -> Result<Option<Loid>, StoreError> {
     look.get(view, Table::Names, &name_key(folder, name))?.map(|value| loid_of(&value)).transpose()
 }
 
-/// The object that the names lead to from a folder.
+/// Follows a list of names from a folder, and returns the object at the end.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn walk<'n>(
     look: &dyn Look,
     view: View,
@@ -37,11 +37,11 @@ pub fn walk<'n>(
     Ok(Some(at))
 }
 
-/// At most `limit` entries of a folder with their keys in [`Table::Names`], by name, after the
-/// given name.
+/// Returns at most `limit` entries of a folder, sorted by name, with their keys in
+/// [`Table::Names`]. The first one follows the name `after`.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(crate) fn entries(
     look: &dyn Look,
     folder: Loid,
@@ -57,11 +57,11 @@ pub(crate) fn entries(
     page.into_iter().map(|(key, value)| Ok((key.slice(Loid::KEY_LEN..), loid_of(&value)?))).collect()
 }
 
-/// At most `limit` objects in a folder, by name, after the given key; and the key to go on from, if
-/// there may be more.
+/// Returns at most `limit` objects in a folder, sorted by name, after the given key. The second
+/// value is the key to continue from, if there may be more.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn children(
     look: &dyn Look,
     view: View,
@@ -79,11 +79,11 @@ pub fn children(
     Ok((loids, next))
 }
 
-/// The path of an object: the names from the root down; `None` for one that lies deeper than any
-/// configuration allows.
+/// Returns the path of an object, that is the names from the root down. It is `None` for an object
+/// that lies deeper than any configuration allows.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<Option<String>, StoreError> {
     path_by((record.folder(), record.name.clone()), |folder| {
         let key = folder.to_key();
@@ -97,11 +97,11 @@ pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<Option<St
     })
 }
 
-/// [`path_of`] with a look-up of one's own: an object's folder and name, and what gives the same
-/// for a folder.
+/// Does what [`path_of`] does with another look-up. `object` is an object's folder and name;
+/// `above` returns the same for a folder.
 ///
 /// # Errors
-/// What `above` says.
+/// Errors of `above`.
 pub fn path_by<E>(
     object: (Option<Loid>, Text),
     mut above: impl FnMut(Loid) -> Result<Option<(Option<Loid>, Text)>, E>,
@@ -124,19 +124,19 @@ pub fn path_by<E>(
     Ok(Some(names.iter().rev().flat_map(|name| ["/", &**name]).collect()))
 }
 
-/// The longest ending of a name that counts as its extension, with the dot.
+/// The longest end of a name that counts as its extension, including the dot.
 const MAX_EXTENSION_BYTES: usize = 64;
 
-/// The first of `name`, `name (2)`, `name (3)`, … that is free in the folder; the number goes
-/// before the extension.
+/// Returns the first free name of `name`, `name (2)`, `name (3)`, … in the folder. The number is
+/// put before the extension.
 ///
 /// # Errors
-/// What `taken` says.
+/// Errors of `taken`.
 pub fn free_name<E: From<Error>>(name: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
     if !taken(name)? {
         return Ok(name.to_owned());
     }
-    // What is long behind a dot is no extension, and would leave no room for the number.
+    // A long text after a dot is no extension, and would leave no room for the number.
     let (stem, extension) = match name.rfind('.') {
         Some(dot) if dot > 0 && name.len() - dot <= MAX_EXTENSION_BYTES => name.split_at(dot),
         _ => (name, ""),
@@ -149,8 +149,8 @@ pub fn free_name<E: From<Error>>(name: &str, mut taken: impl FnMut(&str) -> Resu
         }
         format!("{}{tail}", &stem[..room])
     };
-    // Doubling, then halving: a thousand objects of one name cost ten look-ups and not a thousand.
-    // Where numbers in between are free again it may find one of those, which is as good.
+    // Doubling, then bisection: a thousand objects of one name cost ten look-ups, not a thousand.
+    // Where lower numbers are free again it may find one of those, which is as good.
     let (mut low, mut high) = (1, 2);
     while taken(&numbered(high))? {
         (low, high) = (high, high * 2);

@@ -1,4 +1,4 @@
-//! What may lie where.
+//! The rules for the location of objects.
 
 use super::children;
 use crate::command::{Context, Fault};
@@ -8,15 +8,15 @@ use crate::joint::Turns;
 use crate::object::{FamilyKind, Record};
 use crate::store::View;
 
-/// How many objects a bundle may hold: each change of its text looks at all of them.
+/// The maximal number of objects in a bundle. Each change of its text looks at all of them.
 pub const MAX_MEMBERS: usize = 500;
 
-/// Refuses a place where an object of that family can't go: a folder holds any, a bundle only
-/// bundles, beside the channel copies that are made in it.
+/// Refuses a location that can't hold an object of that family. A folder holds any family. In a
+/// bundle, only other bundles may be put; its channel copies are made there.
 ///
 /// # Errors
-/// `ObjectNotFound`; `InvalidType` for what holds nothing; `InvalidForContainer`; `TooLarge` for a
-/// bundle that is full.
+/// `ObjectNotFound`; `InvalidType` for an object that holds no others; `InvalidForContainer`;
+/// `TooLarge` for a full bundle.
 pub(crate) fn check_place(
     place: Loid,
     family: FamilyKind,
@@ -41,10 +41,10 @@ pub(crate) fn check_place(
     }
 }
 
-/// Refuses one more object in a bundle that is full.
+/// Refuses one more object in a full bundle.
 ///
 /// # Errors
-/// `TooLarge`; what the store says.
+/// `TooLarge`; errors of the store.
 pub(crate) fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), Fault> {
     let (there, _) = children(context.look(), View::Latest, bundle, None, MAX_MEMBERS)?;
     if there.len() < MAX_MEMBERS {
@@ -54,7 +54,7 @@ pub(crate) fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), Faul
     Err(Error::new(Code::TooLarge, message).with_source(bundle).with_detail("limit", MAX_MEMBERS).into())
 }
 
-/// Refuses to put a channel copy elsewhere, or under another name: it is its bundle's, and its
+/// Refuses to move or rename a channel copy: its location is its bundle, and its name is its
 /// channel's.
 ///
 /// # Errors

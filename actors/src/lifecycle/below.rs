@@ -1,4 +1,4 @@
-//! Whose the objects are that lie in another, for who may act on that because they made it.
+//! The check that all objects below another are within the caller's reach.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,16 @@ use crate::id::Loid;
 use crate::object::{FamilyKind, Reach, Record};
 use crate::store::{Key, Range, StoreError, Table, View};
 
-/// Refuses to act on an object with all that lies in it, if any of that, at whatever depth, is out
-/// of the caller's reach: who made a bundle would take along what others made in it, or come by
-/// rights to that where it goes. So is what has more in it than one step looks at.
+/// Refuses to act on an object with everything in it, if any of that, at whatever depth, is out of
+/// the caller's reach. Otherwise the creator of a bundle could discard what others made in it, or
+/// gain rights to it at its new location. An object with more members than one step looks at is
+/// refused, too.
 ///
-/// Complete for commands that step alone: nothing is put into it between this look and the
-/// submission.
+/// The check is complete for commands that run alone: nothing can be added between the check and
+/// the submission.
 ///
 /// # Errors
-/// `PermissionDenied`; what the store says.
+/// `PermissionDenied`; errors of the store.
 pub(super) fn check_reach(record: &Record, reach: Reach, context: &Context<'_>) -> Result<(), Fault> {
     if reach == Reach::All {
         return Ok(());
@@ -43,7 +44,7 @@ fn whose(record: &Record, reach: Reach, context: &Context<'_>) -> Result<Whose, 
     if !covers(record) {
         return Ok(Whose::Others);
     }
-    // One more shows whether there are more.
+    // One object more than allowed shows whether there are too many.
     let most = context.subtrees.objects_per_step.saturating_add(1);
     if record.is_discarded() {
         let members = Range::prefix(&record.loid.to_key());

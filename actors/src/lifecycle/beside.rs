@@ -12,13 +12,13 @@ use crate::object::name_for;
 /// Creates an object, or writes over one, together with another one in the same folder: both or
 /// neither.
 ///
-/// The command is about the first. A precondition of the caller speaks of that one alone, and so do
-/// the events of changes.
+/// The command is about the first object. Preconditions of the caller and the events of changes
+/// refer to that one only.
 #[derive(Debug, Clone)]
 pub struct CreateBeside {
     /// The object that the command is about.
     pub main: Create,
-    /// The object that goes along with it, under another name.
+    /// The second object, under another name.
     pub beside: NewObject,
 }
 
@@ -27,7 +27,7 @@ pub struct CreateBeside {
 pub struct CreatedBeside {
     /// The object that the command is about.
     pub main: Created,
-    /// The object that goes along with it.
+    /// The second object.
     pub beside: Created,
 }
 
@@ -51,14 +51,14 @@ impl Joint for CreateBeside {
         self.main.object.check(context)?;
         self.beside.check(context)?;
         let name = |object: &NewObject| name_for(object.parts.family(), &object.name);
-        // Neither would find the other in the folder.
+        // Neither command would find the other's object in the folder.
         if name(&self.main.object)? == name(&self.beside)? {
             let message = format!("Two objects can't be called `{}` in one folder.", self.beside.name);
             return Err(Error::new(Code::InvalidName, message).into());
         }
         let place = self.main.make_folders(turns, context)?;
         let second = Create { folder: place.0, below: Vec::new(), object: self.beside.clone() };
-        // The main object comes last: the caller gets the newest one with the reply.
+        // The main object is made last, since the caller gets the newest one with the reply.
         let beside = second.put_in(place, Role::Beside, turns, context)?;
         let main = self.main.put_in(place, Role::Main, turns, context)?;
         Ok(CreatedBeside { main, beside })

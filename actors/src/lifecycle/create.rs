@@ -1,4 +1,4 @@
-//! Creating objects, with the folders that are missing on the way.
+//! Creation of objects, together with missing folders of their path.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::object::{
 };
 use crate::store::{View, loid_key};
 
-/// Which statuses objects may have. That goes by their type, and where a creation that names none
-/// meets an object, which type that is shows only in the command.
+/// The rules for statuses by object type. If a creation names no type, the type is that of an
+/// existing object, which is only known in the command.
 pub trait Statuses: Debug + Send + Sync + 'static {
     /// Refuses a status that objects of that type may not have.
     ///
@@ -35,76 +35,76 @@ pub trait Statuses: Debug + Send + Sync + 'static {
 /// An object to be created.
 #[derive(Debug, Clone)]
 pub struct NewObject {
-    /// Its name, as the client gave it.
+    /// The name, as the client gave it.
     pub name: String,
-    /// Its type.
+    /// The type.
     pub type_name: Text,
-    /// See `Record`.
+    /// The path of the work folder; see `Record`.
     pub work_folder: Option<Text>,
-    /// The day of its issue.
+    /// The day of issue.
     pub issue_date: Option<IssueDate>,
-    /// Name of its workflow status: one that its type may have, unless that is `inferred`.
+    /// The name of the workflow status. The type must allow it, unless it is `inferred`.
     pub status: Option<Text>,
-    /// The status it gets without one, if it is new or changes its type.
+    /// The status of an object without `status`, if the object is new or changes its type.
     pub initial_status: Option<Text>,
-    /// Where the caller did not ask for the type: then an existing object keeps its own, and by
-    /// that it goes whether it may have the status.
+    /// The rules for statuses, if the caller did not name a type. An existing object then keeps its
+    /// type, and these rules decide whether it may have the status.
     pub inferred: Option<Arc<dyn Statuses>>,
-    /// Story family.
+    /// The story family.
     pub suid: Option<Text>,
-    /// XML.
+    /// The attributes, XML.
     pub attributes: Option<Text>,
-    /// XML with the root `props`.
+    /// The system attributes, XML with the root `props`.
     pub system_attributes: Option<Text>,
-    /// XML with the root `tl`.
+    /// The usage tickets, XML with the root `tl`.
     pub usage_tickets: Option<Text>,
-    /// Its bytes.
+    /// The content.
     pub content: Option<NewContent>,
-    /// What it has beside that if it is new.
+    /// The defaults for a new object.
     pub begins_with: Beginning,
-    /// What is changed here and there of the attribute texts of an object that is there.
+    /// The partial change of the attribute texts of an existing object.
     pub amending: Option<Amending>,
-    /// What it has as a container, and with that its family.
+    /// The settings as a container, which also determine the family.
     pub parts: NewParts,
-    /// When the name is taken.
+    /// The action if the name is taken.
     pub mode: CreateMode,
-    /// Whose object that is there the caller may change.
+    /// The reach of the caller's right to change an existing object, by its creator.
     pub reach: Reach,
-    /// Whether the caller has it checked out at the end: seconds without use after which the lock
-    /// ends. Else an object that is there keeps the lock that it has.
+    /// The lock time: seconds without use until the caller's lock ends. Without it a new object is
+    /// not checked out, and an existing one keeps its lock.
     pub checked_out_s: Option<u64>,
-    /// Epoch seconds, where it is not now.
+    /// The time of creation in epoch seconds, if it is not now.
     pub created: Option<u64>,
-    /// What it keeps, if it comes from another repository.
+    /// The additional data of an object that comes from another repository.
     pub imported: Option<Imported>,
-    /// The uuid of the new object, if the caller chose it. Then the call means the object that has
-    /// the uuid, and never writes over another one.
+    /// The uuid of the new object, if the caller chose it. Then the call is about the object that
+    /// has the uuid, and never writes over another one.
     pub uuid: Option<ObjectUuid>,
 }
 
-/// What a new object begins with where nothing else is said, such as what its template has. An
-/// object that is there keeps its own, but for a new version, which has to have some content.
+/// The defaults of a new object, for example from its template. An existing object ignores them.
+/// The exception is a new version, which must have some content.
 #[derive(Debug, Clone, Default)]
 pub struct Beginning {
-    /// XML.
+    /// The attributes, XML.
     pub attributes: Option<Text>,
-    /// XML with the root `props`.
+    /// The system attributes, XML with the root `props`.
     pub system_attributes: Option<Text>,
-    /// See `Record`.
+    /// The path of the work folder; see `Record`.
     pub work_folder: Option<Text>,
-    /// The day of its issue.
+    /// The day of issue.
     pub issue_date: Option<IssueDate>,
-    /// Its bytes.
+    /// The content.
     pub content: Option<NewContent>,
 }
 
 impl NewObject {
-    /// A document without anything.
+    /// Returns an empty document.
     pub fn document(name: &str, type_name: &str) -> NewObject {
         NewObject::of::<Document>(name, type_name, ())
     }
 
-    /// An object of the family `F`, with nothing beside what it has as a container.
+    /// Returns an object of the family `F` that has nothing but its settings as a container.
     pub fn of<F: Family>(name: &str, type_name: &str, new: F::New) -> NewObject {
         NewObject {
             name: name.to_owned(),
@@ -131,24 +131,24 @@ impl NewObject {
         }
     }
 
-    /// A folder; one that is there already is as good.
+    /// Returns a folder; an existing one of the name is used.
     pub fn folder(name: &str) -> NewObject {
         NewObject { mode: CreateMode::Existing, ..NewObject::of::<Folder>(name, folder::TYPE_NAME, ()) }
     }
 }
 
-/// Creates an object in a folder, and before it the folders that are missing on the way.
+/// Creates an object in a folder, together with missing folders of its path.
 #[derive(Debug, Clone)]
 pub struct Create {
-    /// A folder that exists.
+    /// An existing folder.
     pub folder: Loid,
-    /// Names of the folders below it that lead to the object; missing ones are made.
+    /// The names of the folders from there to the object; missing ones are made.
     pub below: Vec<String>,
     /// The object.
     pub object: NewObject,
 }
 
-/// The creation of an object that is always there, such as a root folder: it is the answer, and
+/// Creates an object that always exists, such as a root folder: the reply is the object, and
 /// nothing changes.
 #[derive(Debug, Clone, Copy)]
 pub struct Meet {
@@ -174,27 +174,27 @@ impl Joint for Meet {
     }
 }
 
-/// What [`Create`] did.
+/// The outcome of [`Create`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// A new object.
     New,
-    /// The object that was there is as wanted.
+    /// An existing object, which is unchanged.
     Existing,
-    /// The object that was there has been changed.
+    /// An existing object, which has been changed.
     Changed,
-    /// The object that was there has texts that it takes long to amend: nothing has been changed,
-    /// and they are to be amended [`Ahead`](crate::amend::Ahead).
+    /// An existing object whose texts are slow to amend. Nothing has been changed, and the texts
+    /// are to be amended before the command (see [`Ahead`](crate::amend::Ahead)).
     Postponed,
 }
 
-/// The answer of [`Create`].
+/// The reply of [`Create`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Created {
     /// The object.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// What was done.
+    /// The outcome for the object.
     pub outcome: Outcome,
 }
 
@@ -235,7 +235,7 @@ impl Joint for Create {
 /// The role of an object in the command that creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The object that the command is about: the caller's precondition speaks of it, and events
+    /// The object that the command is about: the caller's precondition applies to it, and events
     /// name it.
     Main,
     /// An object that is created along with another one.
@@ -243,7 +243,7 @@ pub(super) enum Role {
 }
 
 impl Create {
-    /// Puts the object into a folder, which may have just been made.
+    /// Puts the object into a folder, which may be new itself (`fresh`).
     pub(super) fn put_in(
         &self,
         (folder, fresh): (Loid, bool),
@@ -265,7 +265,7 @@ impl Create {
         if let Some(existing) = taken {
             match self.object.mode {
                 CreateMode::AutoRename => {
-                    // The object stays as it is, but a condition of the caller speaks of it.
+                    // The object stays as it is, but a precondition of the caller applies to it.
                     if role == Role::Main && context.is_conditional() {
                         turns.need([existing])?;
                         context.expects(&turns.any(existing)?.record);
@@ -284,8 +284,7 @@ impl Create {
         Ok(Created { loid, outcome: Outcome::New })
     }
 
-    /// Returns the folder that the object goes into, and whether it has just been made. Missing
-    /// folders are made.
+    /// Returns the folder of the object, and whether it is new. Missing folders are made.
     pub(super) fn make_folders(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(Loid, bool), Fault> {
         turns.need([self.folder])?;
         let (mut at, mut fresh) = (self.folder, false);
@@ -309,14 +308,14 @@ impl Create {
         Ok((at, fresh))
     }
 
-    /// Refuses a call whose uuid is that of another object than the one that has its name.
+    /// Refuses a uuid that belongs to another object than the one that has the name.
     fn check_uuid(&self, taken: Option<Loid>, context: &Context<'_>) -> Result<(), Fault> {
         let Some(uuid) = self.object.uuid else { return Ok(()) };
         match (find_live(uuid, context)?, taken) {
             (Some(known), taken) if taken != Some(known) => {
                 Err(context.name_taken(format!("The uuid `{uuid}` is that of another object."), known))
             }
-            // Under another name there would be two objects with the uuid.
+            // Another name would lead to two objects with the uuid.
             (Some(known), _) if self.object.mode == CreateMode::AutoRename => {
                 Err(context.name_taken(format!("The uuid `{uuid}` is that of the object that has the name."), known))
             }
@@ -328,7 +327,7 @@ impl Create {
         }
     }
 
-    /// The name is taken.
+    /// Handles a name that is taken by `existing`.
     fn meet(
         &self,
         existing: Loid,
@@ -354,7 +353,7 @@ impl Create {
         if mode == CreateMode::Existing {
             return Ok(Created { loid: existing, outcome: Outcome::Existing });
         }
-        // Looked at here, for only here is it sure which object it is.
+        // The check is made here, since only here is it certain which object it is.
         if !self.object.reach.covers(&object.record.creator, &context.who.user) {
             let message = match self.object.reach {
                 Reach::Nothing => format!("A key that lacks the privilege `write` may not change `{existing}`."),
@@ -386,15 +385,16 @@ impl Create {
 }
 
 impl NewObject {
-    /// Whether it may be written over an object of that family: its own. Where the type was left
-    /// open, what there is of these families beside record and content stays as it is.
+    /// Reports whether it may be written over an object of that family. That is its own family, or,
+    /// if the caller did not name a type, another one of the plain families. Their other data stays
+    /// as it is.
     fn may_be_written_over(&self, family: FamilyKind) -> bool {
         let plain = |family| matches!(family, FamilyKind::Document | FamilyKind::Bundle | FamilyKind::WebContainer);
         let own = self.parts.family();
         family == own || self.inferred.is_some() && plain(family) && plain(own)
     }
 
-    /// Refuses texts of a record that are longer than what they stand for: each list shows them.
+    /// Refuses overlong texts of the record, as each listing shows them.
     pub(super) fn check(&self, context: &Context<'_>) -> Result<()> {
         for path in self.work_folder.iter().chain(&self.begins_with.work_folder) {
             check_work_folder(path, context)?;
@@ -406,7 +406,7 @@ impl NewObject {
         self.imported.as_ref().map_or(Ok(()), Imported::check)
     }
 
-    /// Refuses a status that an object may not have whose type turns out to be this one.
+    /// Refuses a status that the type does not allow, for a caller who did not name a type.
     fn check_status(&self, type_name: &str) -> Result<()> {
         match (&self.inferred, &self.status) {
             (Some(statuses), Some(status)) => statuses.check(type_name, status),
@@ -414,13 +414,13 @@ impl NewObject {
         }
     }
 
-    /// The content of a new object.
+    /// Returns the content for a new object.
     fn content_of_new(&self) -> Option<&NewContent> {
         self.content.as_ref().or(self.begins_with.content.as_ref())
     }
 
-    /// The content that an object that is there gets. What is replaced is gone, so there nothing
-    /// counts but what is given.
+    /// Returns the content for an existing object. With `Replace` the defaults do not count, since
+    /// the replaced content is gone.
     fn content_over(&self, mode: CreateMode) -> Option<&NewContent> {
         if mode == CreateMode::NewVersion { self.content_of_new() } else { self.content.as_ref() }
     }
@@ -435,7 +435,7 @@ impl NewObject {
         }
     }
 
-    /// Makes the object under a name that is free.
+    /// Makes the object under a free name.
     fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
         self.check_status(&self.type_name)?;
         let loid = Loid::new(folder.database, context.next_number()?);
@@ -470,7 +470,7 @@ impl NewObject {
         Ok(loid)
     }
 
-    /// Writes what is given over an object that is there, and what its texts are to be.
+    /// Writes the given fields and the amended texts over an existing object.
     fn write_into(
         &self,
         object: &mut Object,
@@ -486,7 +486,7 @@ impl NewObject {
         self.check_status(&record.type_name)?;
         if self.inferred.is_none() && record.type_name != self.type_name {
             record.type_name = self.type_name.clone();
-            // The old one may belong to a workflow that the new type has not.
+            // The old status may belong to a workflow that the new type does not have.
             let stays = |status: &Text| context.has_status(loid.database, &self.type_name, status);
             if !record.status.as_ref().is_some_and(stays) {
                 record.status.clone_from(&self.initial_status);
@@ -508,8 +508,8 @@ impl NewObject {
             let held = record.lock_at(context.now_s());
             record.lock = Some(lock_of(held, lasts_s, context));
             if content.is_some() {
-                // Who has it checked out goes on from what was given here, and from no draft of
-                // before.
+                // A caller who has the object checked out continues from the content given here,
+                // and not from an earlier draft.
                 draft_is_latest = set_draft_aside(record, was_held, context)?;
             }
         }

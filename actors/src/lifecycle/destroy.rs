@@ -1,4 +1,4 @@
-//! Destroying an object for good.
+//! Permanent destruction of an object.
 
 use super::discard::{begin, check_removable, live};
 use super::subtree::{Open, Part, remainder};
@@ -10,8 +10,8 @@ use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{Attributes, Task};
 
-/// Removes an object for good, from its folder or from the recycle bin, with all that lies below
-/// it: versions, bytes, attributes, and what holds it in any container.
+/// Removes an object permanently, from its folder or the recycle bin, with everything below it.
+/// Removed are versions, bytes, attributes, and the parts of containers that hold it.
 #[derive(Debug, Clone, Copy)]
 pub struct Destroy {
     /// The object.
@@ -41,7 +41,8 @@ impl Joint for Destroy {
                 let (part, left) = live(&record, turns, context)?;
                 let is_all = left.is_empty();
                 if !is_all {
-                    // Too much for one step: to the bin first, and there it is destroyed.
+                    // // Too much for one step: the object is discarded first, and destroyed in the
+                    // bin.
                     begin(&record, &part, left, turns, context)?;
                 }
                 (part, is_all)
@@ -71,9 +72,9 @@ impl Joint for Destroy {
     }
 }
 
-/// Removes objects with all that is theirs.
+/// Removes objects with everything that belongs to them.
 pub(super) fn remove(part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-    // First: one of the objects may hold another.
+    // Containers are informed first, since one of the objects may hold another.
     part.notify(Fate::Gone, turns, context)?;
     for loid in &part.objects {
         turns.dissolve(*loid, context)?;

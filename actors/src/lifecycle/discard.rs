@@ -1,4 +1,4 @@
-//! Discarding an object: to the recycle bin.
+//! Moving an object to the recycle bin.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,17 +15,18 @@ use crate::joint::{Joint, Turns};
 use crate::object::{Bin, PathLimits, Reach, Record, Task, Text};
 use crate::store::{Key, StoreError, Table, View};
 
-/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes
-/// and the places in containers that hold it are kept; the name becomes free.
+/// Moves an object to the recycle bin, with everything below it. Versions, attributes and places in
+/// containers are kept; the name becomes free.
 #[derive(Debug, Clone, Copy)]
 pub struct Discard {
     /// The object.
     pub object: Loid,
-    /// Whose of what lies in it may go along: see [`check_reach`].
+    /// The reach of the caller's right, to which everything in the object must belong; see
+    /// [`check_reach`].
     pub reach: Reach,
 }
 
-/// Refuses what must always be there.
+/// Refuses the root folder, which must always exist.
 pub(super) fn check_removable(record: &Record) -> Result<(), Fault> {
     if record.folder.is_some() {
         return Ok(());
@@ -60,8 +61,8 @@ impl Joint for Discard {
     }
 }
 
-/// A live object and what lies below it, as much as one step changes, and the folders in which more
-/// is left.
+/// Returns a live object with the objects below it, up to the limit of one step, and the folders in
+/// which more are left.
 pub(super) fn live(record: &Record, turns: &mut Turns, context: &Context<'_>) -> Result<(Part, Vec<Open>), Fault> {
     turns.need(record.folder())?;
     let mut part = Part::beginning_with(record.loid, context)?;
@@ -76,8 +77,8 @@ pub(super) fn live(record: &Record, turns: &mut Turns, context: &Context<'_>) ->
     Ok((part, left))
 }
 
-/// The first step: the object is in the bin, and with it a part of what lies below it; the rest is
-/// left.
+/// Makes the first step: discards the object with a part of the objects below it, and notes the
+/// rest as remainders.
 pub(super) fn begin(
     record: &Record,
     part: &Part,
@@ -90,7 +91,7 @@ pub(super) fn begin(
         at: context.now_s(),
         by: context.who.user.clone(),
         entry: record.loid,
-        // One that lies too deep for a path gets the end of it.
+        // A path that would be too deep is replaced by its end.
         path: match path_of(context.look(), View::Latest, record)? {
             Some(path) => path.into(),
             None => end_of_path(&record.name),
@@ -103,8 +104,8 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// Moves objects to the recycle bin, along with an entry or as the entry. What lies in none of the
-/// others lies in a folder that is there already.
+/// Moves objects to the recycle bin, along with an entry or as the entry itself. The folder of each
+/// is either among them, before it, or in the bin already.
 pub(super) fn take_along(entry: &Bin, part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
     let mut paths: HashMap<Loid, Text> = HashMap::from([(entry.entry, entry.path.clone())]);
     for object in &part.objects {
@@ -122,11 +123,11 @@ pub(super) fn take_along(entry: &Bin, part: &Part, turns: &mut Turns, context: &
             let path = if is_deep { end_of_path(&record.name) } else { format!("{above}/{}", record.name).into() };
             paths.insert(*object, path);
         }
-        // It has just been put there.
+        // Every object has a path by now.
         let path = paths.get(object).cloned().unwrap_or_default();
         let record = Arc::make_mut(record);
         record.bin = Some(Bin { path, ..entry.clone() });
-        // Nobody works on it there.
+        // Objects in the bin have no lock.
         record.lock = None;
     }
     part.notify(Fate::Hidden, turns, context)
@@ -136,7 +137,7 @@ fn end_of_path(name: &str) -> Text {
     format!("/…/{name}").into()
 }
 
-/// How an object came into the bin, if it is there.
+/// Returns the note of the bin for an object, if it is discarded.
 pub(super) fn bin_of(object: Loid, context: &Context<'_>) -> Result<Option<Bin>, StoreError> {
     let key = Key { table: Table::Recycled, key: bytes::Bytes::copy_from_slice(&object.to_key()) };
     Ok(context.look_up::<Record>(&key)?.and_then(|record| record.bin))

@@ -1,4 +1,5 @@
-//! What an object keeps that comes from another repository (docs/api/objects.md, "Importing").
+//! The data of an object that is imported from another repository (docs/api/objects.md,
+//! "Importing").
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,43 +13,42 @@ use crate::object::{
 };
 use crate::store::{StoreError, Table, View};
 
-/// What is kept of an object that comes from another repository, beside what every creation says of
-/// it.
+/// The data that an imported object keeps in addition to that of every creation.
 #[derive(Debug, Clone)]
 pub struct Imported {
-    /// Its uuid: an object that has it already is the one that is meant.
+    /// The uuid. An existing object with it counts as the imported one.
     pub uuid: ObjectUuid,
-    /// Epoch seconds of its last change; when it was made without it.
+    /// The time of the last change in epoch seconds; without it that of the creation.
     pub modified: Option<u64>,
-    /// Who made it.
+    /// The user who made the object.
     pub creator: Text,
-    /// Who last changed it.
+    /// The user who last changed the object.
     pub last_modifier: Text,
-    /// How it came to be, if it is a channel copy of the bundle that it goes into.
+    /// The origin of a channel copy of the bundle that it is put into.
     pub copy: Option<ImportedCopy>,
-    /// Its links; those whose other side is not there yet are made when that comes.
+    /// The links. A link whose other side does not exist yet is made when that is imported.
     pub links: Vec<ImportedLink>,
 }
 
-/// How a channel copy came to be.
+/// The origin of an imported channel copy.
 #[derive(Debug, Clone)]
 pub struct ImportedCopy {
-    /// Name of the channel.
+    /// The name of the channel.
     pub channel: Text,
-    /// Name of the channel that it was inherited from.
+    /// The name of the channel that it was inherited from.
     pub inherit_from: Option<Text>,
-    /// The bundle, or its copy, that it was inherited from; what is not there is left out.
+    /// The bundle, or its copy, that it was inherited from; ignored if it does not exist here.
     pub inherited_from: Option<ObjectUuid>,
-    /// Whether it follows that.
+    /// Whether it follows its source.
     pub follows: bool,
 }
 
-/// A link as it is seen from the object.
+/// A link as seen from the imported object.
 #[derive(Debug, Clone)]
 pub struct ImportedLink {
-    /// What it is called there.
+    /// The name of the link at the object.
     pub name: Text,
-    /// What it is called on the other side.
+    /// The name of the link on the other side.
     pub other_name: Text,
     /// The other side.
     pub other: ObjectUuid,
@@ -56,22 +56,22 @@ pub struct ImportedLink {
     pub from_other: bool,
 }
 
-/// The object or part that has a uuid.
+/// Returns the object or part that has a uuid.
 fn find(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, StoreError> {
     let found = context.look().get(View::Latest, Table::Uuids, uuid.0.as_bytes())?;
     Ok(found.and_then(|key| Loid::from_key(&key)))
 }
 
-/// The live object that has a uuid.
+/// Returns the record of the live object that has a uuid.
 fn find_object(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Record>, StoreError> {
     let Some(loid) = find(uuid, context)? else { return Ok(None) };
     context.look_up::<Record>(&Record::live_key(loid))
 }
 
-/// The live object that has a uuid.
+/// Returns the live object that has a uuid.
 ///
 /// # Errors
-/// `DuplicatedName` if the uuid is that of something else.
+/// `DuplicatedName` if the uuid belongs to something else.
 pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, Fault> {
     let Some(loid) = find(uuid, context)? else { return Ok(None) };
     if find_object(uuid, context)?.is_some() {
@@ -82,15 +82,16 @@ pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Optio
 }
 
 impl Imported {
-    /// The object, if it is there.
+    /// Returns the object, if it exists already.
     ///
     /// # Errors
-    /// `DuplicatedName` if the uuid is that of something else.
+    /// `DuplicatedName` if the uuid belongs to something else.
     pub(super) fn known(&self, context: &Context<'_>) -> Result<Option<Loid>, Fault> {
         find_live(self.uuid, context)
     }
 
-    /// Refuses a place where it can't go, if it is a channel copy; gives whether it is one.
+    /// Refuses an invalid location for a channel copy. Returns whether the object is a channel
+    /// copy.
     pub(super) fn check_place(
         &self,
         place: Loid,
@@ -117,7 +118,7 @@ impl Imported {
         Ok(true)
     }
 
-    /// What stands in the record of the object, which is new.
+    /// Sets the imported fields in the record of the new object.
     pub(super) fn stamp(&self, record: &mut Record, context: &Context<'_>) -> Result<(), Fault> {
         record.uuid = self.uuid;
         record.modified = self.modified.unwrap_or(record.modified);
@@ -136,7 +137,7 @@ impl Imported {
         Ok(())
     }
 
-    /// Refuses names that links can't have.
+    /// Refuses invalid names of links, and too many links.
     pub(super) fn check(&self) -> Result<(), Error> {
         for link in &self.links {
             for name in [&link.name, &link.other_name] {
@@ -153,7 +154,7 @@ impl Imported {
         Ok(())
     }
 
-    /// Makes the links of the object, which is new, with what is there.
+    /// Makes the links of the new object with those other sides that exist.
     pub(super) fn link(&self, loid: Loid, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let mut known = BTreeSet::new();
         let mut others: BTreeMap<Loid, Vec<&ImportedLink>> = BTreeMap::new();
@@ -195,8 +196,8 @@ impl Imported {
     }
 }
 
-/// Everything that is imported takes this object's turn, for a uuid to be looked for and taken in
-/// one.
+/// Returns the object whose turn every import takes, so that the look-up of a uuid and its use are
+/// one step.
 pub(super) fn turn() -> Loid {
     root(DatabaseId::main())
 }

@@ -1,10 +1,11 @@
-//! How objects of any family come to be, go to the recycle bin, come back, and cease to be
+//! The lifecycle of objects of any family: creation, recycle bin, restoration and destruction
 //! (docs/api/objects.md, "Creating" and "The recycle bin").
 //!
-//! Each of these changes several containers at once: the folder that holds the name, the object,
-//! the containers that hold it. They are joint commands, so none is ever half done. What lies below
-//! a folder may be too much for one change. Then the first one decides, and [`remainders`] goes on;
-//! until that is done, nobody finds what is below where it was ([`crate::object::standing`]).
+//! Each command changes several containers at once: the folder that holds the name, the object, and
+//! the containers that hold it. They are joint commands, so none can be half done. A folder may
+//! have too many objects below it for one change. Then the first step decides, and [`remainders`]
+//! makes the others. Until the last one, objects below are no longer found at their old location
+//! ([`crate::object::standing`]).
 
 mod below;
 mod beside;

@@ -1,4 +1,4 @@
-//! Moving objects from folder to folder.
+//! Moving objects between folders.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,23 +14,25 @@ use crate::joint::{Joint, Turns};
 use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, depth_of};
 use crate::store::View;
 
-/// Puts an object, with all that lies below it, into another folder of its database.
+/// Moves an object, with everything below it, to another folder of its database.
 #[derive(Debug, Clone, Copy)]
 pub struct MoveObject {
     /// The object.
     pub object: Loid,
-    /// The folder that it goes to.
+    /// The target folder.
     pub folder: Loid,
-    /// When the name is taken there: `Exception` or `AutoRename`.
+    /// The action if the name is taken there: `Exception` or `AutoRename`.
     pub mode: CreateMode,
-    /// Whose of what lies in it may go along: see [`check_reach`].
+    /// The reach of the caller's right, to which everything in the object must belong; see
+    /// [`check_reach`].
     pub reach: Reach,
 }
 
 impl Joint for MoveObject {
     type Reply = ();
     const NAME: &'static str = "object.move";
-    /// No other folder moves meanwhile: two that go into each other would be cut off.
+    /// No other folder moves at the same time. Two that were moved into each other would be cut
+    /// off.
     const ALONE: bool = true;
 
     fn about(&self, (): &()) -> Option<Loid> {
@@ -72,8 +74,8 @@ impl Joint for MoveObject {
         let name = name_in(self.folder, &record.name, self.object, self.mode, context)?;
         match levels(&record, context)? {
             Some(levels) => context.check_depth(self.folder, levels)?,
-            // Too much to be looked through at once: it may go to where nothing lies deeper than it
-            // did.
+            // Too many objects to count their levels. The new location must not be deeper than the
+            // old one.
             None => {
                 let depth = depth_of(context.look(), View::Latest, self.object, context.path_limits().depth)?;
                 context.check_no_deeper(self.folder, depth)?
@@ -88,10 +90,10 @@ impl Joint for MoveObject {
 }
 
 impl MoveObject {
-    /// Whether the way from the folder up to the root comes by the object.
+    /// Reports whether the object is the target folder itself, or above it.
     fn leads_into_itself(&self, context: &Context<'_>) -> Result<bool, Fault> {
         let mut at = Some(self.folder);
-        // A path has a bound, so this ends.
+        // The loop ends, since the depth of paths is limited.
         while let Some(folder) = at {
             if folder == self.object {
                 return Ok(true);
@@ -102,8 +104,8 @@ impl MoveObject {
     }
 }
 
-/// How many levels an object has: 1 if nothing lies below it; `None` if more lies below it than one
-/// step looks at.
+/// Returns the number of levels of an object: 1 if nothing is below it; `None` if more is below it
+/// than one step looks at.
 fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault> {
     let (mut most, mut room) = (1, context.subtrees.objects_per_step);
     let mut folders = VecDeque::new();

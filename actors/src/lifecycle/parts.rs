@@ -1,4 +1,4 @@
-//! The parts that a new container begins with, whatever its family.
+//! The initial parts of a new container of any family.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,28 +9,29 @@ use crate::id::Loid;
 use crate::joint::Turns;
 use crate::object::{CreateMode, FamilyKind, Object};
 
-/// What a new object has as a container: the family says what that is ([`Family::New`]). It says to
-/// which family the object belongs.
+/// The settings of a new object as a container ([`Family::New`]). They determine the family of the
+/// object.
 #[derive(Clone)]
 pub struct NewParts(Arc<dyn AnyNew>);
 
 impl NewParts {
-    /// The settings of a new container of the family `F`.
+    /// Wraps the settings of a new container of the family `F`.
     pub fn of<F: Family>(new: F::New) -> NewParts {
         NewParts(Arc::new(Typed::<F>(new)))
     }
 
-    /// The family.
+    /// Returns the family.
     pub fn family(&self) -> FamilyKind {
         self.0.family()
     }
 
-    /// See [`Family::make`].
+    /// Makes the parts of a new container ([`Family::make`]).
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         self.0.make(object, context)
     }
 
-    /// See [`Family::write_over`]. The container's turn must have been taken.
+    /// Writes the settings over a container ([`Family::write_over`]), whose turn must have been
+    /// taken.
     pub(super) fn write_over(
         &self,
         existing: Loid,
@@ -48,7 +49,7 @@ impl fmt::Debug for NewParts {
     }
 }
 
-/// [`Family::New`] of any family.
+/// The settings [`Family::New`] of any family.
 trait AnyNew: Send + Sync {
     fn family(&self) -> FamilyKind;
     fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;

@@ -1,4 +1,4 @@
-//! Emptying the recycle bin of what has lain there for long.
+//! Removal of old entries from the recycle bin.
 
 use bytes::Bytes;
 
@@ -8,13 +8,13 @@ use crate::id::{DatabaseId, Loid};
 use crate::joint::{Joint, Turns};
 use crate::store::{Look, Range, StoreError, Table, View};
 
-/// Destroys an entry of the recycle bin with all that it took along, if it still lies there and was
-/// discarded before a time. It replies whether it did.
+/// Destroys an entry of the recycle bin with everything discarded along with it, if it is still
+/// there and was discarded before a given time. The reply is whether it was destroyed.
 #[derive(Debug, Clone, Copy)]
 pub struct Purge {
     /// The entry.
     pub object: Loid,
-    /// Epoch seconds.
+    /// The time in epoch seconds.
     pub before: u64,
 }
 
@@ -44,11 +44,11 @@ impl Joint for Purge {
     }
 }
 
-/// At most `limit` entries of a database's recycle bin, the oldest first or the newest; and the key
-/// of the last in [`Table::Bin`], behind which the oldest first go on.
+/// Returns at most `limit` entries of a database's recycle bin, oldest or newest first. The second
+/// value is the last one's key in [`Table::Bin`], from which a listing by age continues.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn entries_of_bin(
     look: &dyn Look,
     view: View,
@@ -62,7 +62,7 @@ pub fn entries_of_bin(
     }
     let page = look.scan(view, Table::Bin, &range, limit, newest_first)?;
     let loid = |key: &Bytes| {
-        // Behind the database and the time.
+        // The key starts with the database and the time.
         let loid = key.get(2 + 8..).and_then(Loid::from_key);
         loid.ok_or_else(|| StoreError::Corrupt("an entry in `bin` has no loid".to_owned()))
     };

@@ -1,5 +1,5 @@
-//! Going on with what the first step of a change of a subtree has left: steps of bounded size, one
-//! after the other.
+//! The later steps of a change of a subtree. Each does a bounded part of the work that the first
+//! step has left.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::joint::{Joint, Turns};
 use crate::object::{PathLimits, Record, Remainder, Task};
 use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// What a step says that has found other rows than it was made of: it may have done nothing, but
-/// what is left is another matter now.
+/// The reply of a step whose rows have changed since it was made. The step has done nothing, but
+/// there may be other work now.
 const LOOK_AGAIN: bool = true;
 
-/// A step of what is left to be done for an entry.
+/// A step of the remaining work for an entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// All of the same entry and task, as they are stored.
+    /// The remainders, all of one entry and task, as they are stored.
     rows: Vec<Remainder>,
-    /// The objects that it has changed.
+    /// The objects that the step has changed.
     changed: Arc<Mutex<Vec<Loid>>>,
 }
 
-/// The commands that steps are: each leaves events in the name of the command that began it.
+/// The commands of steps. Each leaves events under the name of the command that began the change.
 pub(crate) enum GoOn {
     /// [`Task::Gather`]
     Gather(Gather),
@@ -42,7 +42,7 @@ pub(crate) enum GoOn {
 }
 
 impl GoOn {
-    /// The next step; `rows` begins with what is to be done first.
+    /// Creates the next step from remainders; the first row decides the task.
     pub fn with(mut rows: Vec<Remainder>) -> Option<(GoOn, Step)> {
         let task = rows.first()?.task;
         rows.retain(|row| row.task == task);
@@ -57,19 +57,19 @@ impl GoOn {
 }
 
 impl Step {
-    /// The objects that it has changed.
+    /// Takes the list of objects that the step has changed.
     pub fn changed(&self) -> Vec<Loid> {
         std::mem::take(&mut self.changed.lock())
     }
 
-    /// The last of the rows, from which the search for the next step goes on.
+    /// Returns the last of the rows, from which the search for the next step continues.
     pub fn last(&self) -> Option<&Remainder> {
         self.rows.last()
     }
 
-    /// Whether the rows are still as they were read. They may have been pending, and their commit
-    /// have failed while the step waited for its turn: then nothing was decided, and nothing is to
-    /// be gone on with.
+    /// Reports whether the rows are still as they were read. They may have been pending, and their
+    /// commit may have failed while the step waited for its turn. Then the change never took place,
+    /// and there is nothing to continue.
     fn is_left(&self, context: &Context<'_>) -> Result<bool, StoreError> {
         for row in &self.rows {
             if context.look_up(&row.place())?.as_ref() != Some(row) {
@@ -83,8 +83,8 @@ impl Step {
         self.changed.lock().clone_from(&part.objects);
     }
 
-    /// Changes a part of what the entry took along, and behind the last of that the entry itself,
-    /// if it `ends` with it.
+    /// Changes a part of the objects that were discarded along with the entry. If the change
+    /// includes the entry (`ends`), it is changed after the last of them.
     fn of_members(
         &self,
         ends: bool,
@@ -113,8 +113,8 @@ impl Step {
     }
 }
 
-/// Moves a part of what lies below a discarded folder to the recycle bin. Its reply, as that of the
-/// others, is whether it did anything.
+/// Moves a part of the objects below a discarded folder to the recycle bin. The reply, as for the
+/// other steps, is whether it made progress.
 pub(crate) struct Gather(Step);
 
 impl Joint for Gather {
@@ -160,7 +160,7 @@ impl Joint for Gather {
     }
 }
 
-/// Brings a part of what an entry took along back.
+/// Restores a part of the objects that were discarded along with an entry.
 pub(crate) struct BringBack(Step);
 
 impl Joint for BringBack {
@@ -175,7 +175,7 @@ impl Joint for BringBack {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
         self.0.of_members(false, turns, context, |part, turns, context| {
-            // Folders that came back before what lies in them come back as they were, too.
+            // A folder that was restored before its objects must not get a new stamp by them.
             for object in &part.objects {
                 if let Some(folder) = turns.any(*object)?.record.folder() {
                     context.keep_stamp_of(folder);
@@ -186,7 +186,8 @@ impl Joint for BringBack {
     }
 }
 
-/// Destroys a part of what an entry took along, and last the entry itself.
+/// Destroys a part of the objects that were discarded along with an entry, and at last the entry
+/// itself.
 pub(crate) struct Remove(Step);
 
 impl Joint for Remove {
@@ -204,11 +205,11 @@ impl Joint for Remove {
     }
 }
 
-/// Looks through some locks, for such below an object that the caller may not break. Gives where to
-/// go on, if there are more.
+/// Checks a page of all locks for those below an object that the caller may not break. Returns the
+/// key to continue from, if there are more.
 ///
 /// # Errors
-/// `ObjectLocked`, `ObjectLockedByMe`; what the store says.
+/// `ObjectLocked`, `ObjectLockedByMe`; errors of the store.
 pub(crate) fn check_locks_below(
     top: Loid,
     after: Option<&[u8]>,
@@ -238,7 +239,7 @@ fn live(object: Loid, look: &dyn Look) -> Result<Option<Record>, StoreError> {
 
 fn lies_below(record: &Record, top: Loid, look: &dyn Look) -> Result<bool, StoreError> {
     let mut folder = record.folder();
-    // No deeper than objects can be made.
+    // The loop ends at the maximal depth of objects.
     for _ in 0..=PathLimits::WIDEST.depth {
         let Some(at) = folder else { break };
         if at == top {

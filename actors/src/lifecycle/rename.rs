@@ -1,4 +1,4 @@
-//! Renaming objects.
+//! Renaming of objects.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::store::View;
 pub struct Rename {
     /// The object.
     pub object: Loid,
-    /// The name, as the client gave it.
+    /// The new name, as the client gave it.
     pub name: String,
-    /// When it is taken: `Exception` or `AutoRename`.
+    /// The action if the name is taken: `Exception` or `AutoRename`.
     pub mode: CreateMode,
 }
 
@@ -57,10 +57,10 @@ impl Joint for Rename {
     }
 }
 
-/// The name that an object gets in a folder where it wants this one.
+/// Returns the name that an object gets in a folder if it asks for `wanted`.
 ///
 /// # Errors
-/// `DuplicatedName` if another object has it, unless the mode says to take a free one.
+/// `DuplicatedName` if another object has the name, unless the mode asks for a free one.
 pub(super) fn name_in(
     folder: Loid,
     wanted: &str,
@@ -68,7 +68,7 @@ pub(super) fn name_in(
     mode: CreateMode,
     context: &Context<'_>,
 ) -> Result<String, Fault> {
-    // The same name in another normal form is still its own.
+    // The object's own name in another normal form is not taken.
     let taken = |name: &str| {
         Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.filter(|there| *there != object))
     };

@@ -1,4 +1,4 @@
-//! Restoring an object: back from the recycle bin.
+//! Restoring an object from the recycle bin.
 
 use std::sync::Arc;
 
@@ -14,17 +14,18 @@ use crate::joint::{Joint, Turns};
 use crate::object::{CreateMode, FolderKey, Reach, Task};
 use crate::store::View;
 
-/// Brings an entry of the recycle bin back, with all that it took along, to its former folder or
-/// another one.
+/// Restores an entry of the recycle bin, with everything discarded along with it, to its former
+/// folder or another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Restore {
     /// The entry.
     pub object: Loid,
-    /// The folder to restore to; `None`: where it was.
+    /// The target folder; `None` for the former one.
     pub folder: Option<Loid>,
-    /// When the name has been taken meanwhile: `Exception` or `AutoRename`.
+    /// The action if the name has been taken meanwhile: `Exception` or `AutoRename`.
     pub mode: CreateMode,
-    /// Whose of what it took along may come back with it: see [`check_reach`].
+    /// The reach of the caller's right, to which everything discarded along must belong; see
+    /// [`check_reach`].
     pub reach: Reach,
 }
 
@@ -86,11 +87,11 @@ impl Joint for Restore {
         let mut part = Part::beginning_with(self.object, context)?;
         let left = part.add_members(self.object, &[], context)?;
         part.take(turns)?;
-        // Also where it was: that folder itself may lie deeper than it did.
+        // Checked at the former location too, as that folder may be deeper now.
         match &left {
             None => context.check_depth(folder, part.levels(turns)?)?,
-            // Too much to be looked through at once: it may go to where nothing lies deeper than it
-            // did.
+            // Too many objects to count their levels. The new location must not be deeper than the
+            // old one.
             Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
         };
         context.is_about(self.object);
@@ -107,7 +108,7 @@ impl Joint for Restore {
     }
 }
 
-/// Takes objects out of the recycle bin; their names are free.
+/// Takes objects out of the recycle bin; their names must be free.
 pub(super) fn bring_back(part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
     for object in &part.objects {
         Arc::make_mut(&mut turns.any(*object)?.record).bin = None;

@@ -1,9 +1,9 @@
-//! Everything that a step of a change of an object affects: objects below it, as many as one step
-//! changes, and the containers that hold any of them.
+//! The scope of one step of a change of an object: the objects below it, up to a limit, and the
+//! containers that hold any of them.
 //!
-//! The first step of a change finds what there is; where that is too much for one step, it leaves
-//! [`Remainder`]s, and [`super::remainders`] goes on. Folders go to the recycle bin before what
-//! lies in them, so that nothing is added there afterwards.
+//! The first step of a change collects the objects. If they are too many for one step, it leaves
+//! [`Remainder`]s, and [`super::remainders`] continues. A folder is discarded before its objects,
+//! so that nothing can be added there afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -15,38 +15,38 @@ use crate::joint::Turns;
 use crate::object::{Record, Remainder, Task, containers_of};
 use crate::store::{Range, StoreError, Table, View};
 
-/// Bytes of memory that the containers of one step may take, unless the first object alone, with
-/// what holds it, takes more.
+/// The limit on the memory of the containers of one step in bytes. A single object, with the
+/// containers that hold it, may exceed it.
 const STEP_BYTES: u64 = 32 << 20;
 
-/// Objects, and the containers that hold any of these.
+/// The objects of one step, and the containers that hold any of them.
 #[derive(Default)]
 pub(super) struct Part {
-    /// Folders before what lies in them.
+    /// The objects; a folder precedes its members.
     pub objects: Vec<Loid>,
-    /// Container → those of the objects that it holds.
+    /// The containers, each with those of the objects that it holds.
     holders: BTreeMap<Loid, BTreeSet<Loid>>,
-    /// Objects and the containers that are notified of them. All are read, so one that takes much
-    /// memory counts several times.
+    /// The sum of the weights of objects and notified containers. All their states are read, so a
+    /// container that takes much memory counts several times.
     weight: usize,
 }
 
 impl Part {
-    /// A part with that object, whatever holds it.
+    /// Creates a scope with one object, however many containers hold it.
     pub fn beginning_with(object: Loid, context: &Context<'_>) -> Result<Part, Fault> {
         let mut part = Part::default();
         part.add(object, context)?;
         Ok(part)
     }
 
-    /// Adds an object beyond the room that there is.
+    /// Adds an object beyond the limit.
     pub fn add_last(&mut self, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
         self.add(object, context)
     }
 
     fn add(&mut self, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
-        // Complete: these commands step alone, so nothing is put into a container between this look
-        // and our submission; and what was put there by a change submitted before is in `Latest`.
+        // The list is complete, as these commands run alone. Nothing is put into a container
+        // between this read and the submission, and `Latest` includes all changes submitted before.
         let containers = containers_of(context.look(), View::Latest, object)?;
         self.weight += weight_of(object, context)?;
         for container in containers {
@@ -60,25 +60,26 @@ impl Part {
         Ok(())
     }
 
-    /// How many more it may have.
+    /// Returns the number of objects that still fit.
     fn room(&self, context: &Context<'_>) -> usize {
-        // An object that many containers hold counts as many, but is one.
+        // An object held by many containers counts as many.
         context.subtrees.objects_per_step.saturating_sub(self.weight)
     }
 
-    /// Makes sure that the turns of all of them have been taken.
+    /// Ensures that the turns of all objects and containers have been taken.
     pub fn take(&self, turns: &Turns) -> Result<(), Fault> {
         turns.need(self.objects.iter().chain(self.holders.keys()).copied())
     }
 
-    /// How many levels it has: 1 if nothing lies below the first object. All that lies below that
-    /// one must be in it.
+    /// Returns the number of levels of the objects: 1 if nothing is below the first one. The scope
+    /// must contain everything below it.
     pub fn levels(&self, turns: &mut Turns) -> Result<usize, Fault> {
         let mut known: HashMap<Loid, usize> = self.objects.first().map(|top| (*top, 1)).into_iter().collect();
         let (mut most, mut way) = (1, Vec::new());
         for object in &self.objects {
             let mut at = *object;
-            // Up to one that is known, so each is come by once; at the latest the object itself is.
+            // The walk ends at an object with a known level, so that each object is visited once.
+            // The first object always has one.
             while !known.contains_key(&at) {
                 way.push(at);
                 match turns.any(at)?.record.folder() {
@@ -96,7 +97,7 @@ impl Part {
         Ok(most)
     }
 
-    /// Informs the containers of what becomes of the objects.
+    /// Informs the containers of the new state of the objects.
     pub fn notify(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         for (container, members) in &self.holders {
             for member in members {
@@ -106,8 +107,8 @@ impl Part {
         Ok(())
     }
 
-    /// Adds what lies in these folders, and below, as long as there is room. Gives the folders in
-    /// which more is left.
+    /// Adds the objects below these folders, at any depth, while there is room. Returns the folders
+    /// in which more are left.
     pub fn add_below(&mut self, folders: Vec<Open>, context: &Context<'_>) -> Result<Vec<Open>, Fault> {
         let mut known = folders.len();
         let mut queue = VecDeque::from(folders);
@@ -116,7 +117,7 @@ impl Part {
             let is_known = known > 0;
             known = known.saturating_sub(1);
             if is_known && self.room(context) == 0 {
-                // There was something in it, and a later step looks for it.
+                // The folder had objects left before, so a later step looks there.
                 left.push(open);
             } else {
                 left.extend(self.add_contents(open, &mut queue, context)?);
@@ -125,7 +126,7 @@ impl Part {
         Ok(left)
     }
 
-    /// Adds what lies in a folder; and the folder again, if more does.
+    /// Adds the objects of a folder while there is room. Returns the folder again if more are left.
     fn add_contents(
         &mut self,
         mut open: Open,
@@ -135,7 +136,7 @@ impl Part {
         let mut returning = false;
         let more = loop {
             let room = self.room(context);
-            // One more than there is room for shows whether there are more.
+            // One object more than fits shows whether there are more.
             let page = entries(context.look(), open.folder, &open.after, room + 1)?;
             let all = page.len() <= room;
             for (name, object) in page.into_iter().take(room) {
@@ -146,7 +147,7 @@ impl Part {
                 if context.subtrees.under_way
                     && Remainder::is_left(context.look(), View::Latest, object, Task::Restore)?
                 {
-                    // What comes back does so first.
+                    // Objects that are being restored are skipped until that is done.
                     returning = true;
                     continue;
                 }
@@ -166,15 +167,15 @@ impl Part {
         Ok(more.then_some(open))
     }
 
-    /// Adds what an entry of the recycle bin took along, after that key, as long as there is room.
-    /// Gives the key to go on after, if there is more.
+    /// Adds the objects discarded along with an entry of the recycle bin, after the key `after`,
+    /// while there is room. Returns the key to continue from, if there are more.
     pub fn add_members(&mut self, entry: Loid, after: &[u8], context: &Context<'_>) -> Result<Option<Vec<u8>>, Fault> {
         let key = entry.to_key();
         let (mut after, all) = (after.to_vec(), Range::prefix(&key));
         loop {
             let room = self.room(context);
             let range = if after.is_empty() { all.clone() } else { all.after(&[&key[..], &after].concat()) };
-            // One more shows whether there are more; and one may be the entry.
+            // One object more shows whether there are more, and one may be the entry itself.
             let page = context.look().scan(View::Latest, Table::BinMembers, &range, room + 2, false)?;
             let ends = page.len() < room + 2;
             for (key, _) in page {
@@ -209,18 +210,18 @@ fn weight_of(object: Loid, context: &Context<'_>) -> Result<usize, StoreError> {
 pub(super) struct Open {
     /// The folder.
     pub folder: Loid,
-    /// The name; empty: all of them.
+    /// The name; empty for all objects.
     pub after: Vec<u8>,
 }
 
 impl Open {
-    /// All that lies in it. Anything else than a folder has nothing in it.
+    /// Covers all objects in `folder`; there are none if it is another kind of object.
     pub fn all(folder: Loid) -> Open {
         Open { folder, after: Vec::new() }
     }
 }
 
-/// What is left to be done for an entry in a folder, at that caller's wish.
+/// Creates the row for the remaining work of an entry in a folder, on behalf of a caller.
 pub(super) fn remainder(entry: Loid, task: Task, open: Open, who: &Who) -> Remainder {
     Remainder {
         entry,

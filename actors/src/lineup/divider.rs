@@ -1,4 +1,4 @@
-//! Dividers: titles that stand between the members of a lineup.
+//! Dividers: titles between the entries of a lineup.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,31 +9,33 @@ use crate::part::PartKind;
 use crate::sequence::{Movable, Ordered, StoredOrder};
 use crate::store::{Key, Row, loid_key};
 
-/// A divider. `KIND` is the number of its kind of parts: each family has its own.
+/// A divider. `KIND` is the number of its kind of parts, which differs by family.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divider<const KIND: u8> {
-    /// The container that it is a part of.
+    /// The container of the divider.
     #[serde(with = "loid_key")]
     pub container: Loid,
-    /// Never given twice in the repository.
+    /// The divider's id, never used twice in the repository.
     pub id: u64,
-    /// The part of the container in whose lineup it stands; `None`: the container's own.
+    /// The part of the container in whose lineup the divider is; `None` for the container's own
+    /// lineup.
     pub(crate) under: Option<FolderKey>,
     pub(crate) order: StoredOrder,
-    /// May be empty.
+    /// The title; may be empty.
     pub title: Text,
 }
 
 impl<const KIND: u8> Divider<KIND> {
-    /// The kind of such dividers.
+    /// The kind of parts.
     pub const PART: PartKind = PartKind::of::<Divider<KIND>>(KIND);
 
-    /// A divider in the lineup of `under`, a part of the container, or of the container itself.
+    /// Creates a divider in the lineup of the container, or of its part `under`.
     pub fn new(container: Loid, under: Option<Loid>, id: u64, title: Text) -> Divider<KIND> {
         Divider { container, id, under: under.map(FolderKey), order: 0.into(), title }
     }
 
-    /// The part of the container in whose lineup it stands; `None`: the container's own.
+    /// Returns the part of the container in whose lineup the divider is; `None` for the container's
+    /// own.
     pub fn under(&self) -> Option<Loid> {
         self.under.map(|key| key.0)
     }
@@ -61,21 +63,21 @@ impl<const KIND: u8> Row for Divider<KIND> {
     }
 }
 
-/// What a caller says of a divider; what is `None` stays as it is.
+/// The fields of a divider that a caller sets; a field that is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct NewDivider {
-    /// Empty in a new one without it.
+    /// The title; `None` in a new divider means an empty one.
     pub title: Option<Text>,
-    /// Counted from 0 among the lines that the caller sees; −1 is the end, as nothing said is of a
-    /// new one.
+    /// The position among the lines that the caller sees, from 0; −1 is the end, and the default
+    /// for a new divider.
     pub position: Option<i64>,
 }
 
 impl NewDivider {
-    /// Looks at the title.
+    /// Checks the title.
     ///
     /// # Errors
-    /// `InvalidParameter` when it is too long.
+    /// `InvalidParameter` if it is too long.
     pub(crate) fn check(&self) -> Result<()> {
         check_texts([("title", self.title.as_deref(), MAX_TITLE_BYTES)])
     }

@@ -7,33 +7,33 @@ use crate::command::Context;
 use crate::id::Loid;
 use crate::sequence::{Movable, Ordered};
 
-/// What a family puts into a lineup beside dividers.
+/// An entry of a lineup that is not a divider; its type depends on the family.
 pub trait Member: Movable {
-    /// Distinguishes it from all other lines of its container.
+    /// Returns the id, which is unique among the lines of the container.
     fn id(&self) -> u128;
 
-    /// The object that must be read by whoever is to see it; `None`: everybody sees it who sees the
-    /// lineup.
+    /// Returns the object that a reader must be allowed to read to see the entry. With `None` all
+    /// readers of the lineup see it.
     fn object(&self) -> Option<Loid>;
 
-    /// Writes its row, `old` as it was.
+    /// Writes the entry's row; `old` is the previous one.
     fn put(&self, old: Option<&Self>, context: &mut Context<'_>);
 
-    /// Removes its row.
+    /// Removes the entry's row.
     fn remove(&self, context: &mut Context<'_>);
 }
 
-/// See the module's head.
+/// A line of a lineup.
 #[derive(Debug, Clone)]
 pub enum Line<M, const KIND: u8> {
-    /// One of the family.
+    /// An entry of the family.
     Member(M),
     /// A divider.
     Divider(Arc<Divider<KIND>>),
 }
 
 impl<M: Member, const KIND: u8> Line<M, KIND> {
-    /// The member, if it is one.
+    /// Returns the entry, if the line is one.
     pub fn member(&self) -> Option<&M> {
         match self {
             Line::Member(member) => Some(member),
@@ -41,7 +41,7 @@ impl<M: Member, const KIND: u8> Line<M, KIND> {
         }
     }
 
-    /// The divider, if it is one.
+    /// Returns the divider, if the line is one.
     pub fn divider(&self) -> Option<&Arc<Divider<KIND>>> {
         match self {
             Line::Member(_) => None,
@@ -49,7 +49,7 @@ impl<M: Member, const KIND: u8> Line<M, KIND> {
         }
     }
 
-    /// Distinguishes it from all other lines of its container.
+    /// Returns the id, which is unique among the lines of the container.
     pub fn id(&self) -> u128 {
         match self {
             Line::Member(member) => member.id(),

@@ -1,9 +1,9 @@
-//! Lineups: what stands in one order, members of a family (items of a topic, topics of a plan) and
-//! dividers between them.
+//! Lineups: the ordered lines of a container. A line is an entry of the family (an item of a topic,
+//! a topic of a plan) or a divider between them.
 //!
-//! Positions count what can be seen, from 0: members whose object lies in the recycle bin keep
-//! their place and do not count. Whoever stands somewhere keeps its order number while others come
-//! and go ([`crate::sequence::Movable`]).
+//! Positions count visible lines from 0. An entry whose object is in the recycle bin keeps its
+//! place, but does not count. A line keeps its order number while others are added and removed
+//! ([`crate::sequence::Movable`]).
 
 mod divider;
 mod line;
@@ -18,22 +18,22 @@ use crate::id::Loid;
 use crate::readable::Reads;
 use crate::sequence::{Movable, Numbers, Ordered, Sequence};
 
-/// How many lines a container may have, dividers included: all of them are in memory with it, and a
-/// reply has them all.
+/// The maximal number of lines in a container, including dividers. All of them are in its state in
+/// memory, and in a reply.
 pub const MAX_LINES: usize = 20_000;
 
-/// How many dividers an order may have: a reply has them beside what stands between them, all at
-/// once.
+/// The maximal number of dividers in one lineup. A reply has all of them at once, in addition to
+/// the entries.
 pub const MAX_DIVIDERS: usize = 1000;
 
-/// See the module's head. A clone shares everything. `KIND` is the number of the kind of its
-/// dividers.
+/// The ordered lines of a topic, of a topic item or of a plan. A clone shares everything. `KIND` is
+/// the number of the part kind of its dividers.
 #[derive(Debug, Clone)]
 pub struct Lineup<M: Member, const KIND: u8> {
     lines: Sequence<Line<M, KIND>>,
-    /// Id of a line → its order number.
+    /// Line id → order number.
     by_id: Numbers,
-    /// How many of the lines are dividers.
+    /// The number of dividers among the lines.
     dividers: usize,
 }
 
@@ -44,48 +44,48 @@ impl<M: Member, const KIND: u8> Default for Lineup<M, KIND> {
 }
 
 impl<M: Member, const KIND: u8> Lineup<M, KIND> {
-    /// All lines in order, hidden ones too.
+    /// Returns all lines in order, including hidden ones.
     pub fn lines(&self) -> impl Iterator<Item = &Line<M, KIND>> {
         self.lines.iter()
     }
 
-    /// All members in order, hidden ones too.
+    /// Returns all entries in order, including hidden ones.
     pub fn members(&self) -> impl Iterator<Item = &M> {
         self.lines().filter_map(Line::member)
     }
 
-    /// The lines that can be seen, first to last.
+    /// Returns the visible lines, first to last.
     pub fn visible(&self) -> impl Iterator<Item = &Line<M, KIND>> {
         self.lines.visible_at(0)
     }
 
-    /// How many lines there are, hidden ones too.
+    /// Returns the number of lines, including hidden ones.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// How many lines can be seen.
+    /// Returns the number of visible lines.
     pub fn count(&self) -> usize {
         self.lines.visible_len()
     }
 
-    /// The line of that id, hidden or not, and the position that it has or would have.
+    /// Returns the line with an id, hidden or not. The first value is its visible position, or the
+    /// one that it would have.
     pub fn find(&self, id: u128) -> Option<(usize, &Line<M, KIND>)> {
         let order = self.by_id.get(id)?;
         Some((self.lines.rank(order).1, self.lines.get(order)?))
     }
 
-    /// Where a line is to stand: the place among all that can be seen that stands for a position as
-    /// the caller counts, who sees what they may read. Nothing said, −1 and what lies behind the
-    /// last mean the end.
+    /// Converts a position among the lines that the caller may read to one among all visible lines.
+    /// `None`, −1 and positions after the last line mean the end.
     ///
     /// # Errors
-    /// `InvalidParameter` for less than −1; what the store says.
+    /// `InvalidParameter` for less than −1; errors of the store.
     pub fn place(&self, position: Option<i64>, reads: &mut Reads<'_>) -> Result<usize> {
         const END: usize = usize::MAX;
         let position = match position {
@@ -97,8 +97,8 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         Ok(reads.place(position, self.count(), objects)?.unwrap_or(END))
     }
 
-    /// Puts a line that is not there in front of the visible position `position`; behind the last:
-    /// at the end. `make` is given its order number.
+    /// Inserts a new line before the visible position `position`, or at the end if that is beyond
+    /// the last line. `make` gets its order number.
     pub fn insert(
         &mut self,
         position: usize,
@@ -111,8 +111,8 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         line
     }
 
-    /// Puts a line that stood elsewhere, and was let go there, in front of the visible position
-    /// `position`; `old` is as its row has it.
+    /// Inserts a line that was released from another lineup before the visible position `position`;
+    /// `old` is the line according to its row.
     pub fn insert_moved(
         &mut self,
         old: &Line<M, KIND>,
@@ -126,10 +126,10 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         line
     }
 
-    /// Moves a line to the visible position `position` among the others; `new` is what it is then,
-    /// wherever that says that it stands.
+    /// Moves a line to the visible position `position` among the others. `new` is the line after
+    /// the move; its order number is ignored.
     pub fn shift(&mut self, old: &Line<M, KIND>, new: &Line<M, KIND>, position: usize, context: &mut Context<'_>) {
-        // It stays one of the same kind, known by the same id.
+        // The line stays one of the same kind, with the same id.
         self.lines.remove(old.order());
         let line = new.at(self.room_at(position, context));
         line.put(Some(old), context);
@@ -137,19 +137,19 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         self.lines.put(line);
     }
 
-    /// Puts a line in the place of what it was.
+    /// Replaces a line with a new state of it.
     pub fn replace(&mut self, old: &Line<M, KIND>, new: Line<M, KIND>, context: &mut Context<'_>) {
         new.put(Some(old), context);
         self.keep(new);
     }
 
-    /// Takes a line out, with its row.
+    /// Removes a line and its row.
     pub fn take(&mut self, line: &Line<M, KIND>, context: &mut Context<'_>) {
         line.remove(context);
         self.let_go(line);
     }
 
-    /// Takes a line out whose row stays, to be written elsewhere.
+    /// Removes a line but not its row, which is to be written elsewhere.
     pub fn let_go(&mut self, line: &Line<M, KIND>) {
         if self.lines.remove(line.order()).is_some_and(|gone| gone.divider().is_some()) {
             self.dividers -= 1;
@@ -157,7 +157,7 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         self.by_id.remove(line.id());
     }
 
-    /// Keeps a line as its row has it.
+    /// Adds a line whose row exists already.
     pub fn keep(&mut self, line: Line<M, KIND>) {
         if line.divider().is_some() && self.lines.get(line.order()).is_none() {
             self.dividers += 1;
@@ -166,7 +166,7 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         self.lines.put(line);
     }
 
-    /// Refuses a divider more where there would be too many.
+    /// Refuses another divider if the lineup has the maximal number.
     ///
     /// # Errors
     /// `TooLarge`, with the limit.
@@ -178,7 +178,7 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
         Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_DIVIDERS))
     }
 
-    /// Whether a line stands where one that is moved to a place would stand.
+    /// Reports whether a line already is where a move to `place` would put it.
     pub fn stands_at(&self, id: u128, place: usize) -> bool {
         self.find(id).is_some_and(|(position, _)| place.min(self.count().saturating_sub(1)) == position)
     }
@@ -192,7 +192,7 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
     }
 }
 
-/// Refuses lines that would be too many in a container.
+/// Refuses more lines than a container may have.
 ///
 /// # Errors
 /// `TooLarge`, with the limit.

@@ -1,32 +1,32 @@
-//! What a move of lines did.
+//! The results of moving lines.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::Loid;
 use crate::store::loid_key;
 
-/// What a move did.
+/// The result of moving lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved<D> {
-    /// What was moved, in the order in which it stands now.
+    /// The moved lines, in their new order.
     pub lines: Vec<D>,
-    /// The containers that it was taken from and put into, each once.
+    /// The source and target containers, each one once.
     pub revisions: Vec<Revised>,
 }
 
 /// A container that a command has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revised {
-    /// Which.
+    /// The container.
     #[serde(with = "loid_key")]
     pub container: Loid,
-    /// The revision that this led to.
+    /// The revision after the command.
     pub revision: u64,
 }
 
 impl Revised {
-    /// A container that had this revision before the command: it goes up by one, whatever the
-    /// command does to it.
+    /// Creates the result for a container with the revision `before` the command, which raises it
+    /// by one in any case.
     pub fn from(container: Loid, before: u64) -> Revised {
         Revised { container, revision: before + 1 }
     }

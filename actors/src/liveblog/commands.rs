@@ -1,7 +1,7 @@
 //! The commands that change a liveblog (docs/api/posts.md).
 //!
-//! Rights are checked before. The command gets a [`Reach`] for what depends on the post's state:
-//! for a caller who holds `moderate` it is all posts, and for nobody else.
+//! Rights are checked before a command is sent. The command gets a [`Reach`] for checks that depend
+//! on the post's state. It covers all posts only for a caller who has the privilege `moderate`.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, Text};
 use crate::part::{NewAttachment, attach, detach};
 use crate::store::loid_key;
 
-/// Which post a command changed, and how.
+/// The result of a command for a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostDone {
     /// The post.
@@ -27,29 +27,30 @@ pub struct PostDone {
     pub post: Loid,
     /// Whether it is new.
     pub is_new: bool,
-    /// The liveblog's revision with the change; 0 if nothing has changed, or it was not noted yet
-    /// when the change was made.
+    /// The liveblog's revision after the change. It is 0 if nothing has changed, or if the row was
+    /// written before revisions were noted.
     #[serde(default)]
     pub revision: u64,
 }
 
-/// Adds a post, or writes over one of its name, as `mode` says.
+/// Adds a post, or writes over the one with its name, depending on `mode`.
 #[derive(Debug, Clone)]
 pub struct AddPost {
-    /// What is said of it.
+    /// The fields of the post.
     pub fields: PostFields,
-    /// Whether it is to wait for approval.
+    /// Whether the post is to wait for approval.
     pub moderated: bool,
-    /// Its bytes.
+    /// The content of the post.
     pub body: PostBody,
-    /// Files beside them.
+    /// The attachments.
     pub attachments: Vec<NewAttachment>,
-    /// When the name is taken. A post without a timestamp has a name that nobody asked for: it gets
-    /// one that is free.
+    /// The action if the name is taken. A post without a timestamp always gets a free name, since
+    /// nobody asked for a particular one.
     pub mode: CreateMode,
-    /// Whose post that is there the caller may write over.
+    /// The reach of the caller's right to write over an existing post, by its author.
     pub reach: Reach,
-    /// Which posts they see: of another, which has the name, they learn only that it is taken.
+    /// The posts that the caller sees. Of a hidden post with the same name, they only learn that
+    /// the name is taken.
     pub sight: Sight,
 }
 
@@ -65,16 +66,16 @@ impl Command for AddPost {
         if let Some(there) = liveblog.named(name).cloned() {
             match mode {
                 CreateMode::AutoRename => {}
-                // Whoever does not see the post may not write over it either, and hears the same
-                // whatever they ask for.
+                // A caller who does not see the post may not write over it either, and gets the
+                // same reply in all modes.
                 _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(name, None).into()),
                 CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false, revision: 0 }),
                 CreateMode::Exception => return Err(name_taken(name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
                     let mut post = Post::clone(&there);
-                    // It may have been moved since it was named. Others may have that timestamp:
-                    // names are unique, times are not.
+                    // The post may have got another timestamp since it was named. Other posts may
+                    // have this timestamp: names are unique, times are not.
                     post.timestamp = timestamp;
                     let replaced = if mode == CreateMode::Replace { there.record.version } else { 0 };
                     write(&mut post, Some(&self.body), replaced, context)?;
@@ -125,7 +126,8 @@ impl Command for AddPost {
     }
 }
 
-/// The refusal of a post whose name is that of another: which, hears who sees it.
+/// Returns the refusal of a name that another post has; `there` is given if the caller sees that
+/// one.
 fn name_taken(name: TimedName, there: Option<Loid>) -> Error {
     Error::duplicated(format!("The liveblog has a post `{name}` already."), there)
 }
@@ -135,15 +137,16 @@ fn name_taken(name: TimedName, there: Option<Loid>) -> Error {
 pub struct UpdatePost {
     /// The post.
     pub post: PostAddress,
-    /// What is said of it.
+    /// The new fields of the post.
     pub fields: PostFields,
-    /// New bytes make a new version.
+    /// The new content, which becomes a new version.
     pub body: Option<PostBody>,
-    /// Files to be put beside those that are there.
+    /// The attachments to add.
     pub attachments: Vec<NewAttachment>,
-    /// Ids of files that go.
+    /// The ids of the attachments to remove.
     pub remove_attachments: Vec<u64>,
-    /// Whose posts the caller may change; unless all, an approved one waits for approval again.
+    /// The reach of the caller's right, by author. Unless it covers all posts, a changed post that
+    /// was approved waits for approval again.
     pub reach: Reach,
 }
 
@@ -157,7 +160,7 @@ impl Command for UpdatePost {
         check_reach(&old, self.reach, context)?;
         let mut post = Post::clone(&old);
         if let Some(timestamp) = self.fields.timestamp {
-            // The name stays: others may know the post by it.
+            // The name stays, since others may know the post by it.
             TimedName::at(timestamp)?;
             post.timestamp = timestamp;
         }
@@ -176,15 +179,16 @@ impl Command for UpdatePost {
     }
 }
 
-/// Sets the status of a post (docs/api/posts.md, "States"). The same again changes nothing.
+/// Sets the status of a post (docs/api/posts.md, "States"). Setting the present status changes
+/// nothing.
 #[derive(Debug, Clone)]
 pub struct SetStatus {
     /// The post.
     pub post: PostAddress,
-    /// What it is to be.
+    /// The new status.
     pub to: PostStatus,
-    /// Whose posts the caller may change; unless all, they may only set them pending or deleted,
-    /// and not bring one back.
+    /// The reach of the caller's right, by author. Unless it covers all posts, they may only set
+    /// posts pending or deleted, and not bring back a deleted one.
     pub reach: Reach,
 }
 
@@ -219,12 +223,12 @@ impl Command for SetStatus {
     }
 }
 
-/// Takes a post out for good, whatever its status.
+/// Removes a post permanently, whatever its status.
 #[derive(Debug, Clone)]
 pub struct RemovePost {
     /// The post.
     pub post: PostAddress,
-    /// Whose posts the caller may remove.
+    /// The reach of the caller's right, by author.
     pub reach: Reach,
 }
 
@@ -261,7 +265,7 @@ fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
     post.status = to;
 }
 
-/// An edit by a caller who may not moderate takes the approval back.
+/// Withdraws the approval after an edit by a caller who may not moderate.
 fn unapprove(post: &mut Post, reach: Reach, context: &Context<'_>) {
     if reach != Reach::All && post.status == PostStatus::Approved {
         turn(post, PostStatus::Pending, context);

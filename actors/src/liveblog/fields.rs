@@ -1,4 +1,4 @@
-//! The fields and bytes of a post as commands give them, and how they get into it.
+//! The fields and the content of a post in commands, and their application to the post.
 
 use super::rows::{MAX_TAG_BYTES, MAX_TAGS, Post};
 use crate::command::{Context, Fault};
@@ -6,40 +6,40 @@ use crate::error::{Code, Error, Result};
 use crate::object::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, NewContent, Text, check_texts};
 use crate::part::{set_attributes, write_content};
 
-/// What a caller says of a post (docs/api/posts.md, "Adding and changing"); what is `None` stays as
-/// it is, or is empty in a new post.
+/// The fields of a post that a caller sets (docs/api/posts.md, "Adding and changing"). A field that
+/// is `None` stays as it is, or is empty in a new post.
 #[derive(Debug, Clone, Default)]
 pub struct PostFields {
-    /// See [`Post`].
+    /// The title.
     pub title: Option<Text>,
-    /// See [`Post`].
+    /// The summary.
     pub summary: Option<Text>,
-    /// See [`Post`].
+    /// The description.
     pub description: Option<Text>,
     /// The option `type`.
     pub kind: Option<Text>,
-    /// Epoch milliseconds; now for a new post.
+    /// The time in epoch milliseconds; the default for a new post is now.
     pub timestamp: Option<u64>,
-    /// See [`Post`].
+    /// Whether the post is listed before all that are not pinned.
     pub pinned: Option<bool>,
-    /// See [`Post`].
+    /// The tags, free words.
     pub tags: Option<Vec<Text>>,
-    /// XML.
+    /// The attributes, XML.
     pub attributes: Option<Text>,
-    /// XML with the root `props`.
+    /// The system attributes, XML with the root `props`.
     pub system_attributes: Option<Text>,
 }
 
-/// The bytes of a post.
+/// The content of a post.
 #[derive(Debug, Clone)]
 pub struct PostBody {
-    /// What they are, and where.
+    /// The bytes with their media type, and the location of the bytes.
     pub content: NewContent,
-    /// See [`Post::text`].
+    /// The words for searching ([`Post::text`]).
     pub text: Text,
 }
 
-/// Writes the bytes as a new version, or in place of the version `replaced` if that is not 0.
+/// Writes the content as a new version, or in place of the version `replaced` if that is not 0.
 pub(super) fn write(
     post: &mut Post,
     body: Option<&PostBody>,
@@ -52,7 +52,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Sets the given fields. Returns whether the attributes changed, which are a row of their own.
+/// Sets the given fields. Returns whether the attributes have changed, which are a row of their
+/// own.
 pub(super) fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> Result<bool, Fault> {
     check_texts([
         ("title", fields.title.as_deref(), MAX_TITLE_BYTES),

@@ -1,9 +1,9 @@
-//! Liveblogs: posts in order of time, each with a status that says who sees it
+//! Liveblogs: posts in order of time, each with a status that decides who sees it
 //! (docs/api/liveblogs.md, docs/api/posts.md).
 //!
-//! A post is a part of its liveblog: the liveblog's actor makes all its changes one after the
-//! other, and a new post is one row more, however many there are. It has a loid, a uuid, versions
-//! and attributes as objects have.
+//! A post is a part of its liveblog. The liveblog's actor makes all changes of its posts, one after
+//! the other. A new post adds one row, however many posts there are. Like an object, a post has a
+//! loid, a uuid, versions and attributes.
 
 mod commands;
 mod fields;
@@ -29,7 +29,7 @@ use crate::part::{ATTACHMENT_BODY, PartKind, Parts};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
-/// Name of the type of posts in the objecttypes family.
+/// The name of the type of posts among the object types.
 pub const POST_TYPE: &str = "LiveBlogPost";
 
 /// The family of liveblogs.
@@ -39,9 +39,9 @@ pub struct Liveblog;
 /// The settings of a new liveblog.
 #[derive(Debug, Clone, Default)]
 pub struct NewLiveblog {
-    /// Whether every post waits for approval; `None`: not said.
+    /// Whether every post waits for approval; `None` if the caller does not say.
     pub moderated: Option<bool>,
-    /// Whether it does in a new one of which it is not said.
+    /// The default of `moderated` for a new liveblog.
     pub begins_moderated: bool,
 }
 

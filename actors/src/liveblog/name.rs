@@ -1,5 +1,5 @@
-//! What posts are called, and how a liveblog finds them by it (docs/api/posts.md, "Timestamp and
-//! name").
+//! The names of posts, and the keys by which a liveblog finds them (docs/api/posts.md, "Timestamp
+//! and name").
 
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
@@ -10,28 +10,28 @@ use crate::object::{MAX_NAME_TEXT_BYTES, Text, normal_form};
 /// The last millisecond of the year 9999.
 const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
 
-/// The name that a timestamp (epoch milliseconds) gives a post: `yyyyMMdd-HHmmss-SSS` in UTC.
+/// Returns the name of a post by its timestamp (epoch milliseconds): `yyyyMMdd-HHmmss-SSS` in UTC.
 ///
 /// # Errors
-/// `InvalidParameter` for one beyond the year 9999.
+/// `InvalidParameter` for a timestamp after the year 9999.
 pub fn post_name(timestamp: u64) -> Result<String> {
     Ok(TimedName::at(timestamp)?.to_string())
 }
 
-/// A name made of a timestamp.
+/// A name that was made from a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TimedName {
     /// The digits of `yyyyMMdd-HHmmss-SSS`, read as one number.
     time: u64,
-    /// That in ` (2)`, ` (3)`, … behind it; 1 where there is none.
+    /// The number that follows the time in ` (2)`, ` (3)`, …; 1 without one.
     number: u64,
 }
 
 impl TimedName {
-    /// That of a timestamp (epoch milliseconds), without a number.
+    /// Creates the name for a timestamp (epoch milliseconds), without a number.
     ///
     /// # Errors
-    /// `InvalidParameter` for one beyond the year 9999.
+    /// `InvalidParameter` for a timestamp after the year 9999.
     pub fn at(timestamp: u64) -> Result<TimedName> {
         if timestamp > LAST_TIMESTAMP {
             return Err(Error::parameter("timestamp", timestamp, &format!("at most {LAST_TIMESTAMP} milliseconds")));
@@ -42,14 +42,14 @@ impl TimedName {
         Ok(TimedName { time, number: 1 })
     }
 
-    /// The last name that there can be of its time.
+    /// Returns the greatest possible name of the same time.
     pub fn last(self) -> TimedName {
         TimedName { number: u64::MAX, ..self }
     }
 
-    /// That with the next number.
+    /// Returns the name with the next number.
     pub fn next(self) -> TimedName {
-        // Numbers are given one by one, so none is the greatest there is.
+        // Numbers are assigned one by one, so the greatest number is never reached.
         TimedName { number: self.number.saturating_add(1), ..self }
     }
 
@@ -84,18 +84,18 @@ impl fmt::Display for TimedName {
     }
 }
 
-/// What a post is found by: its name, as a number where it can be one. A map of numbers is copied
-/// without counting references, of which each would be in memory somewhere else.
+/// The key by which a post is found: its name, as a number if possible. A map of numbers can be
+/// copied without counting references, each of which would be at another place in memory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NameKey {
-    /// Each name that a post is given.
+    /// A name made from a timestamp, as all posts have.
     Timed(TimedName),
-    /// Any other, in NFC: a caller may ask for it.
+    /// Any other text in NFC, which a caller may ask for.
     Other(Text),
 }
 
 impl NameKey {
-    /// That of a name; `None` for a text that is too long to be one, whatever it has of them.
+    /// Creates the key for a name; `None` for a text that is longer than any name can be.
     pub fn of(name: &str) -> Option<NameKey> {
         if name.len() > MAX_NAME_TEXT_BYTES {
             return None;
@@ -164,7 +164,7 @@ mod tests {
         {
             assert_eq!(NameKey::of(&long), None);
         }
-        // No letter has a form that is longer beside its own.
+        // No letter has a form that is longer in relation to its own.
         let name = "\u{390}".repeat(MAX_NAME_BYTES / 2);
         let longest = "\u{1fbe}\u{308}\u{301}".repeat(MAX_NAME_BYTES / 2);
         assert_eq!((key_of(&longest), longest.len()), (key_of(&name), 7 * (MAX_NAME_BYTES / 2)));

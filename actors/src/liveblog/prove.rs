@@ -1,4 +1,4 @@
-//! What must hold of a liveblog's rows.
+//! The check of a liveblog's rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,20 @@ use crate::part::{ATTACHMENT_BODY, attachment_body};
 use crate::proof::{Head, Proof, place_of};
 use crate::store::StoreError;
 
-/// What all parts of a liveblog together can show.
+/// The facts about a liveblog's parts that are checked together.
 #[derive(Default)]
 struct Seen {
-    /// Name, as names are compared, → post.
+    /// Name, in its form for comparison, → post.
     named: BTreeMap<Bytes, Loid>,
     posts: BTreeSet<Loid>,
     removed: BTreeSet<Loid>,
-    /// Ids of attachments whose bytes lie in the tables.
+    /// The ids of attachments whose bytes are in rows.
     small: BTreeSet<u64>,
 }
 
-/// A head; every post has its latest version and the bytes of its attachments, and no other post
-/// has its name; none is remembered as removed; bytes of attachments are those of a post.
+/// Checks a liveblog's rows. It has a head. Every post has its latest version, the bytes of its
+/// attachments, and a unique name. No post is also noted as removed. All bytes of attachments
+/// belong to a post.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let liveblog = record.loid;
     let head = proof.head::<LiveblogHead>(record, HEAD)?;

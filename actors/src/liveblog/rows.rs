@@ -1,4 +1,4 @@
-//! How a liveblog is stored: one head, one row a post, one row for each post that was removed.
+//! The stored form of a liveblog: one head, one row for each post, one row for each removed post.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -9,28 +9,28 @@ use crate::part::{Attachment, Owner, PartKind, refer_all};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, loid_key};
 
-/// The kind of [`LiveblogHead`].
+/// The part kind of [`LiveblogHead`].
 pub const HEAD: PartKind = PartKind::of::<LiveblogHead>(3);
 
-/// The kind of [`Post`].
+/// The part kind of [`Post`].
 pub const POST: PartKind = PartKind::of::<Post>(4);
 
-/// The kind of [`RemovedPost`].
+/// The part kind of [`RemovedPost`].
 pub const REMOVED_POST: PartKind = PartKind::of::<RemovedPost>(5);
 
-// A post is one row, written anew at each of its changes: what it may hold has bounds; those of its
-// texts are in `object::text`.
+// A post is one row, which is written again at each change, so its contents are limited. The limits
+// of its texts are in `object::text`.
 
-/// How many tags a post may have.
+/// The maximal number of tags of a post.
 pub const MAX_TAGS: usize = 100;
 
-/// Bytes that a tag may have.
+/// The maximal number of bytes of a tag.
 pub const MAX_TAG_BYTES: usize = 255;
 
-/// How many changes of its status a post remembers.
+/// The maximal number of status changes that a post remembers.
 pub const MAX_HISTORY: usize = 1000;
 
-/// What a liveblog has beside its record and posts.
+/// The fields of a liveblog beside its record and posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveblogHead {
     /// The liveblog.
@@ -46,26 +46,26 @@ impl Row for LiveblogHead {
     }
 }
 
-/// What readers may see of a post (docs/api/posts.md, "Who sees a post").
+/// The status of a post, which decides who sees it (docs/api/posts.md, "Who sees a post").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PostStatus {
-    /// It waits for a decision.
+    /// A post that waits for a decision.
     Pending,
-    /// Everybody sees it.
+    /// A post that everybody sees.
     Approved,
-    /// It was decided against.
+    /// A post that was refused.
     Rejected,
-    /// It is as good as gone, and can come back.
+    /// A post that counts as removed, but can be brought back.
     Deleted,
 }
 
 impl PostStatus {
-    /// Every status, in the order of `postCounts`.
+    /// All statuses, in the order of `postCounts`.
     pub const ALL: [PostStatus; 4] =
         [PostStatus::Pending, PostStatus::Approved, PostStatus::Rejected, PostStatus::Deleted];
 
-    /// Its name on the wire.
+    /// Returns the name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             PostStatus::Pending => "pending",
@@ -76,71 +76,73 @@ impl PostStatus {
     }
 }
 
-/// A change of a post's status; the first has no `from` and is the post's creation.
+/// A change of a post's status. The first one is the post's creation, and has no `from`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusChange {
-    /// What it was.
+    /// The status before the change.
     pub from: Option<PostStatus>,
-    /// What it became.
+    /// The status after the change.
     pub to: PostStatus,
-    /// Name of the user.
+    /// The name of the user.
     pub user: Text,
-    /// Epoch milliseconds.
+    /// The time in epoch milliseconds.
     pub at_ms: u64,
 }
 
-/// One post. It has a loid, versions and attributes like an object, but lives and ends with its
-/// liveblog.
+/// A post of a liveblog. It has a loid, versions and attributes like an object, but is destroyed
+/// with its liveblog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     /// The liveblog.
     #[serde(with = "loid_key")]
     pub liveblog: Loid,
-    /// What every object has; the folder is the liveblog, the creator the author, and the revision
-    /// that of the liveblog at the post's last change.
+    /// The record, as every object has one. The folder is the liveblog, the creator is the author.
+    /// The revision is that of the liveblog at the post's last change.
     pub record: Record,
-    /// What readers may see of it.
+    /// The status, which decides who sees the post.
     pub status: PostStatus,
-    /// May be empty.
+    /// The title; may be empty.
     pub title: Text,
-    /// May be empty.
+    /// The summary; may be empty.
     pub summary: Text,
-    /// May be empty.
+    /// The description; may be empty.
     pub description: Text,
     /// The option `type`; may be empty.
     pub kind: Text,
-    /// Epoch milliseconds: its place among the posts.
+    /// The time in epoch milliseconds, which determines the place among the posts.
     pub timestamp: u64,
-    /// Whether it was to wait for approval when it was made.
+    /// Whether the author asked for approval when the post was made.
     pub moderated: bool,
-    /// Whether it stands before all that are not.
+    /// Whether the post is listed before all that are not pinned.
     pub pinned: bool,
-    /// Free words.
+    /// The tags, free words.
     pub tags: Vec<Text>,
-    /// Files, in the order they came.
+    /// The attachments, in the order in which they were added.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are
-    /// forgotten, but for the creation and the first approval.
+    /// The changes of the status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are
+    /// dropped, except for the creation and the first approval.
     pub history: Vec<StatusChange>,
-    /// The words of its content, without mark-up and in lower case, for searching; cut off where it
-    /// is long. In NFC, but for posts from before that was so.
+    /// The words of the content for searching, without mark-up and in lower case, truncated if
+    /// long. They are in NFC, except in posts written before that was introduced.
     pub text: Text,
 }
 
 impl Post {
-    /// Its loid.
+    /// Returns the loid.
     pub fn loid(&self) -> Loid {
         self.record.loid
     }
 
-    /// Distinguishes its versions, attributes and files from those of other parts.
+    /// Returns the owner of the post's versions, attributes and files, which distinguishes them
+    /// from those of other parts.
     pub(super) fn owner(&self) -> Owner {
         Owner { container: self.liveblog, part: self.loid(), name: "post" }
     }
 
-    /// Bytes that it takes in memory with its places in the liveblog's indexes, about.
+    /// Returns the approximate size in memory in bytes, including the entries in the liveblog's
+    /// indexes.
     pub(super) fn bytes(&self) -> usize {
-        // A record, and what finds it; then what is beside the texts of the rest.
+        // `ITSELF` covers the record, its index entries, and the fixed size of the other fields.
         const ITSELF: usize = 1536;
         const EACH: usize = 128;
         let texts = [&self.title, &self.summary, &self.description, &self.kind, &self.text];
@@ -154,12 +156,12 @@ impl Post {
             + lists * EACH
     }
 
-    /// Whether those see it who may neither write to the liveblog nor moderate it.
+    /// Reports whether readers without rights to write or moderate see the post.
     pub fn is_seen(&self) -> bool {
         self.status == PostStatus::Approved
     }
 
-    /// Forgets as much of the history that one more change has room.
+    /// Drops entries of the history, so that one more fits.
     pub(super) fn make_room_in_history(&mut self) {
         let mut excess = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
         let mut approved = false;
@@ -173,17 +175,17 @@ impl Post {
         });
     }
 
-    /// Whether it is or was approved at any time.
+    /// Reports whether the post is approved, or was at any time.
     pub fn was_approved(&self) -> bool {
         self.history.iter().any(|change| change.to == PostStatus::Approved)
     }
 
-    /// Name of the user who made it.
+    /// Returns the name of the user who made the post.
     pub fn author(&self) -> &Text {
         &self.record.creator
     }
 
-    /// Its order number among the posts: pinned first, then newest first.
+    /// Returns the order number among the posts: pinned first, then newest first.
     pub fn place_in_order(&self) -> u128 {
         order(self.pinned, self.timestamp, self.loid())
     }
@@ -202,7 +204,7 @@ impl Row for Post {
         ));
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
         entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
-        // What its record says of a content, a row of its version says too.
+        // The content in the record is also that of a version, whose row refers to its file.
         refer_all(&self.attachments, &self.place(), entries);
     }
 
@@ -215,10 +217,10 @@ impl Row for Post {
 /// The least order number of a post that is not pinned.
 pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 
-/// Newest first, pinned ones before all others (docs/api/liveblogs.md, "Replies"): the number grows
-/// from the first post to the last.
+/// Returns the order number for a listing with pinned posts first, then the newest first
+/// (docs/api/liveblogs.md, "Replies"). It grows from the first post to the last.
 fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
-    // Timestamps have less than 63 bits: `post_name` refuses what lies beyond the year 9999.
+    // // Timestamps have less than 63 bits: `post_name` refuses those after the year 9999.
     let age = !timestamp & (u64::MAX >> 1);
     let first = if pinned { 0 } else { FIRST_UNPINNED };
     first | u128::from(age) << 64 | u128::from(!post.number)
@@ -234,23 +236,23 @@ impl Ordered for std::sync::Arc<Post> {
     }
 }
 
-/// A removed post: a caller who asks for the changes since a revision gets its id, if they may have
-/// seen it.
+/// A removed post. A caller who asks for the changes since a revision gets its id, if they may have
+/// seen the post.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
     /// The liveblog.
     #[serde(with = "loid_key")]
     pub liveblog: Loid,
-    /// The post there was.
+    /// The loid of the removed post.
     #[serde(with = "loid_key")]
     pub post: Loid,
-    /// The liveblog's revision that it went with.
+    /// The liveblog's revision after the removal.
     pub revision: u64,
-    /// Whether it was ever approved. Rows from before this was noted say no, and name no author:
-    /// then only who sees all posts is told.
+    /// Whether the post was ever approved. Rows written before this field existed have false and no
+    /// author; then only callers who see all posts learn of the removal.
     #[serde(default)]
     pub was_approved: bool,
-    /// Name of the user who made it.
+    /// The name of the user who made the post.
     #[serde(default)]
     pub author: Text,
 }

@@ -1,5 +1,5 @@
-//! Who sees which posts (docs/api/posts.md, "Who sees a post"). Posts that a reader does not see
-//! cost them nothing: they are not walked.
+//! The visibility of posts for readers (docs/api/posts.md, "Who sees a post"). Posts that a reader
+//! does not see are not visited, and so cost nothing.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::state::LiveblogState;
 use crate::object::Text;
 use crate::sequence::{Ordered, Sequence};
 
-/// Which posts a reader sees.
+/// The posts that a reader sees.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Sight {
-    /// All of them.
+    /// All posts.
     All,
-    /// Those that are approved, and those of this author.
+    /// The approved posts, and those of this author.
     Own(Text),
-    /// Those that are approved.
+    /// The approved posts.
     Approved,
 }
 
@@ -37,7 +37,7 @@ impl Ordered for OrderNumber {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hidden {
     numbers: Sequence<OrderNumber>,
-    /// By status, in the order of [`PostStatus::ALL`].
+    /// The counts by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
 }
 
@@ -58,7 +58,7 @@ impl Hidden {
 }
 
 impl Sight {
-    /// Whether a post of that author is seen, or may have been at some time.
+    /// Reports whether a post of that author is visible, or may have been at some time.
     fn reaches(&self, was_approved: bool, author: &Text) -> bool {
         match self {
             Sight::All => true,
@@ -67,19 +67,19 @@ impl Sight {
         }
     }
 
-    /// Whether a post is seen, or may have been before it was taken back.
+    /// Reports whether a post is visible, or may have been before its approval was withdrawn.
     pub fn may_have_seen(&self, post: &Post) -> bool {
         self.reaches(post.was_approved(), post.author())
     }
 
-    /// Whether a post that is gone may have been seen.
+    /// Reports whether a removed post may have been visible.
     pub fn may_have_seen_removed(&self, removed: &RemovedPost) -> bool {
         self.reaches(removed.was_approved, &removed.author)
     }
 }
 
 impl LiveblogState {
-    /// Whether the post is seen.
+    /// Reports whether a post is visible.
     pub fn sees(&self, sight: &Sight, post: &Post) -> bool {
         match sight {
             Sight::All => true,
@@ -88,20 +88,20 @@ impl LiveblogState {
         }
     }
 
-    /// How many posts are seen, by status in the order of [`PostStatus::ALL`].
+    /// Returns the numbers of visible posts by status, in the order of [`PostStatus::ALL`].
     pub fn seen_counts(&self, sight: &Sight) -> [usize; 4] {
         let mut counts = match sight {
             Sight::All => return PostStatus::ALL.map(|status| self.count(status)),
             Sight::Own(user) => self.hidden_of(user).map_or([0; 4], |hidden| hidden.counts),
             Sight::Approved => [0; 4],
         };
-        // Nobody's approved posts are hidden.
+        // Approved posts are visible to everybody.
         counts[PostStatus::Approved as usize] = self.count(PostStatus::Approved);
         counts
     }
 
-    /// The posts that are seen, in the order of the listing, without the first `skip`. Skipped
-    /// posts are not walked.
+    /// Returns the visible posts in the order of the listing, without the first `skip`. Skipped
+    /// posts are not visited.
     pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
         let all = self.sequence();
         let hidden = match sight {
@@ -111,8 +111,8 @@ impl LiveblogState {
         };
         let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
         let own = &hidden.numbers;
-        // So many of the caller's hidden posts are skipped: each of them has fewer posts before it
-        // than are to be skipped.
+        // The bisection finds the number of the caller's own hidden posts to skip: those with fewer
+        // than `skip` visible posts before them.
         let (mut low, mut high) = (0, own.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -128,7 +128,7 @@ impl LiveblogState {
     }
 }
 
-/// Two runs of posts, each in order, as one.
+/// A merge of two ordered sequences of posts.
 struct Merged<A: Iterator, B: Iterator> {
     approved: std::iter::Peekable<A>,
     own: std::iter::Peekable<B>,

@@ -1,4 +1,4 @@
-//! A liveblog in memory: all its posts, in the order of the listing.
+//! The state of a liveblog in memory: all its posts, in the order of the listing.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::store::{Key, Row};
 
 type Map<K, V> = GenericHashMap<K, V, RandomState, DefaultSharedPtr>;
 
-/// What a call names a post by.
+/// The address of a post in a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostAddress {
-    /// Its loid; that of a version names no post.
+    /// The loid of the post; that of a version names no post.
     Loid(Loid),
-    /// Its uuid.
+    /// The uuid of the post.
     Uuid(ObjectUuid),
-    /// Its name, unique in the liveblog.
+    /// The name of the post, unique in the liveblog.
     Name(String),
 }
 
@@ -42,10 +42,10 @@ impl std::fmt::Display for PostAddress {
     }
 }
 
-/// What became of a post.
+/// The latest change of a post.
 #[derive(Debug, Clone)]
 enum Change {
-    /// It was made or changed, and is there.
+    /// The post was made or changed, and exists.
     There(Loid),
     Removed(Arc<RemovedPost>),
 }
@@ -59,11 +59,12 @@ impl Change {
     }
 }
 
-/// See the module's head. A clone shares everything.
+/// The state of a liveblog: its object, its head and all its posts. A clone shares everything.
 ///
-/// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly
-/// the greatest name, so it is the same nodes that are copied and let go, and they are in the
-/// processor's cache. Hashed, changes touch nodes all over the memory of a large liveblog.
+/// The indexes are ordered, not hashed. A new post has the greatest number and uuid, and mostly the
+/// greatest name. Each new post therefore copies and frees the same nodes, which are in the
+/// processor's cache. With hashing, changes would touch nodes all over the memory of a large
+/// liveblog.
 #[derive(Debug, Clone)]
 pub struct LiveblogState {
     object: Object,
@@ -73,15 +74,16 @@ pub struct LiveblogState {
     by_loid: Layered<Loid, u128>,
     by_uuid: Layered<ObjectUuid, Loid>,
     by_name: Layered<NameKey, Loid>,
-    /// Revision → what became of a post with it; each post once, at its last change.
+    /// Revision → the change of a post that led to it; each post is in it once, with its last
+    /// change.
     changes: Layered<u64, Change>,
-    /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
+    /// The number of posts by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
-    /// Author → their posts that are not approved.
+    /// Author → the author's posts that are not approved.
     hidden: Map<Text, Hidden>,
-    /// What the posts take together.
+    /// The size of all posts in memory, in bytes.
     bytes: usize,
-    /// How many removed posts are known.
+    /// The number of removed posts that are remembered.
     removed: usize,
 }
 
@@ -95,14 +97,15 @@ impl State for LiveblogState {
     }
 
     fn bytes(&self) -> usize {
-        // What is known of a removed post.
+        // The approximate size of a removed post's entry.
         const REMOVED: usize = 256;
         self.object.bytes() + self.bytes + self.removed * REMOVED
     }
 }
 
 impl LiveblogState {
-    /// A liveblog with these posts, in any order, and what is known of removed ones.
+    /// Creates the state of a liveblog with these posts, in any order, and the rows of removed
+    /// ones.
     pub fn new(
         object: Object,
         head: LiveblogHead,
@@ -131,43 +134,43 @@ impl LiveblogState {
         state
     }
 
-    /// What it has beside record and posts.
+    /// Returns the fields beside record and posts.
     pub fn head(&self) -> &LiveblogHead {
         &self.head
     }
 
-    /// All posts in the order of the listing: pinned first, then newest first.
+    /// Returns all posts in the order of the listing: pinned first, then newest first.
     pub fn posts(&self) -> impl Iterator<Item = &Arc<Post>> {
         self.posts.iter()
     }
 
-    /// The posts, found by place.
+    /// Returns the posts as a sequence, for access by position.
     pub fn sequence(&self) -> &Sequence<Arc<Post>> {
         &self.posts
     }
 
-    /// How many posts have that status.
+    /// Returns the number of posts with a status.
     pub fn count(&self, status: PostStatus) -> usize {
         self.counts[status as usize]
     }
 
-    /// The latest timestamp of an approved post, epoch milliseconds.
+    /// Returns the latest timestamp of an approved post, epoch milliseconds.
     pub fn last_timestamp(&self) -> Option<u64> {
-        // The newest stands first, among the pinned posts and among the others.
+        // The newest is the first one, both of the pinned posts and of the others.
         let (_, pinned) = self.posts.rank(FIRST_UNPINNED);
         let at = |position| self.posts.nth_visible(position).map(|post| post.timestamp);
         at(0).max(at(pinned))
     }
 
-    /// The post so named.
+    /// Returns the post at an address.
     ///
     /// # Errors
-    /// `ObjectNotFound` when the liveblog does not hold it.
+    /// `ObjectNotFound` if the liveblog does not hold it.
     pub fn get(&self, address: &PostAddress) -> Result<&Arc<Post>> {
         self.find(address).ok_or_else(|| self.not_held(address))
     }
 
-    /// The post so named, if the liveblog holds it.
+    /// Returns the post at an address, if the liveblog holds it.
     pub fn find(&self, address: &PostAddress) -> Option<&Arc<Post>> {
         let loid = match address {
             PostAddress::Loid(loid) => *loid,
@@ -177,7 +180,7 @@ impl LiveblogState {
         self.posts.get(*self.by_loid.get(&loid)?)
     }
 
-    /// The same, to be read: the loid of its present version names a post, too.
+    /// Returns the post at an address for reading. The loid of its present version names it, too.
     pub fn find_to_read(&self, address: &PostAddress) -> Option<&Arc<Post>> {
         match address {
             PostAddress::Loid(loid) if loid.version != 0 => {
@@ -188,45 +191,45 @@ impl LiveblogState {
         }
     }
 
-    /// The same.
+    /// Returns the post at an address for reading, or an error if the liveblog does not hold it.
     ///
     /// # Errors
-    /// As [`LiveblogState::get`].
+    /// Those of [`LiveblogState::get`].
     pub fn read(&self, address: &PostAddress) -> Result<&Arc<Post>> {
         self.find_to_read(address).ok_or_else(|| self.not_held(address))
     }
 
-    /// The error of a post that is not there, or that a caller may not know of.
+    /// Returns the error for a post that does not exist, or that the caller may not know of.
     pub fn not_held(&self, address: &PostAddress) -> Error {
         let message = format!("The liveblog `{}` holds no post `{address}`.", self.head.loid);
         Error::new(Code::ObjectNotFound, message).with_source(address)
     }
 
-    /// The posts of an author that are not approved; `None` when there are none.
+    /// Returns the posts of an author that are not approved; `None` if there are none.
     pub(super) fn hidden_of(&self, author: &str) -> Option<&Hidden> {
         self.hidden.get(author)
     }
 
-    /// The post of that name.
+    /// Returns the post with a name.
     pub(super) fn named(&self, name: TimedName) -> Option<&Arc<Post>> {
         let loid = self.by_name.get(&NameKey::Timed(name))?;
         self.posts.get(*self.by_loid.get(loid)?)
     }
 
-    /// A name that no post has: that one, or with the number after the last of its time.
+    /// Returns a free name: the given one, or the one with the number after the last of its time.
     pub(super) fn free_name(&self, name: TimedName) -> TimedName {
         if self.by_name.get(&NameKey::Timed(name)).is_none() {
             return name;
         }
-        // The last is that one at least.
+        // The last name is at least the given one.
         match self.by_name.last_up_to(&NameKey::Timed(name.last())) {
             Some((NameKey::Timed(last), _)) => last.next(),
             _ => name,
         }
     }
 
-    /// The posts that have changed after a revision, oldest change first, each once: the post as it
-    /// is, or the row of one that was removed.
+    /// Returns the posts that have changed after a revision, oldest change first, each one once. A
+    /// post is given in its present state, or by its row if it was removed.
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         self.changes.after(&revision).filter_map(|(_, change)| match change {
             // The index names only posts that exist.
@@ -235,7 +238,7 @@ impl LiveblogState {
         })
     }
 
-    /// The revision that the change under way will have.
+    /// Returns the revision that the running change will have.
     pub(super) fn next_revision(&self) -> u64 {
         self.object.record.revision + 1
     }
@@ -277,7 +280,7 @@ impl LiveblogState {
         self.changes.remove(&post.record.revision);
     }
 
-    /// Puts a new post. Gives the revision that goes with it.
+    /// Puts a new post. Returns the liveblog's revision after the change.
     pub(super) fn insert(&mut self, mut post: Post, context: &mut Context<'_>) -> u64 {
         let revision = self.next_revision();
         post.record.revision = revision;
@@ -287,7 +290,7 @@ impl LiveblogState {
         revision
     }
 
-    /// Puts a post in the place of what it was. Gives the revision that goes with it.
+    /// Replaces a post. Returns the liveblog's revision after the change.
     pub(super) fn replace(&mut self, old: &Post, mut new: Post, context: &mut Context<'_>) -> u64 {
         let revision = self.next_revision();
         new.record.revision = revision;
@@ -300,8 +303,8 @@ impl LiveblogState {
         revision
     }
 
-    /// Takes a post out for good, with its versions, attributes and attachments, and remembers that
-    /// it went. Gives the revision that goes with it.
+    /// Removes a post permanently, with its versions, attributes and attachments, and remembers the
+    /// removal. Returns the liveblog's revision after the change.
     pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<u64, Fault> {
         erase(post, context)?;
         let removed = RemovedPost {
@@ -324,7 +327,7 @@ impl LiveblogState {
         revision
     }
 
-    /// Says whether new posts wait for approval.
+    /// Sets whether new posts wait for approval.
     pub(crate) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
         let head = LiveblogHead { moderated, ..LiveblogHead::clone(&self.head) };
         if head != *self.head {
@@ -333,7 +336,7 @@ impl LiveblogState {
         }
     }
 
-    /// The liveblog ceases to be: its posts and its head go.
+    /// Destroys the liveblog: removes its posts and its head.
     pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
         for post in &self.posts {
             erase(post, context)?;
@@ -345,7 +348,8 @@ impl LiveblogState {
         Ok(())
     }
 
-    /// The rows that this state should have among the parts, for tests and checks.
+    /// Returns the keys of the rows that this state should have among the parts, for tests and
+    /// checks.
     pub fn rows(&self) -> Vec<Key> {
         let removed = self.changes.iter().filter_map(|(_, change)| change.removed()).map(Row::place);
         std::iter::once(self.head.place()).chain(self.posts.iter().map(|post| post.place())).chain(removed).collect()

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 use super::Text;
 use super::record::FolderKey;
 
-/// How a channel copy came to be, in its record. It lies in its bundle, under the name of its
-/// channel.
+/// The origin of a channel copy, in its record. The copy lies in its bundle, and its name is that
+/// of the channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelCopy {
-    /// Name of the channel.
+    /// The name of the channel.
     pub channel: Text,
-    /// What it was inherited from: its bundle, or another copy there; `None` if it was made without
-    /// that.
+    /// The source that the copy inherits from: its bundle, or another copy in the bundle. `None` if
+    /// it was made without inheritance.
     pub inherited_from: Option<FolderKey>,
-    /// Name of the channel that it was inherited from.
+    /// The name of the channel that it was inherited from.
     pub inherit_from: Option<Text>,
-    /// Number of the version there that its content was last taken from.
+    /// The version of the source whose content the copy took last.
     pub version: u32,
-    /// Whether it still gets each content that is checked in there: until it is given one of its
-    /// own.
+    /// Whether the copy still gets each content that is checked in at its source. It does until it
+    /// is given a content of its own.
     pub follows: bool,
 }

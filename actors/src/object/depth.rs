@@ -1,15 +1,14 @@
-//! How deep objects lie.
+//! The depth of objects.
 
 use super::record::Record;
 use crate::id::Loid;
 use crate::store::{Look, Row, StoreError, Table, View, decode_value};
 
-/// How many names the path of an object has, which lies somewhere or lay there before it came to
-/// the recycle bin; some number greater than `most` if it has more than that, for no more folders
-/// are looked at.
+/// Returns the number of names in the path of an object, which may be in the recycle bin. If there
+/// are more than `most`, it returns some greater number without visiting further folders.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn depth_of(look: &dyn Look, view: View, object: Loid, most: usize) -> Result<usize, StoreError> {
     let (mut at, mut depth) = (object, 0);
     while depth <= most {

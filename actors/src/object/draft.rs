@@ -8,48 +8,49 @@ use super::record::{Content, Record, Text};
 use crate::id::Loid;
 use crate::store::{Key, Row, Table, loid_key};
 
-/// The working copy of an object: one at most, whoever wrote it. It outlives the lock, so that
-/// nothing that was saved is lost.
+/// The working copy of an object; there is at most one, by any user. It outlives the lock, so that
+/// no saved work is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// The object.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// Name of the user who saved it.
+    /// The name of the user who saved it.
     pub author: Text,
-    /// Epoch seconds.
+    /// The time of the last save in epoch seconds.
     pub at: u64,
-    /// The bytes.
+    /// The saved content.
     pub content: Content,
-    /// What it comes from; `None` for an object without content, and where it was not noted yet.
+    /// The content that the draft is based on. `None` for an object without content, and in rows
+    /// from before this was noted.
     #[serde(default)]
     pub base: Option<Base>,
 }
 
-/// The content that a draft comes from.
+/// The content that a draft is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
-    /// Number of the version.
+    /// The number of the version.
     pub version: u32,
-    /// SHA-256 of its bytes: a version may be replaced.
+    /// The SHA-256 of the bytes, since a version may be replaced.
     pub sha256: [u8; 32],
 }
 
 impl Base {
-    /// The present content of an object.
+    /// Returns the present content of an object.
     pub fn of(record: &Record) -> Option<Base> {
         record.content.as_ref().map(|content| Base { version: record.version, sha256: content.sha256 })
     }
 }
 
 impl Draft {
-    /// Where the draft of an object lives.
+    /// Returns the key of an object's draft.
     pub fn key(object: Loid) -> Key {
         Key { table: Table::Drafts, key: Bytes::copy_from_slice(&object.to_key()) }
     }
 
-    /// Under which loid the bytes of an object's draft lie when they are small: that of a version
-    /// which no object will ever have.
+    /// Returns the loid for the bytes of a small draft: that of a version which no object will ever
+    /// have.
     pub const fn body_loid(object: Loid) -> Loid {
         object.at_version(u32::MAX)
     }

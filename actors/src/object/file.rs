@@ -1,11 +1,11 @@
-//! Which rows refer to a content file: the index that shows when none does.
+//! The index of rows that refer to a content file, which shows when a file is unused.
 
 use bytes::Bytes;
 
 use super::record::{Content, Stored};
 use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
 
-/// Notes that the row at `row` refers to the content's file, if it lies in one. `part`
+/// Notes that the row at `row` refers to the content's file, if the content is in a file. `part`
 /// distinguishes several contents of one row.
 pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec<(Key, Bytes)>) {
     if content.stored == Stored::File {
@@ -14,11 +14,11 @@ pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec
     }
 }
 
-/// The first rows that refer to the content file of that SHA-256, `limit` at most; what follows a
-/// row's key tells several contents of one row apart.
+/// Returns the first rows that refer to a content file, at most `limit`. The bytes that follow a
+/// row's key distinguish several contents of one row.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn referrers(look: &dyn Look, view: View, sha256: &[u8; 32], limit: usize) -> Result<Vec<Key>, StoreError> {
     let entries = look.scan(view, Table::Files, &Range::prefix(sha256), limit, false)?;
     let rows = entries.iter().filter_map(|(key, _)| {
@@ -29,10 +29,10 @@ pub fn referrers(look: &dyn Look, view: View, sha256: &[u8; 32], limit: usize) -
     Ok(rows.collect())
 }
 
-/// Whether any row refers to the content file of that SHA-256.
+/// Reports whether any row refers to a content file.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn is_referred_to(look: &dyn Look, view: View, sha256: &[u8; 32]) -> Result<bool, StoreError> {
     Ok(!look.scan(view, Table::Files, &Range::prefix(sha256), 1, false)?.is_empty())
 }

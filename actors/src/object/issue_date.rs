@@ -1,24 +1,23 @@
-//! The day of the issue that an object is made for.
+//! The issue date of an object.
 
 use super::Text;
 use crate::error::{Error, Result};
 
-/// A day, `yyyyMMdd`. There is no other way to give an object one, so each is stored with eight
+/// A day, `yyyyMMdd`. Objects can get their date only through this type, so it always has eight
 /// digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueDate(Text);
 
 impl IssueDate {
-    /// What a client gives for a day, if it is one: an empty text says none, as clients are told
-    /// where no issue is being made.
+    /// Parses a client's text for a day. An empty text means no day, as the interface documents it.
     ///
     /// # Errors
-    /// `InvalidParameter`, naming `issueDate`.
+    /// `InvalidParameter` for `issueDate`.
     pub fn given(text: Option<&str>) -> Result<Option<IssueDate>> {
         text.filter(|text| !text.is_empty()).map(IssueDate::parse).transpose()
     }
 
-    /// Reads a day as clients write it: `yyyyMMdd`, or `yyMMdd` for one of the years 2000 to 2099.
+    /// Parses a day as clients write it: `yyyyMMdd`, or `yyMMdd` for one of the years 2000 to 2099.
     fn parse(text: &str) -> Result<IssueDate> {
         let whole = match text.len() {
             8 => text.to_owned(),
@@ -31,14 +30,14 @@ impl IssueDate {
         Ok(IssueDate(whole.into()))
     }
 
-    /// The eight digits.
+    /// Returns the eight digits.
     pub fn text(&self) -> &Text {
         &self.0
     }
 }
 
-/// Whether eight digits are a day of the Gregorian calendar. Issues may be older than what
-/// computers call the beginning of time.
+/// Reports whether eight digits are a day of the Gregorian calendar. Issues may be older than the
+/// epoch of computers.
 fn is_day(text: &str) -> bool {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return false;

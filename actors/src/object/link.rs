@@ -1,9 +1,10 @@
-//! Links between two objects, or parts of containers, each under a name of its own on either side
+//! Links between two objects, or parts of containers, with a name on each side
 //! (docs/api/objects.md, "Correlates").
 //!
-//! A link is one row, found from both sides. It is made and taken back in the turns of both
-//! ([`crate::correlate`]); it goes with either of them, in that one's turn alone: what it puts is
-//! nothing that the other has in memory. Two that go at once both remove it, which is as well.
+//! A link is one row, found from both sides. It is made and removed in the turns of both
+//! ([`crate::correlate`]). If one side is destroyed, the link is removed in that one's turn alone,
+//! since links are not part of the other's state. If both are destroyed at once, both remove it,
+//! which does no harm.
 
 use std::collections::BTreeSet;
 
@@ -14,32 +15,32 @@ use super::record::Text;
 use crate::id::Loid;
 use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value, key_of, loid_key};
 
-/// How many links an object or item may have: replies show all of them.
+/// The maximal number of links of an object or item; replies contain all of them.
 pub const MAX_CORRELATES: usize = 100;
 
 /// A link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The object or item from which it was made.
+    /// The object or item that the link was made from.
     #[serde(with = "loid_key")]
     pub source: Loid,
-    /// What it is called there.
+    /// The name of the link at the source.
     pub source_name: Text,
-    /// The object or item to which it was made.
+    /// The object or item that the link was made to.
     #[serde(with = "loid_key")]
     pub target: Loid,
-    /// What it is called there.
+    /// The name of the link at the target.
     pub target_name: Text,
 }
 
 impl Link {
-    /// The same link, made from the other side.
+    /// Returns the same link as if made from the other side.
     pub(crate) fn reversed(&self) -> Link {
         let Link { source, source_name, target, target_name } = self.clone();
         Link { source: target, source_name: target_name, target: source, target_name: source_name }
     }
 
-    /// As it is seen from one of its sides.
+    /// Returns the link as seen from one of its sides.
     fn seen_from(self, side: Loid) -> Correlate {
         let from_other = self.source != side;
         let Link { source_name, target, target_name, .. } = if from_other { self.reversed() } else { self };
@@ -49,7 +50,7 @@ impl Link {
 
 impl Row for Link {
     fn place(&self) -> Key {
-        // Neither name has a zero.
+        // No name contains a zero byte.
         let names = [self.source_name.as_bytes(), &[0], self.target_name.as_bytes()];
         let (source, target) = (self.source.to_key(), self.target.to_key());
         Key { table: Table::Correlates, key: key_of(&[&source, &target, names[0], names[1], names[2]]) }
@@ -61,23 +62,23 @@ impl Row for Link {
     }
 }
 
-/// A link as it is seen from one side.
+/// A link as seen from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Correlate {
-    /// What it is called on this side.
+    /// The name of the link on this side.
     pub name: Text,
-    /// The object or item on the other.
+    /// The object or item on the other side.
     pub other: Loid,
-    /// What it is called there.
+    /// The name of the link on the other side.
     pub other_name: Text,
-    /// Whether it was made from the other side.
+    /// Whether the link was made from the other side.
     pub from_other: bool,
 }
 
-/// The links of an object or item, made from either side.
+/// Returns the links of an object or item, made from either side.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, StoreError> {
     let range = Range::prefix(&of.to_key());
     let mut links = Vec::new();
@@ -85,7 +86,7 @@ pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link
         links.push(decode_value::<Link>(Link::FORMAT, &value)?);
     }
     for (key, _) in look.scan(view, Table::CorrelatedTo, &range, usize::MAX, false)? {
-        // One that has gone between the two looks has gone.
+        // A link that was removed between the two reads is left out.
         if let Some(value) = look.get(view, Table::Correlates, &key[Loid::KEY_LEN..])? {
             links.push(decode_value::<Link>(Link::FORMAT, &value)?);
         }
@@ -93,13 +94,14 @@ pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link
     Ok(links)
 }
 
-/// The links of several objects or items, made from either side; one between two of them comes once
-/// or twice. Items that were made one after the other lie beside each other, and few of them have
-/// links: so what lies between the first and the last is read at once, if it is no more than there
+/// Returns the links of several objects or items, made from either side. A link between two of them
+/// may be included twice. Items made one after the other have adjacent keys, and few of them have
+/// links. So the range from the first to the last is read at once, unless it has more entries than
+/// there are items.
 /// are items.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(crate) fn links_of_all(look: &dyn Look, view: View, of: &[Loid]) -> Result<Vec<Link>, StoreError> {
     let known: BTreeSet<Bytes> = of.iter().map(|loid| Bytes::copy_from_slice(&loid.to_key())).collect();
     let mut linked = BTreeSet::new();
@@ -110,7 +112,7 @@ pub(crate) fn links_of_all(look: &dyn Look, view: View, of: &[Loid]) -> Result<V
         for table in [Table::Correlates, Table::CorrelatedTo] {
             let found = look.scan(view, table, &range, known.len(), false)?;
             if found.len() == known.len() {
-                // There may be more.
+                // The range may have more entries.
                 linked.clone_from(&known);
                 break;
             }
@@ -127,19 +129,19 @@ pub(crate) fn links_of_all(look: &dyn Look, view: View, of: &[Loid]) -> Result<V
     Ok(links)
 }
 
-/// The links of an object or item as they are seen from it, whichever side they were made from.
+/// Returns the links of an object or item, each as if made from it.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn links_from(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, StoreError> {
     let links = links_of(look, view, of)?.into_iter();
     Ok(links.map(|link| if link.source == of { link } else { link.reversed() }).collect())
 }
 
-/// The links of an object or item, by their names there.
+/// Returns the links of an object or item, sorted by their names there.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn correlates_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Correlate>, StoreError> {
     let seen: BTreeSet<Correlate> = links_of(look, view, of)?.into_iter().map(|link| link.seen_from(of)).collect();
     Ok(seen.into_iter().collect())

@@ -1,13 +1,13 @@
-//! Which parts of containers hold an object: the index of those that are notified when the object
-//! goes or comes back.
+//! The index of the parts of containers that hold an object. These containers are notified when the
+//! object is discarded, restored or destroyed.
 
 use bytes::Bytes;
 
 use crate::id::Loid;
 use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
 
-/// Notes that the part at `part`, a place in [`Table::Parts`], holds an object. Once for each
-/// object, however often the part names it.
+/// Notes that the part at `part`, a key in [`Table::Parts`], holds an object. There is one entry
+/// for each object, however often the part names it.
 pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
     let key = Key { table: Table::Members, key: key_of(&[&object.to_key(), &part.key]) };
     if !entries.iter().any(|(there, _)| *there == key) {
@@ -15,33 +15,33 @@ pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
     }
 }
 
-/// Entries that are read at a time where containers hold the object with several of their parts:
-/// what is read of a container beyond its first entry is of no use.
+/// The number of entries read at a time where containers hold the object with several parts. Of
+/// each container, all entries after the first are useless.
 const FEW: usize = 8;
 
-/// Entries that are read at a time at most, where each is of another container.
+/// The maximal number of entries read at a time, where each is of another container.
 const MANY: usize = 256;
 
-/// The containers that hold an object, live or discarded ones, each once and in the order of their
-/// loids, some at a time. Of each no more than some entries are read, with however many of its
-/// parts it holds the object.
+/// A cursor over the containers that hold an object, live or discarded. Each is returned once, in
+/// the order of loids, some at a time. Only a few entries of each container are read, however many
+/// of its parts hold the object.
 pub struct Holders {
-    /// What has not been looked at; `None` behind the last.
+    /// The range still to be read; `None` after the last entry.
     range: Option<Range>,
-    /// How many entries are read next.
+    /// The number of entries to read next.
     most: usize,
 }
 
 impl Holders {
-    /// Those of an object, from the first on.
+    /// Creates a cursor over the containers of an object.
     pub fn of(object: Loid) -> Holders {
         Holders { range: Some(Range::prefix(&object.to_key())), most: FEW }
     }
 
-    /// The next ones; none if there are no more.
+    /// Returns the next containers; an empty list means there are no more.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn some(&mut self, look: &dyn Look, view: View) -> Result<Vec<Loid>, StoreError> {
         let Some(range) = self.range.take() else { return Ok(Vec::new()) };
         let entries = look.scan(view, Table::Members, &range, self.most, false)?;
@@ -49,13 +49,13 @@ impl Holders {
         for (key, _) in &entries {
             let container = Loid::from_key(&key[Loid::KEY_LEN..])
                 .ok_or_else(|| StoreError::Corrupt("a key in `members` is too short".to_owned()))?;
-            // Parts of one container stand together.
+            // Parts of one container have adjacent keys.
             if containers.last() != Some(&container) {
                 containers.push(container);
             }
         }
         if let Some((last, _)) = entries.last().filter(|_| entries.len() == self.most) {
-            // Past all parts of the last container.
+            // The next range begins after all parts of the last container.
             let of_last = Range::prefix(&last[..2 * Loid::KEY_LEN]);
             self.range = of_last.to.map(|behind| Range { from: behind, to: range.to });
         }
@@ -64,10 +64,10 @@ impl Holders {
     }
 }
 
-/// All of [`Holders`] at once.
+/// Returns all containers that hold an object at once; see [`Holders`].
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Loid>, StoreError> {
     let (mut holders, mut containers) = (Holders::of(object), Vec::new());
     loop {
@@ -94,7 +94,8 @@ mod tests {
         Loid::new(DatabaseId::FIRST, number)
     }
 
-    /// A store in which these containers hold an object with so many parts each.
+    /// Returns a store in which these containers hold an object, each with the given number of
+    /// parts.
     fn store(object: u64, holders: &[(u64, usize)]) -> MemoryStore {
         let store = MemoryStore::new();
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
@@ -108,7 +109,7 @@ mod tests {
         store
     }
 
-    /// Counts the rows that are read.
+    /// A store that counts the rows that are read.
     struct Counting(MemoryStore, AtomicUsize);
 
     impl Look for Counting {

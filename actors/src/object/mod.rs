@@ -1,5 +1,5 @@
-//! What every object has, container or not: record, attribute texts, versions, links, and the rules
-//! for names.
+//! The data that every object has, container or not: record, attribute texts, versions, links, and
+//! the rules for names.
 
 mod copy;
 mod depth;
@@ -41,7 +41,8 @@ pub use self::suid::family_of;
 pub use self::text::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, check_texts};
 pub use self::version::{NewContent, Pin, SmallBody, Version};
 
-/// What every container's state begins with. Cloning shares everything.
+/// The record and the attribute texts of an object, with which every container's state begins.
+/// Cloning shares everything.
 #[derive(Debug, Clone)]
 pub struct Object {
     /// The record.
@@ -51,10 +52,10 @@ pub struct Object {
 }
 
 impl Object {
-    /// Bytes of a record beside its texts, and of a container's handle, about.
+    /// The approximate bytes of a record without its texts, and of a container's handle.
     const ITSELF: usize = 2048;
 
-    /// Bytes that it takes in memory, about.
+    /// Returns the approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         Object::ITSELF + self.record.text_bytes() + self.attributes.text_bytes()
     }

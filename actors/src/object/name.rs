@@ -10,65 +10,66 @@ use crate::id::Loid;
 use crate::object::FamilyKind;
 use crate::store::key_of;
 
-/// The longest name there is, in bytes of UTF-8.
+/// The maximal length of a name, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// Bytes of a text beyond which it is no name in any form: normalising makes it shorter by far
-/// less, to two bytes of seven at most.
+/// The maximal length of a text that can be a name in any form, in bytes. Normalisation shortens a
+/// text by far less, to two bytes of seven at the utmost.
 pub const MAX_NAME_TEXT_BYTES: usize = 16 * MAX_NAME_BYTES;
 
-/// How long and how deep paths may be: what a client can make following one, or making one, cost.
+/// The limits on the length and depth of paths, which bound the cost of a client's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathLimits {
-    /// Bytes of a path that names an object.
+    /// The maximal bytes of a path that names an object.
     pub bytes: usize,
-    /// Names in a path; so deep may objects lie that are made or moved.
+    /// The maximal number of names in a path, and so the maximal depth of objects that are made or
+    /// moved.
     pub depth: usize,
 }
 
 impl PathLimits {
-    /// As much as any configuration may allow: for paths that come from nobody but ourselves.
-    /// Whatever walks up folders stops after so many.
+    /// The limits that no configuration may exceed, used for paths that stet makes itself. Every
+    /// walk up the folders stops at this depth.
     pub const WIDEST: PathLimits = PathLimits { bytes: (MAX_NAME_BYTES + 1) * 1024, depth: 1024 };
 }
 
 impl Default for PathLimits {
-    /// Any path of the depth can be written down.
+    /// Returns limits that allow any path of the default depth.
     fn default() -> PathLimits {
         PathLimits { bytes: (MAX_NAME_BYTES + 1) * 64, depth: 64 }
     }
 }
 
-/// What happens when the name is taken (docs/api/README.md, "When a name is taken").
+/// The action if the name of a new object is taken (docs/api/README.md, "When a name is taken").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CreateMode {
-    /// `DuplicatedName`.
+    /// The call fails with `DuplicatedName`.
     #[default]
     Exception,
     /// The new object gets another name.
     AutoRename,
-    /// The object there gets the new content and attributes; its current version is replaced.
+    /// The existing object gets the new content and attributes; its current version is replaced.
     Replace,
-    /// The object there gets the new content as a new version.
+    /// The existing object gets the new content as a new version.
     NewVersion,
-    /// The object there is the answer, if it is of the same family; not on the wire.
+    /// The existing object is the reply, if it is of the same family; not on the wire.
     Existing,
 }
 
-/// A name as a file-like object gets it: `:`, `"` and `|` become `_`.
+/// Returns a name as a file-like object gets it: `:`, `"` and `|` become `_`.
 ///
 /// # Errors
-/// As [`check_name`].
+/// Those of [`check_name`].
 pub fn file_name(name: &str) -> Result<String> {
     check_name(name)?;
     Ok(name.replace([':', '"', '|'], "_"))
 }
 
-/// A name as an object of that family gets it. Topics and plans are called by their titles, which
-/// may have a `/`: it becomes `_` there.
+/// Returns a name as an object of that family gets it. The names of topics and plans are their
+/// titles, in which a `/` is allowed and becomes `_`.
 ///
 /// # Errors
-/// As [`check_name`].
+/// Those of [`check_name`].
 pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
     match family {
         FamilyKind::Topic | FamilyKind::TopicPlan => file_name(&name.replace('/', "_")),
@@ -76,11 +77,11 @@ pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
     }
 }
 
-/// Looks at a name.
+/// Checks a name.
 ///
 /// # Errors
-/// `InvalidName` when it is empty, `.` or `..`, longer than [`MAX_NAME_BYTES`], or has a `/` or a
-/// control character.
+/// `InvalidName` for a name that is empty, `.` or `..`, is longer than [`MAX_NAME_BYTES`], or has a
+/// `/` or a control character.
 pub fn check_name(name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", printable(name))).with_source(name))
@@ -106,22 +107,22 @@ pub fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Key of a name in its folder: names are compared in NFC.
+/// Returns the key of a name in its folder. Names are compared in NFC.
 pub fn name_key(folder: Loid, name: &str) -> Bytes {
     key_of(&[&folder.to_key(), normal_form(name).as_bytes()])
 }
 
-/// A name, or another text, in the form in which names are compared: NFC. To see that it has that
-/// already costs little.
+/// Returns a text in NFC, the form in which names are compared. It costs little for a text that is
+/// in NFC already.
 pub fn normal_form(name: &str) -> Cow<'_, str> {
     if name.is_ascii() || is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
-/// The names along an absolute path; `/` has none.
+/// Returns the names in an absolute path; `/` has none.
 ///
 /// # Errors
-/// `InvalidPath` when it does not begin with `/`, has an empty part, or is longer or deeper than
-/// allowed; a `/` at the end is forgiven.
+/// `InvalidPath` for a path that does not begin with `/`, has an empty part, or is longer or deeper
+/// than allowed. A `/` at the end is accepted.
 pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
     let refuse = |why: &str| Err(Error::new(Code::InvalidPath, format!("The path `{path}` {why}.")).with_source(path));
     if path.len() > limits.bytes {
@@ -144,7 +145,7 @@ pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
     Ok(Names(Some(rest.split('/'))))
 }
 
-/// See [`check_path`].
+/// The names in a path, from [`check_path`].
 #[derive(Debug, Clone)]
 pub struct Names<'a>(Option<std::str::Split<'a, char>>);
 
@@ -156,7 +157,7 @@ impl<'a> Iterator for Names<'a> {
     }
 }
 
-/// The path of the folder that a path lies in, and its last name; `None` for `/`.
+/// Splits a path into that of its folder and the last name; `None` for `/`.
 pub fn parent_path(path: &str) -> Option<(&str, &str)> {
     let (folder, name) = path.trim_end_matches('/').rsplit_once('/')?;
     Some((if folder.is_empty() { "/" } else { folder }, name))

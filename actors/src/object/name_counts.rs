@@ -1,5 +1,5 @@
-//! How many names a folder has, kept as a row by each change of names: who asks need not read them
-//! all.
+//! The number of names in each folder, kept in a row by each change of names, so that counting need
+//! not read them all.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use crate::id::Loid;
 use crate::store::{Change, DecodeError, Look, StoreError, Table, View};
 
-/// How many objects lie in a folder.
+/// Returns the number of objects in a folder.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn names_in(look: &dyn Look, view: View, folder: Loid) -> Result<u64, StoreError> {
     match look.get(view, Table::NameCounts, &folder.to_key())? {
         None => Ok(0),
@@ -19,17 +19,17 @@ pub fn names_in(look: &dyn Look, view: View, folder: Loid) -> Result<u64, StoreE
     }
 }
 
-/// A stored number of names.
+/// Decodes a stored number of names.
 fn count_of(value: &[u8]) -> Result<u64, StoreError> {
     let bytes = value.try_into().map_err(|_| DecodeError("a number of names has another length".to_owned()))?;
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// What the numbers of names are to be when these names have changed in the folders whose turns are
-/// held; the last change of a name counts.
+/// Returns the changes of the counts that follow from changes of names, in folders whose turns are
+/// held. The last change of a name counts.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(crate) fn recount(look: &dyn Look, changes: &[Change]) -> Result<Vec<Change>, StoreError> {
     let mut names: BTreeMap<&[u8], bool> = BTreeMap::new();
     for change in changes.iter().filter(|change| change.table == Table::Names) {
@@ -51,12 +51,12 @@ pub(crate) fn recount(look: &dyn Look, changes: &[Change]) -> Result<Vec<Change>
     Ok(counts)
 }
 
-/// All entries of [`Table::NameCounts`], as they follow from the keys of [`Table::Names`].
+/// The entries of [`Table::NameCounts`] that follow from the keys of [`Table::Names`].
 #[derive(Debug, Default)]
 pub struct NameCounts(BTreeMap<Vec<u8>, u64>);
 
 impl NameCounts {
-    /// One more name.
+    /// Counts one more name.
     pub fn add(&mut self, name: &[u8]) {
         let (folder, _) = name.split_at_checked(Loid::KEY_LEN).unwrap_or((name, &[]));
         match self.0.get_mut(folder) {
@@ -65,7 +65,7 @@ impl NameCounts {
         }
     }
 
-    /// Keys and values.
+    /// Returns the keys and values.
     pub fn entries(self) -> impl Iterator<Item = (Vec<u8>, [u8; 8])> {
         self.0.into_iter().map(|(folder, count)| (folder, count.to_be_bytes()))
     }
@@ -96,7 +96,7 @@ mod tests {
             ([1, 2].map(of), counted.len())
         };
         assert_eq!(counts(vec![name(1, "a", true), name(1, "b", true), name(2, "a", true)]), ([2, 1], 2));
-        // Moved from one to the other; and one object in the place of another.
+        // // A move from one to the other; and the replacement of one object by another.
         assert_eq!(counts(vec![name(1, "a", false), name(2, "x", true)]), ([1, 2], 2));
         assert_eq!(counts(vec![name(1, "b", false), name(1, "b", true)]), ([1, 2], 0));
         assert_eq!(counts(vec![name(1, "c", true), name(1, "c", false), name(1, "none", false)]), ([1, 2], 0));

@@ -1,21 +1,21 @@
-//! Which existing objects a caller may change.
+//! The reach of a caller's rights over existing objects.
 
 use super::Text;
 
-/// Which existing objects a caller may change. Found by whoever knows the caller's rights, and
-/// given to a command, which alone sees what it would change.
+/// The existing objects that a caller may change. It is determined where the caller's rights are
+/// known, and passed to a command, since only the command sees which object it would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// All of it.
+    /// All objects.
     All,
-    /// What they made themselves.
+    /// The objects that the caller created.
     Own,
-    /// None: a key for a machine owns no objects (docs/api/rights.md, "Home and ownership").
+    /// No objects: a key for a machine owns none (docs/api/rights.md, "Home and ownership").
     Nothing,
 }
 
 impl Reach {
-    /// Whether what `creator` made is within reach of `user`.
+    /// Reports whether an object that `creator` made is within reach of `user`.
     pub fn covers(self, creator: &Text, user: &Text) -> bool {
         match self {
             Reach::All => true,

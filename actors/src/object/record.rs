@@ -12,34 +12,34 @@ use super::name::name_key;
 use crate::id::{Loid, ObjectUuid};
 use crate::store::{Key, Look, Row, StoreError, Table, View, decode_value, key_of, loid_key};
 
-/// Text that is shared rather than copied when a record is.
+/// A text that is shared, not copied, when a record is cloned.
 pub type Text = Arc<str>;
 
-/// Which family of containers an object belongs to: what its actor can do. Set at creation from the
-/// object type.
+/// The family of containers that an object belongs to, which determines what its actor can do. It
+/// is set at creation, from the object type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FamilyKind {
     /// An object without parts of its own: a story, a picture.
     Document,
-    /// Holds objects under names.
+    /// A container of objects by name.
     Folder,
-    /// Holds shortcuts to objects.
+    /// A container of shortcuts to objects.
     Drawer,
-    /// Holds posts.
+    /// A container of posts.
     Liveblog,
-    /// Holds topic items.
+    /// A container of topic items.
     Topic,
-    /// Holds topics.
+    /// A container of topics.
     TopicPlan,
-    /// Holds a document for each channel.
+    /// A container of a document for each channel.
     Bundle,
-    /// Links stories to the web.
+    /// A container that links stories to the web.
     WebContainer,
 }
 
 impl FamilyKind {
-    /// The family's name in configuration, logs and metrics.
+    /// Returns the family's name in configuration, logs and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             FamilyKind::Document => "document",
@@ -57,102 +57,102 @@ impl FamilyKind {
 /// An exclusive lock (docs/api/content.md, "Locks").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
-    /// Name of the user who holds it.
+    /// The name of the user who holds the lock.
     pub user: Text,
-    /// The session it was taken in.
+    /// The session in which it was taken.
     pub session: Text,
-    /// When it was taken, epoch seconds.
+    /// The time at which it was taken, epoch seconds.
     pub at: u64,
-    /// When it ends by itself, epoch seconds.
+    /// The time at which it expires, epoch seconds.
     pub expires: u64,
 }
 
-/// How a discarded object came into the recycle bin.
+/// The note of an object's discarding, which exists while it is in the recycle bin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
-    /// When, epoch seconds.
+    /// The time of discarding, epoch seconds.
     pub at: u64,
-    /// Name of the user.
+    /// The name of the user who discarded it.
     pub by: Text,
-    /// The object that was discarded: this one, or a folder that took it along. Restoring that
-    /// restores all.
+    /// The object that was discarded: this one, or a folder above it. Restoring the entry restores
+    /// everything discarded along with it.
     #[serde(with = "loid_key")]
     pub entry: Loid,
-    /// Its path at that time.
+    /// The path of the object at that time.
     pub path: Text,
 }
 
-/// Where the bytes of a version lie.
+/// The location of the bytes of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stored {
-    /// In [`Table::Bodies`] under the version's loid.
+    /// A row in [`Table::Bodies`], under the version's loid.
     Row,
-    /// In a file named by the hash.
+    /// A file, named by the hash.
     File,
 }
 
-/// The bytes of an object, as its latest version has them.
+/// The bytes of an object's latest version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// Media type.
+    /// The media type.
     pub content_type: Text,
-    /// Bytes.
+    /// The number of bytes.
     pub size: u64,
-    /// SHA-256.
+    /// The SHA-256 of the bytes.
     pub sha256: [u8; 32],
-    /// Where they lie.
+    /// The location of the bytes: a row or a file.
     pub stored: Stored,
 }
 
-/// What the repository knows of an object. Small: attribute texts and parts are rows of their own,
-/// so that a change of any of them rewrites no more than it must.
+/// The row that describes an object. It is small: attribute texts and parts are rows of their own,
+/// so that a change of any of them rewrites no more than necessary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The object's loid.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// Its uuid.
+    /// The object's uuid.
     pub uuid: ObjectUuid,
-    /// Its name, unique in its folder.
+    /// The object's name, unique in its folder.
     pub name: Text,
-    /// Name of its type in the objecttypes family.
+    /// The name of the object's type.
     #[serde(rename = "type")]
     pub type_name: Text,
-    /// What its actor can do.
+    /// The family, which determines what the object's actor can do.
     pub family: FamilyKind,
-    /// The folder it lies in; `None` for the root.
+    /// The folder of the object; `None` for the root.
     pub folder: Option<FolderKey>,
-    /// The work folder's path.
+    /// The path of the work folder.
     pub work_folder: Option<Text>,
-    /// `yyyyMMdd`
+    /// The issue date, `yyyyMMdd`.
     pub issue_date: Option<Text>,
-    /// Epoch seconds.
+    /// The time of creation, epoch seconds.
     pub created: u64,
-    /// Epoch seconds of the last change of the object or its parts.
+    /// The time of the last change of the object or its parts, epoch seconds.
     pub modified: u64,
-    /// Name of the user who made it.
+    /// The name of the user who made the object.
     pub creator: Text,
-    /// Name of the user who last changed it.
+    /// The name of the user who last changed the object.
     pub last_modifier: Text,
-    /// Number of the latest version; 0 while there is no content.
+    /// The number of the latest version; 0 while there is no content.
     pub version: u32,
-    /// What the objects of one story family share.
+    /// The id that the objects of one story family share.
     pub suid: Option<Text>,
-    /// Name of its workflow status.
+    /// The name of the workflow status.
     pub status: Option<Text>,
-    /// Counts the changes of the object and its parts; the ETag.
+    /// The number of changes of the object and its parts, from which the ETag is made.
     pub revision: u64,
     /// The latest version's bytes.
     pub content: Option<Content>,
-    /// Who has it locked.
+    /// The lock, which may have expired.
     pub lock: Option<Lock>,
-    /// Set while it lies in the recycle bin.
+    /// The note of the recycle bin, while the object is discarded.
     pub bin: Option<Bin>,
-    /// Set if it is a channel copy.
+    /// The origin of the copy, if the object is a channel copy.
     #[serde(default)]
     pub copy: Option<ChannelCopy>,
-    /// Bytes of memory that the object's container takes, parts included; 0 if unknown. Room is
-    /// reserved by it before the container is read.
+    /// The memory of the object's container in bytes, including parts; 0 if unknown. It is reserved
+    /// before the container is loaded.
     #[serde(default)]
     pub container_bytes: u64,
 }
@@ -163,10 +163,10 @@ pub struct Record {
 pub struct FolderKey(#[serde(with = "loid_key")] pub Loid);
 
 impl Record {
-    /// The record of an object, in the recycle bin or not.
+    /// Returns the record of an object, in the recycle bin or not.
     ///
     /// # Errors
-    /// What the store says, or that the row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn find(look: &dyn Look, view: View, loid: Loid) -> Result<Option<Record>, StoreError> {
         let key = loid.to_key();
         let value = match look.get(view, Table::Objects, &key)? {
@@ -176,8 +176,7 @@ impl Record {
         Ok(value.map(|value| decode_value(Record::FORMAT, &value)).transpose()?)
     }
 
-    /// The record of a new object without a folder, a type of its own, or anything else that may be
-    /// left out; at revision 1.
+    /// Creates the record of a new object at revision 1, without a folder or any optional field.
     pub fn new(loid: Loid, name: &str, type_name: &str, family: FamilyKind, creator: &Text, now_ms: u64) -> Record {
         Record {
             loid,
@@ -204,22 +203,22 @@ impl Record {
         }
     }
 
-    /// The folder that the object lies in; `None` for the root.
+    /// Returns the folder of the object; `None` for the root.
     pub fn folder(&self) -> Option<Loid> {
         self.folder.map(|key| key.0)
     }
 
-    /// The lock that holds at a time, epoch seconds: one that has expired counts as none.
+    /// Returns the lock that is valid at a time (epoch seconds); an expired one counts as none.
     pub fn lock_at(&self, now_s: u64) -> Option<&Lock> {
         self.lock.as_ref().filter(|lock| lock.expires > now_s)
     }
 
-    /// Where the record of a live object lives.
+    /// Returns the key of the record of a live object.
     pub fn live_key(loid: Loid) -> Key {
         Key { table: Table::Objects, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
 
-    /// Bytes of all its texts.
+    /// Returns the number of bytes of all texts.
     pub fn text_bytes(&self) -> usize {
         let own = [&self.name, &self.type_name, &self.creator, &self.last_modifier];
         let more = [&self.work_folder, &self.issue_date, &self.suid, &self.status].into_iter().flatten();
@@ -230,12 +229,12 @@ impl Record {
         own.into_iter().chain(more).chain(content).chain(lock).chain(bin).chain(copy).map(|text| text.len()).sum()
     }
 
-    /// Whether the object lies in the recycle bin.
+    /// Reports whether the object is in the recycle bin.
     pub fn is_discarded(&self) -> bool {
         self.bin.is_some()
     }
 
-    /// The folder in which it is found, and by which name; in the recycle bin it is found in none.
+    /// Returns the folder and the name by which the object is found; `None` in the recycle bin.
     pub fn stands(&self) -> Option<(Loid, &str)> {
         Some((self.folder().filter(|_| !self.is_discarded())?, &self.name))
     }
@@ -283,8 +282,8 @@ impl Row for Record {
     }
 }
 
-/// The attribute texts of an object: XML, stored as it came (docs/api/objects.md, "Attributes").
-/// `None` where nothing was ever given.
+/// The attribute texts of an object: XML, stored as the client sent it (docs/api/objects.md,
+/// "Attributes"). A text that was never given is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// The object.
@@ -299,14 +298,15 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// An object without attribute texts.
+    /// Creates the row of an object without attribute texts.
     pub fn none(loid: Loid) -> Attributes {
         Attributes { loid, attributes: None, system_attributes: None, usage_tickets: None }
     }
 
-    /// The texts in the stored form of a row, in their order there. None if it can't be read.
+    /// Returns the texts in a stored row, in the order of the fields; all `None` if it can't be
+    /// decoded.
     pub(crate) fn texts_in(row: &[u8]) -> [Option<&str>; 3] {
-        /// The fields of [`Attributes`], with texts that are not copied.
+        /// The fields of [`Attributes`], with borrowed texts.
         #[derive(Deserialize)]
         struct Borrowed<'a>(
             IgnoredAny,
@@ -322,13 +322,13 @@ impl Attributes {
         }
     }
 
-    /// Bytes of all its texts.
+    /// Returns the number of bytes of all texts.
     pub fn text_bytes(&self) -> usize {
         let Attributes { loid: _, attributes, system_attributes, usage_tickets } = self;
         [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len()).sum()
     }
 
-    /// Where they live.
+    /// Returns the key of an object's attribute texts.
     pub fn key(loid: Loid) -> Key {
         Key { table: Table::Attributes, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
@@ -341,7 +341,7 @@ impl Row for Attributes {
 }
 
 impl ObjectUuid {
-    /// A new version 7 uuid for the time `now_ms`.
+    /// Generates a version 7 uuid for the time `now_ms`.
     pub fn generate(now_ms: u64) -> ObjectUuid {
         let nanos = (now_ms % 1000) as u32 * 1_000_000;
         let stamp = uuid::Timestamp::from_unix(uuid::timestamp::context::NoContext, now_ms / 1000, nanos);

@@ -1,7 +1,6 @@
-//! What the change of a subtree has left to be done: a folder with all that lies below it goes to
-//! the recycle bin, comes back, or ceases to be in steps of bounded size. The first step decides;
-//! these rows say what the others still have to do, so that they are done after a crash, too.
-//! Normally there are none.
+//! The rows that state the remaining work of a subtree's change. A folder with everything below it
+//! is discarded, restored or destroyed in steps of bounded size. The first step decides. These rows
+//! state the work of the others, so that it is also done after a crash. Normally there are none.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -11,50 +10,50 @@ use super::record::{Record, Text};
 use crate::id::Loid;
 use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value, key_of, loid_key};
 
-/// What is to be done.
+/// The kind of the remaining work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Task {
-    /// What lies in the folder goes to the recycle bin along with the entry.
+    /// Discard the objects in the folder, along with the entry.
     Gather = 1,
-    /// What the entry took along comes back.
+    /// Restore the objects that were discarded along with the entry.
     Restore = 2,
-    /// What the entry took along ceases to be, and then the entry itself.
+    /// Destroy the objects that were discarded along with the entry, and then the entry itself.
     Destroy = 3,
 }
 
-/// A part of such a change that is still to be done.
+/// The remaining work of a subtree's change, for one folder or one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remainder {
     /// The object that is discarded, restored or destroyed.
     #[serde(with = "loid_key")]
     pub entry: Loid,
-    /// What is to be done.
+    /// The kind of the work.
     pub task: Task,
-    /// The folder that it is to be done in; the entry itself, but for [`Task::Gather`].
+    /// The folder to work in; the entry itself, except for [`Task::Gather`].
     #[serde(with = "loid_key")]
     pub folder: Loid,
-    /// How far it has been done: the rest of a key in [`Table::Names`] below the folder, or in
-    /// [`Table::BinMembers`] below the entry. Empty: not begun.
+    /// The progress: the rest of a key in [`Table::Names`] below the folder, or in
+    /// [`Table::BinMembers`] below the entry. It is empty if the work has not begun.
     pub after: Vec<u8>,
-    /// Name of the user who asked for it.
+    /// The name of the user who requested the change.
     pub user: Text,
-    /// Reference of their session.
+    /// The reference of the user's session.
     pub session: Text,
-    /// Where they called from.
+    /// The network address of the user.
     pub address: Option<Text>,
 }
 
 impl Remainder {
-    /// Where it lives.
+    /// Returns the key of a remainder.
     pub fn key(entry: Loid, task: Task, folder: Loid) -> Key {
         let key = key_of(&[&entry.to_key(), &[task as u8], &folder.to_key()]);
         Key { table: Table::Remainders, key }
     }
 
-    /// The first ones of an entry whose keys come after that one, `limit` at most.
+    /// Returns the first remainders of an entry after a key, at most `limit`.
     ///
     /// # Errors
-    /// What the store says, or that a row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn of(
         look: &dyn Look,
         view: View,
@@ -70,14 +69,14 @@ impl Remainder {
         rows.iter().map(|(_, value)| Ok(decode_value(Remainder::FORMAT, value)?)).collect()
     }
 
-    /// The first entry after that one for which something is left to be done.
+    /// Returns the first entry after the given one that has remaining work.
     ///
     /// # Errors
-    /// What the store says, or that a key is none.
+    /// Errors of the store; a key without a loid.
     pub fn next_entry(look: &dyn Look, view: View, after: Option<Loid>) -> Result<Option<Loid>, StoreError> {
         let all = Range::prefix(&[]);
         let range = match after {
-            // Behind all rows of that entry.
+            // The search begins after all rows of that entry.
             Some(entry) => match Range::prefix(&entry.to_key()).to {
                 Some(from) => Range { from, to: None },
                 None => return Ok(None),
@@ -91,11 +90,11 @@ impl Remainder {
         found.first().map(|(key, _)| entry(key)).transpose()
     }
 
-    /// Whether that is left to be done for an entry as a whole: not for [`Task::Gather`], which is
-    /// left for folders.
+    /// Reports whether a kind of work is left for an entry as a whole. It does not apply to
+    /// [`Task::Gather`], which is left for folders.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn is_left(look: &dyn Look, view: View, entry: Loid, task: Task) -> Result<bool, StoreError> {
         let key = Remainder::key(entry, task, entry);
         Ok(look.get(view, key.table, &key.key)?.is_some())
@@ -108,34 +107,36 @@ impl Row for Remainder {
     }
 }
 
-/// How an object stands to the changes of subtrees that are under way.
+/// The state of an object in the running changes of subtrees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is as its record says.
+    /// The object is where its record states.
     Settled,
-    /// It goes to the recycle bin, or out of the world, along with that entry, or is the entry.
+    /// The object is being discarded or destroyed along with this entry, or is the entry.
     Leaving(Loid),
-    /// It comes back along with that entry, or lies below what does.
+    /// The object is being restored along with this entry, or is below one that is.
     Returning(Loid),
 }
 
-/// How an object stands to the changes of subtrees that are under way. Costs a walk up its folders.
+/// Returns the state of an object in the running changes of subtrees. It costs a walk up the
+/// folders.
 ///
 /// # Errors
-/// What the store says, or that a row can't be understood.
+/// Errors of the store; a row that can't be decoded.
 pub fn standing(look: &dyn Look, view: View, record: &Record) -> Result<Standing, StoreError> {
     let left = |entry, task| Remainder::is_left(look, view, entry, task);
     let mut returning = None;
     let mut at = record.clone();
-    // No deeper than objects can be made.
+    // The walk ends at the maximal depth of objects.
     for _ in 0..=PathLimits::WIDEST.depth {
         match &at.bin {
             Some(bin) if left(bin.entry, Task::Restore)? => {
                 returning.get_or_insert(bin.entry);
             }
             Some(bin) => {
-                // What lies in a discarded folder is not yet where that is. What lies in the bin
-                // itself is, unless it is the entry of more to come, or to be destroyed.
+                // An object below a discarded folder is still to be discarded. An object in the bin
+                // is settled, unless it is an entry with remaining work, or has to be destroyed.
+                // destroyed.
                 let stays = at.loid == record.loid
                     && !left(bin.entry, Task::Destroy)?
                     && (bin.entry != at.loid || Remainder::of(look, view, bin.entry, None, 1)?.is_empty());

@@ -1,22 +1,22 @@
-//! How long texts are that containers hold in memory, and that are written anew with each change of
-//! what they stand in. Those that are there from before there was a bound stay as they are.
+//! Limits of texts that containers hold in memory and write again with each change of their row.
+//! Longer texts from before the limits stay as they are.
 
 use super::name::MAX_NAME_BYTES;
 use crate::error::{Error, Result};
 
-/// Bytes of a title: several times what headlines have.
+/// The limit of a title in bytes: several times the length of headlines.
 pub const MAX_TITLE_BYTES: usize = 1024;
 
-/// Bytes of a summary or a description: several times what those of agencies have.
+/// The limit of a summary or description in bytes: several times the length in agency news.
 pub const MAX_DESCRIPTION_BYTES: usize = 8192;
 
-/// Bytes of a word that something is told apart by.
+/// The limit of a word in bytes, such as a name or type that distinguishes things.
 pub const MAX_WORD_BYTES: usize = MAX_NAME_BYTES;
 
-/// Looks at texts under their fields' names; what is not said is well.
+/// Checks the length of texts, given with their fields' names. `None` is always valid.
 ///
 /// # Errors
-/// `InvalidParameter` for the first that is longer than its limit, in bytes of UTF-8.
+/// `InvalidParameter` for the first text that is longer than its limit, in bytes of UTF-8.
 pub fn check_texts<const N: usize>(texts: [(&str, Option<&str>, usize); N]) -> Result<()> {
     for (field, text, limit) in texts {
         let Some(text) = text.filter(|text| text.len() > limit) else { continue };

@@ -17,32 +17,32 @@ pub struct Version {
     /// The version's own loid; its `version` part is the version's number.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// Name of the user who wrote it.
+    /// The name of the user who wrote it.
     pub author: Text,
-    /// Epoch seconds.
+    /// The time of writing, epoch seconds.
     pub at: u64,
     /// The bytes.
     pub content: Content,
 }
 
-/// Keeps a content file from being collected as long as there is a clone of it.
+/// A guard that keeps a content file from being collected while a clone of it exists.
 pub type Pin = Arc<dyn Any + Send + Sync>;
 
-/// The bytes of a new version.
+/// The content of a new version.
 #[derive(Debug, Clone)]
 pub struct NewContent {
-    /// What they are.
+    /// The media type, size, hash and location of the bytes.
     pub content: Content,
-    /// The bytes themselves where they are small; else they lie in a file already.
+    /// The bytes themselves if they are small; else they are in a file already.
     pub small: Option<Bytes>,
-    /// Goes with the command until its change set has been submitted: from then on the file is
-    /// referred to by a row, or by none ever. `None` for small ones, and for those that a row of
-    /// the same container refers to.
+    /// The guard of the file, held by the command until its change set is submitted. From then on a
+    /// row refers to the file, or none ever will. It is `None` for small contents, and for a file
+    /// that a row of the same container refers to.
     pub pin: Option<Pin>,
 }
 
 impl Version {
-    /// Where the version `loid` lives.
+    /// Returns the key of the version `loid`.
     pub fn key(loid: Loid) -> Key {
         Key { table: Table::Versions, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
@@ -58,13 +58,12 @@ impl Row for Version {
     }
 }
 
-/// The place of a version's bytes when they are small enough for a row. The row's value is the
-/// bytes as they are.
+/// The row of a version's bytes, if they are small. Its value is the bytes themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SmallBody;
 
 impl SmallBody {
-    /// Where the bytes of the version `loid` live.
+    /// Returns the key of the bytes of the version `loid`.
     pub fn key(loid: Loid) -> Key {
         Key { table: Table::Bodies, key: Bytes::copy_from_slice(&loid.to_key()) }
     }

@@ -1,5 +1,4 @@
-//! Parts of containers: their kinds, how they are read, and what they may have in common with
-//! objects.
+//! Parts of containers: their kinds, reading them, and the data that they share with objects.
 
 mod kind;
 mod own;

@@ -1,9 +1,9 @@
-//! What a part may have in common with objects: bytes with versions, attribute texts, files beside
-//! them.
+//! The data that a part can have like an object: content with versions, attribute texts, and
+//! attachments.
 //!
-//! Versions and attribute texts are rows under the part's own loid, as those of an object; its
-//! record is in its own row, and so is the list of its files. The bytes of a small file are a part
-//! of their own.
+//! Versions and attribute texts are rows under the part's own loid, as for an object. The part's
+//! own row has its record and the list of its attachments. The bytes of a small attachment are a
+//! part of their own.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -15,62 +15,62 @@ use crate::id::Loid;
 use crate::object::{Attributes, Content, NewContent, Record, Stored, Text, Version, refer};
 use crate::store::{Key, View};
 
-/// How many files a part may have beside its content: they are in its row, which is written anew at
-/// each change.
+/// The maximal number of attachments of a part. They are in its row, which is written again at each
+/// change.
 pub const MAX_ATTACHMENTS: usize = 100;
 
-/// The kind of the bytes of a small file beside a part, in any family: they are as they are, under
-/// the file's id.
+/// The kind of the bytes of a small attachment, in any family. The value is the plain bytes, and
+/// the key is the attachment's id.
 pub const ATTACHMENT_BODY: PartKind = PartKind::bytes(6);
 
-/// A file beside a part's content.
+/// A file attached to a part, beside its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Its id; never given twice in the repository.
+    /// The id, never used twice in the repository.
     pub id: u64,
-    /// Its name, as it was sent.
+    /// The name, as the client sent it.
     pub name: Text,
-    /// Its bytes.
+    /// The content of the file.
     pub content: Content,
 }
 
-/// A file to be put beside a part's content.
+/// A file to attach to a part.
 #[derive(Debug, Clone)]
 pub struct NewAttachment {
-    /// Its name.
+    /// The name.
     pub name: Text,
-    /// What it is, and where.
+    /// The content of the file.
     pub content: NewContent,
 }
 
-/// A part with a loid of its own.
+/// A part with a loid of its own, as the owner of versions, attributes and attachments.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner {
-    /// The container that it is a part of.
+    /// The container of the part.
     pub container: Loid,
-    /// Its own loid.
+    /// The loid of the part.
     pub part: Loid,
-    /// What it is, for messages: `post`.
+    /// The noun for the part in messages: `post`.
     pub name: &'static str,
 }
 
-/// Where the bytes of a small attachment lie.
+/// Returns the key of the bytes of a small attachment.
 pub fn attachment_body(container: Loid, attachment: u64) -> Key {
     ATTACHMENT_BODY.place(container, &attachment.to_be_bytes())
 }
 
-/// Notes which content files the attachments in the row at `row` refer to; for `Row::index`.
+/// Notes the content files that the attachments in the row at `row` refer to; for `Row::index`.
 pub fn refer_all(attachments: &[Attachment], row: &Key, entries: &mut Vec<(Key, Bytes)>) {
     for attachment in attachments {
         refer(&attachment.content, row, &attachment.id.to_be_bytes(), entries);
     }
 }
 
-/// Writes bytes as a new version of a part with that record, or in place of the version `replaced`
-/// if that is not 0.
+/// Writes content as a new version of a part with that record, or in place of the version
+/// `replaced` if that is not 0.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn write_content(
     record: &mut Record,
     content: &NewContent,
@@ -90,10 +90,10 @@ pub fn write_content(
     Ok(())
 }
 
-/// Sets the given attribute texts of a part with that record. Returns whether any of them changed.
+/// Sets the given attribute texts of a part with that record. Returns whether any has changed.
 ///
 /// # Errors
-/// `InvalidAttributes`; what the store says.
+/// `InvalidAttributes`; errors of the store.
 pub fn set_attributes(
     record: &Record,
     attributes: Option<&Text>,
@@ -121,10 +121,10 @@ pub fn set_attributes(
     Ok(changed)
 }
 
-/// Puts files beside those that a part has.
+/// Adds attachments to those that a part has.
 ///
 /// # Errors
-/// `TooLarge` when there would be too many; `Overloaded`.
+/// `TooLarge` if there would be too many; `Overloaded`.
 pub fn attach(
     owner: Owner,
     attachments: &mut Vec<Attachment>,
@@ -147,10 +147,10 @@ pub fn attach(
     Ok(())
 }
 
-/// Takes a file away.
+/// Removes an attachment.
 ///
 /// # Errors
-/// `ObjectNotFound` when the part has no such file.
+/// `ObjectNotFound` if the part has no such attachment.
 pub fn detach(
     owner: Owner,
     attachments: &mut Vec<Attachment>,
@@ -166,11 +166,11 @@ pub fn detach(
     Ok(())
 }
 
-/// Removes all that parts without content have beside their own rows: attribute texts, links. They
-/// have no versions and no files, and none are looked for.
+/// Removes the attribute texts and links of parts without content. Such parts have no versions and
+/// no attachments, so none are looked for.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
     for part in parts {
         let attributes = Attributes::key(*part);
@@ -182,11 +182,11 @@ pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), Faul
     Ok(())
 }
 
-/// Removes all that a part has beside its own row: attribute texts, versions, links, the bytes of
-/// its files.
+/// Removes everything that a part has beside its own row: attribute texts, versions, links, and the
+/// bytes of attachments.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn erase(owner: Owner, attachments: &[Attachment], context: &mut Context<'_>) -> Result<(), Fault> {
     erase_plain(&[owner.part], context)?;
     context.remove_versions(owner.part)?;

@@ -6,22 +6,22 @@ use super::PartKind;
 use crate::id::Loid;
 use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// Reads the parts of one container from what is on disk.
+/// A reader of the parts of one container, as they are on disk.
 pub struct Parts<'a> {
     look: &'a dyn Look,
     container: Loid,
 }
 
 impl<'a> Parts<'a> {
-    /// The parts of `container`.
+    /// Creates a reader of the parts of `container`.
     pub fn new(look: &'a dyn Look, container: Loid) -> Parts<'a> {
         Parts { look, container }
     }
 
-    /// All parts of a kind, in key order.
+    /// Returns all parts of a kind, in key order.
     ///
     /// # Errors
-    /// What the store says, or that a row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn all<R: Row>(&self, kind: PartKind) -> Result<Vec<R>, StoreError> {
         let mut rows = Vec::new();
         self.each(kind, |_, value| {
@@ -31,10 +31,10 @@ impl<'a> Parts<'a> {
         Ok(rows)
     }
 
-    /// The part of a kind of which there is one.
+    /// Returns the part of a kind that exists once in a container.
     ///
     /// # Errors
-    /// What the store says, that the row can't be understood, or that there is none.
+    /// Errors of the store; a row that is missing or can't be decoded.
     pub fn head<R: Row>(&self, kind: PartKind) -> Result<R, StoreError> {
         let place = kind.place(self.container, &[]);
         let value = self.look.get(View::Committed, place.table, &place.key)?;
@@ -46,13 +46,13 @@ impl<'a> Parts<'a> {
     /// Calls `each` with the key and the stored value of every part of a kind, in key order.
     ///
     /// # Errors
-    /// What the store or `each` says.
+    /// Errors of the store or of `each`.
     pub fn each(
         &self,
         kind: PartKind,
         mut each: impl FnMut(Bytes, Bytes) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        // Of rows of 50 KB that is 13 MB.
+        // With rows of 50 KB that is 13 MB.
         const PAGE: usize = 256;
         let mut range = Range::prefix(&kind.place(self.container, &[]).key);
         loop {

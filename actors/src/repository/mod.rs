@@ -1,7 +1,6 @@
-//! The handles to all containers: [`Repository`] changes them, [`Reader`] reads only.
+//! The handles to all containers: [`Repository`] changes them, [`Reader`] only reads.
 //!
-//! Who may change something is decided by who is given a [`Repository`]: of a [`Reader`] nothing
-//! can be made that changes.
+//! Only code that is given a [`Repository`] can change anything; a [`Reader`] provides no way to.
 
 mod reader;
 
@@ -39,26 +38,26 @@ use crate::thread;
 use crate::trace::Trace;
 use crate::workflow::Workflows;
 
-/// The repository: all containers, over one store. Cloning gives another handle to the same. It
-/// reads as its [`Reader`] does.
+/// The repository: all containers, over one store. Clones are handles to the same repository. It
+/// offers all reads of its [`Reader`].
 #[derive(Clone)]
 pub struct Repository {
     reader: Reader,
     arbiters: Arc<Vec<Arbiter>>,
 }
 
-/// A change of what is in no container, as it is to be made.
+/// A change that concerns no container, ready to commit.
 pub struct Note<R> {
-    /// What it says.
+    /// The reply to the caller.
     pub reply: R,
-    /// The rows that change.
+    /// The rows to change.
     pub changes: Vec<Change>,
-    /// What the audit trail tells of it: actions, each with the names of what it is about.
+    /// The entries for the audit trail: actions, each with the names of what it concerns.
     pub deeds: Vec<(&'static str, Vec<String>)>,
-    /// Called on the writer's thread when it is on disk, before anybody is answered; dropped if it
-    /// fails. It must not block.
+    /// A function that is called on the writer's thread when the change is on disk, before the
+    /// reply. It is dropped if the change fails. It must not block.
     pub on_commit: Box<dyn FnOnce() + Send>,
-    /// Kept until it is decided: see [`Repository::commit_holding`].
+    /// A value that is held until the change is decided ([`Repository::commit_holding`]).
     pub held: Box<dyn Send>,
 }
 
@@ -74,7 +73,7 @@ impl Repository {
     /// Starts the arbiters and reserves the first numbers. Must be called within an actix system.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn start(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -83,10 +82,10 @@ impl Repository {
         Repository::start_with(Families::ALL, store, clock, options).await
     }
 
-    /// [`Repository::start`] with a given list of families.
+    /// Does what [`Repository::start`] does, with a given list of families.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn start_with(
         families: Families,
         store: Arc<dyn Store>,
@@ -126,23 +125,23 @@ impl Repository {
                 registry.let_unused_go(bytes);
             }
         });
-        // There is at least one, and none has ended.
+        // // There is at least one arbiter, and none has ended.
         if let Some(arbiter) = arbiters.first() {
             arbiter.spawn(Carrier::new(&registry).run(remains));
         }
         Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters) })
     }
 
-    /// Holds all commands to these workflows from now on. The first call counts: they stay for the
-    /// life of the repository, and follow the configuration themselves.
+    /// Sets the workflows that all commands are held to from now on. Only the first call counts:
+    /// the workflows stay for the life of the repository, and follow the configuration themselves.
     pub fn enforce(&self, workflows: Arc<dyn Workflows>) {
         let _ = self.registry.shared().workflows.set(workflows);
     }
 
-    /// Makes the root folders that are missing.
+    /// Makes the missing root folders.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn make_roots(&self, databases: &[DatabaseId]) -> Result<()> {
         let now_ms = self.clock().now_ms();
         let who = Who::system();
@@ -167,29 +166,29 @@ impl Repository {
     /// Commits rows that belong to no container, such as users and sessions.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn commit(&self, fill: impl FnOnce(&mut ChangeSet)) -> Result<()> {
         self.commit_holding((), fill).await
     }
 
-    /// The same for rows that were looked at in somebody's turn. What is `held`, such as that turn,
-    /// is let go when it is decided what becomes of the change, and not before, even if the caller
-    /// has gone: the next one must find this change on disk, or never to be there. It is let go on
-    /// the writer's thread.
+    /// Commits rows that belong to no container, and were read under a lock. The value `held`, such
+    /// as that lock, is dropped when the change is decided, even if the caller has disconnected.
+    /// The next holder thus finds this change on disk, or it never will be there. The value is
+    /// dropped on the writer's thread.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn commit_holding(&self, held: impl Send + 'static, fill: impl FnOnce(&mut ChangeSet)) -> Result<()> {
         let store = &self.registry.shared().store;
         let (sender, receiver) = oneshot::channel();
         let mut set = ChangeSet::fence(store.epoch(), move |outcome| {
-            // The caller may have gone; the change stands all the same.
+            // The caller may have disconnected; the change stands all the same.
             let _ = sender.send(outcome);
         });
         set.trace = Trace::current();
         fill(&mut set);
         let on_commit = std::mem::replace(&mut set.on_commit, Box::new(|_| ()));
-        // A store that refuses the change set drops this uncalled.
+        // A store that refuses the change set drops this function without a call.
         set.on_commit = Box::new(move |seq| {
             on_commit(seq);
             drop(held);
@@ -197,14 +196,14 @@ impl Repository {
         for _ in 0..MOST_STALE {
             match store.submit(set) {
                 Ok(_) => {
-                    // Dropped unanswered by a store that has broken down.
+                    // The store drops the sender if it breaks down.
                     let broken = || Err(StoreError::Unknown("the store broke down".to_owned()));
                     let decided = receiver.await.unwrap_or_else(|_| broken());
                     return decided.map(drop).map_err(|error| store_failure(&error));
                 }
-                // A commit of others has failed since the epoch was looked at. These rows follow
-                // from what is on disk, and from no change that has gone with that commit: they are
-                // for the disk to take or to refuse.
+                // Another commit has failed since the epoch was read. These rows depend on rows on
+                // disk only, not on a change that was lost with that commit. So they can be
+                // submitted again.
                 Err(refused) if refused.why == StoreError::Stale => {
                     set = refused.set;
                     set.epoch = store.epoch();
@@ -215,7 +214,7 @@ impl Repository {
         Err(commits_keep_failing(&**store))
     }
 
-    /// The next number for what has one; none is ever given twice.
+    /// Returns the next number for things with an id; no number is ever used twice.
     ///
     /// # Errors
     /// `Overloaded`.
@@ -223,11 +222,11 @@ impl Repository {
         self.registry.shared().numbers.next()
     }
 
-    /// Carries out, under a name, a change of what is in no container: once, if the call may be
-    /// sent again. One that changes no row leaves nothing.
+    /// Carries out a named change that concerns no container; only once, if the call has an
+    /// idempotency key. A change without rows leaves no trace.
     ///
     /// # Errors
-    /// What `make` says; that an earlier try did something else; what the store says.
+    /// Errors of `make`; an earlier try of the call with another command; errors of the store.
     pub async fn note<R: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -250,7 +249,7 @@ impl Repository {
         changes.extend(outcome.into_iter().flat_map(Outcome::put));
         let events = deeds.into_iter().map(|(kind, ids)| request.who.deed(kind, ids, now_ms)).collect();
         let under_way = step.and_then(Step::under_way);
-        // Nor is the key free before.
+        // The idempotency key stays claimed until then, too.
         self.commit_holding((held, under_way), |set| {
             set.changes = changes;
             set.events = events;
@@ -260,10 +259,10 @@ impl Repository {
         Ok(reply)
     }
 
-    /// Carries out a command on a container; resolves when the change is on disk.
+    /// Carries out a command on a container. It resolves when the change is on disk.
     ///
     /// # Errors
-    /// What the command refuses; `Overloaded`; `ObjectNotFound`; what the store says.
+    /// Refusals of the command; `Overloaded`; `ObjectNotFound`; errors of the store.
     pub async fn execute<C: Command>(
         &self,
         container: Loid,
@@ -278,7 +277,7 @@ impl Repository {
             let handle = self.registry.get::<C::Family>(container)?;
             let answer = handle.execute(self.registry.shared(), command.clone(), request.clone(), turn)?;
             drop(handle);
-            // Dropped unanswered by a store that has broken down.
+            // The store drops the sender if it breaks down.
             match answer.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
                 Ok(answer) => return answer,
                 Err(why) => turn = request.prepare(why, false).await?,
@@ -286,18 +285,18 @@ impl Repository {
         }
     }
 
-    /// Carries out a command on several containers at once; resolves when the change is on disk.
+    /// Carries out a command on several containers at once. It resolves when the change is on disk.
     ///
     /// # Errors
-    /// As [`Repository::execute`].
+    /// Those of [`Repository::execute`].
     pub async fn joint<J: Joint>(&self, joint: J, request: Request) -> Result<J::Reply> {
         self.jointly(joint, request).await.map(|done| done.reply)
     }
 
-    /// The same, with the object that the command is about as it leaves it.
+    /// Carries out a joint command, and also returns the state of its object after the command.
     ///
     /// # Errors
-    /// As [`Repository::joint`].
+    /// Those of [`Repository::joint`].
     pub async fn jointly<J: Joint>(&self, joint: J, request: Request) -> Result<Jointly<J::Reply>> {
         if let Some(reply) = kept_outcome(request.step.as_ref(), J::NAME)? {
             return Ok(Jointly { reply, left: None });
@@ -306,8 +305,8 @@ impl Repository {
         self.untyped(Arc::new(joint), request, first, top).await?.typed()
     }
 
-    /// [`Repository::jointly`] for a command of any type: `first` is a container that it wants,
-    /// `top` see [`Joint::top`].
+    /// Does what [`Repository::jointly`] does, for a command of any type. `first` is one of the
+    /// containers that it wants; for `top` see [`Joint::top`].
     async fn untyped(
         &self,
         joint: Arc<dyn AnyJoint>,
@@ -320,7 +319,8 @@ impl Repository {
         let done = loop {
             let permit = admit(&shared)?;
             let (sender, receiver) = oneshot::channel();
-            // On an arbiter of its own accord: it runs to its end even if the caller goes away.
+            // It runs in a task of its own on an arbiter, and so to its end even if the caller
+            // disconnects.
             let under_way = request.step.as_ref().and_then(Step::under_way);
             let admits_large = request.admits_large(turn.as_ref());
             let answer = Answer::new(sender, permit, under_way, turn);
@@ -328,7 +328,7 @@ impl Repository {
             if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::main()))).spawn(run) {
                 return Err(overloaded("The repository is shutting down"));
             }
-            // As above.
+            // The store drops the sender if it breaks down.
             match receiver.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
                 Ok(answer) => break answer?,
                 Err(why) => turn = request.prepare(why, joint.nature().alone).await?,
@@ -337,73 +337,73 @@ impl Repository {
         if let Some(top) = top
             && let Err(error) = shared.remains.finished(&*shared.store, top).await
         {
-            // It is decided, and will be done.
+            // The change is decided, and the remaining work will be done.
             tracing::info!(%top, error = error.message, "a change of a folder is answered before all below it is done");
         }
         Ok(done)
     }
 
-    /// Starts the actor of a cache; until its first refresh, `first` is in force. Must be called
-    /// within an actix system.
+    /// Starts the actor of a cache. The value `first` is in force until its first refresh. Must be
+    /// called within an actix system.
     pub fn start_cache<O: Origin>(&self, origin: O, first: O::Value) -> Cache<O> {
-        // There is at least one.
+        // There is at least one arbiter.
         let arbiter = &self.arbiters[usize::from(origin.database()) % self.arbiters.len()];
         Cache::start(&arbiter.handle(), origin, first, self.clock().clone())
     }
 
-    /// A handle that reads only.
+    /// Returns a handle that only reads.
     pub fn reader(&self) -> Reader {
         self.reader.clone()
     }
 
-    /// The store: who has it can change rows past all rules.
+    /// Returns the store. It allows changes of rows that bypass all rules.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.registry.shared().store
     }
 
-    /// How the runtime is configured.
+    /// Returns the configuration of the runtime.
     pub fn options(&self) -> &RuntimeOptions {
         &self.registry.shared().options
     }
 
-    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Returns how
-    /// many.
+    /// Evicts idle containers; to be called every [`RuntimeOptions::sweep_seconds`]. Returns the
+    /// number of evicted ones.
     pub fn sweep(&self) -> usize {
         self.registry.sweep()
     }
 
-    /// Bytes of the containers in memory.
+    /// Returns the bytes of the containers in memory.
     pub fn container_bytes(&self) -> u64 {
         self.registry.shared().memory.loaded()
     }
 
-    /// Lets all containers go that no call uses. Returns how many.
+    /// Evicts all containers that no call uses. Returns the number of evicted ones.
     pub fn let_unused_go(&self) -> usize {
         self.registry.let_go_of_all()
     }
 
-    /// How many containers are in memory.
+    /// Returns the number of containers in memory.
     pub fn containers(&self) -> usize {
         self.registry.len()
     }
 
-    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a
-    /// fault.
+    /// Returns the maximal number of instances of one container that were ever loaded at once. Any
+    /// number above 1 is a bug.
     pub fn most_instances(&self) -> usize {
         self.registry.most_instances()
     }
 
-    /// Refuses further work, waits for what was admitted, and stops the arbiters. The store is
-    /// closed by whoever opened it.
+    /// Refuses further work, waits for admitted work, and stops the arbiters. The store must be
+    /// closed by the code that opened it.
     pub async fn shut_down(&self) {
         let shared = self.registry.shared();
         let permits = u32::try_from(shared.options.permits).unwrap_or(u32::MAX);
-        // All permits back: nothing is under way. The semaphore is never closed before, so this
-        // can't fail.
+        // With all permits acquired, no work is under way. The semaphore is never closed before, so
+        // this can't fail.
         let all = shared.admission.acquire_many(permits).await;
         shared.admission.close();
         drop(all);
-        // Nothing is admitted any more, so nothing goes on.
+        // // Nothing is admitted any more, so the remaining work of changes stops, too.
         shared.remains.close();
         shared.store.barrier().await;
         self.let_unused_go();
@@ -413,7 +413,8 @@ impl Repository {
     }
 }
 
-/// Threads of each arbiter that read containers. Each keeps some MB of memory for the next one.
+/// The number of threads of each arbiter that read containers. Each keeps some MB of memory for the
+/// next one.
 const READING_THREADS: usize = 8;
 
 /// Creates the runtime of an arbiter.
@@ -423,7 +424,7 @@ fn runtime_of_arbiter() -> tokio::runtime::Runtime {
     runtime.enable_all().max_blocking_threads(READING_THREADS).build().expect("an arbiter gets its runtime")
 }
 
-/// What an earlier try of the call has left of this step.
+/// Returns the outcome that an earlier try of the call has left for this step.
 fn kept_outcome<R: DeserializeOwned>(step: Option<&Step>, command: &str) -> Result<Option<R>> {
     step.map_or(Ok(None), |step| step.kept(command))
 }

@@ -1,4 +1,4 @@
-//! Reading: views of containers, rows, and what sources name.
+//! Reading: views of containers, rows, and resolution of sources.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::object::{
 use crate::runtime::{Published, Registry, store_failure};
 use crate::store::{Backlog, EventLog, Health, Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// The repository for those who read only. Cloning gives another handle to the same.
+/// The read-only handle of the repository. Clones are handles to the same repository.
 #[derive(Clone)]
 pub struct Reader {
     pub(super) registry: Arc<Registry>,
 }
 
 impl Reader {
-    /// A container as it is on disk, loading it if need be.
+    /// Returns the view of a container, and loads it if necessary.
     ///
     /// # Errors
-    /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be
-    /// loaded.
+    /// `ObjectNotFound`, also for a container in the recycle bin; `InvalidType`; a failure to load
+    /// it.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
         let view = self.any_view::<F>(container).await?;
         let record = &crate::family::State::object(&view.state).record;
@@ -37,44 +37,44 @@ impl Reader {
         Ok(view)
     }
 
-    /// A container as it is on disk, in the recycle bin or not; see [`Reader::view`].
+    /// Returns the view of a container, in the recycle bin or not; see [`Reader::view`].
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidType`; that it can't be loaded.
+    /// `ObjectNotFound`; `InvalidType`; a failure to load it.
     pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
         let now_ms = self.clock().steady_ms();
         self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 
-    /// A live container as it is on disk, if it is in memory; see [`Reader::view`].
+    /// Returns the view of a live container, if it is in memory; see [`Reader::view`].
     pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<Published<F::State>>> {
         let view = self.registry.loaded::<F>(container)?;
         let record = &crate::family::State::object(&view.state).record;
-        // What can't be found out is found out by `view`.
+        // Errors are reported by `view`.
         let is_there = !record.is_discarded() && !self.is_leaving(record).unwrap_or(true);
         is_there.then_some(view)
     }
 
-    /// Whether the object is in memory as a container of that family.
+    /// Reports whether the object is in memory as a container of that family.
     pub fn is_in_memory<F: Family>(&self, container: Loid) -> bool {
         self.registry.kind_of(container) == Some(F::KIND)
     }
 
-    /// The record of a live object, as it is on disk.
+    /// Returns the record of a live object, as it is on disk.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn record(&self, loid: Loid) -> Result<Option<Record>> {
         let found = self.steady(|| self.row(Table::Objects, &loid.to_key()))?;
         Ok(found.and_then(|(record, standing)| (!matches!(standing, Standing::Leaving(_))).then_some(record)))
     }
 
-    /// A record, and how it stood while it was so: of one that changes between the two looks
-    /// neither is worth anything.
+    /// Returns a record with its standing at the same moment. If the record changes between the two
+    /// reads, both are read again.
     fn steady(&self, read: impl Fn() -> Result<Option<Record>>) -> Result<Option<(Record, Standing)>> {
         loop {
-            // Before the record is read: what is under way may be done by the time that its
-            // standing is looked at.
+            // Asked before the record is read: a change that is under way may be done by the time
+            // the standing is read.
             let under_way = self.registry.shared().remains.are_under_way();
             let Some(record) = read()? else { return Ok(None) };
             if !under_way {
@@ -87,11 +87,11 @@ impl Reader {
         }
     }
 
-    /// Whether an object that is live as its record has it goes along with a folder that is
-    /// discarded or destroyed: then it is not to be found, like the folder.
+    /// Reports whether an object that is live by its record leaves along with a discarded or
+    /// destroyed folder. Such an object is not found, like the folder.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn is_leaving(&self, record: &Record) -> Result<bool> {
         Ok(matches!(self.standing(record)?, Standing::Leaving(_)))
     }
@@ -103,26 +103,26 @@ impl Reader {
         standing(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
     }
 
-    /// The record of an object, live or discarded.
+    /// Returns the record of an object, live or discarded.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn any_record(&self, loid: Loid) -> Result<Option<Record>> {
         Record::find(self.look(), View::Committed, loid).map_err(|error| store_failure(&error))
     }
 
-    /// The attribute texts of an object.
+    /// Returns the attribute texts of an object.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn attributes(&self, loid: Loid) -> Result<Attributes> {
         Ok(self.row(Table::Attributes, &loid.to_key())?.unwrap_or_else(|| Attributes::none(loid)))
     }
 
-    /// A row as it is on disk.
+    /// Returns a row as it is on disk.
     ///
     /// # Errors
-    /// What the store says, or that the row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn row<R: Row>(&self, table: Table, key: &[u8]) -> Result<Option<R>> {
         let read = || match self.look().get(View::Committed, table, key)? {
             Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
@@ -131,19 +131,19 @@ impl Reader {
         read().map_err(|error: StoreError| store_failure(&error))
     }
 
-    /// All rows of a table, by key; for tables that are small.
+    /// Returns all rows of a small table, by key.
     ///
     /// # Errors
-    /// What the store says, or that a row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn rows<R: Row>(&self, table: Table) -> Result<Vec<R>> {
         self.rows_within(table, &Range::prefix(&[]), usize::MAX, false)
     }
 
-    /// Rows of a part of a table, by key: the first ones, or backwards the last ones, `limit` at
-    /// most.
+    /// Returns at most `limit` rows of a range, by key: the first ones, or the last ones if
+    /// `backwards`.
     ///
     /// # Errors
-    /// What the store says, or that a row can't be understood.
+    /// Errors of the store; a row that can't be decoded.
     pub fn rows_within<R: Row>(&self, table: Table, range: &Range, limit: usize, backwards: bool) -> Result<Vec<R>> {
         let read = || {
             let rows = self.look().scan(View::Committed, table, range, limit, backwards)?;
@@ -152,38 +152,38 @@ impl Reader {
         read().map_err(|error: StoreError| store_failure(&error))
     }
 
-    /// The object that a source names: a live one, or one of its versions. Paths are looked up in
-    /// `database`.
+    /// Returns the record of the live object that a source names, itself or by one of its versions.
+    /// Paths are looked up in `database`.
     ///
     /// # Errors
-    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    /// `ObjectNotFound`, `InvalidPath`, errors of the store.
     pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
         self.record(loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
-    /// As [`Reader::resolve`], for objects in the recycle bin too.
+    /// Returns the record of the object that a source names, in the recycle bin or not.
     ///
     /// # Errors
-    /// As [`Reader::resolve`].
+    /// Those of [`Reader::resolve`].
     pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
         let found = self.steady(|| self.any_record(loid.object()))?;
         let (record, standing) = found.ok_or_else(|| Error::not_found(source))?;
         let Standing::Leaving(entry) = standing else { return Ok(record) };
-        // What is destroyed is gone from the bin, too. Once that is done, the record is.
+        // A destroyed object is no longer in the bin either. When that is done, the record is gone.
         let is_destroyed = Remainder::is_left(self.look(), View::Committed, entry, Task::Destroy);
         let is_there =
             !is_destroyed.map_err(|error| store_failure(&error))? && self.any_record(loid.object())?.is_some();
         if is_there { Ok(record) } else { Err(Error::not_found(source)) }
     }
 
-    /// Refuses the loid of a version that is not there.
+    /// Refuses the loid of a version that does not exist.
     ///
     /// # Errors
-    /// `ObjectNotFound`, what the store says.
+    /// `ObjectNotFound`, errors of the store.
     pub fn check_version(&self, loid: Loid, source: &Source) -> Result<()> {
         if loid.version == 0 || self.row::<Version>(Table::Versions, &loid.to_key())?.is_some() {
             return Ok(());
@@ -191,10 +191,10 @@ impl Reader {
         Err(Error::not_found(source))
     }
 
-    /// The loid that a source names, whether or not there is such an object.
+    /// Returns the loid that a source names, whether or not such an object exists.
     ///
     /// # Errors
-    /// `InvalidPath`, what the store says.
+    /// `InvalidPath`, errors of the store.
     pub fn loid_of(&self, source: &Source, database: DatabaseId) -> Result<Option<Loid>> {
         let found = match source {
             Source::Loid(loid) => Ok(Some(*loid)),
@@ -209,59 +209,61 @@ impl Reader {
         found.map_err(|error| store_failure(&error))
     }
 
-    /// The container that a part with a loid of its own is in, such as a post or an item of a
-    /// topic; `None`: there is no such part.
+    /// Returns the container of a part with a loid of its own, such as a post or an item of a
+    /// topic. It is `None` if there is no such part.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn container_of(&self, part: Loid) -> Result<Option<Loid>> {
         let entry = self.look().get(View::Committed, Table::PartOf, &part.object().to_key());
         Ok(entry.map_err(|error| store_failure(&error))?.and_then(|entry| Loid::from_key(&entry)))
     }
 
-    /// The links of an object or item of a topic, by their names there.
+    /// Returns the links of an object or item of a topic, sorted by their names there.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn correlates(&self, of: Loid) -> Result<Vec<Correlate>> {
         correlates_of(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
     }
 
-    /// The same with their names on both sides; their order says nothing.
+    /// Returns the links of an object or item, with the names on both sides, in no particular
+    /// order.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn links(&self, of: Loid) -> Result<Vec<Link>> {
         links_from(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
     }
 
-    /// How long and how deep paths may be.
+    /// Returns the limits of the length and depth of paths.
     pub fn path_limits(&self) -> PathLimits {
         self.registry.shared().options.limits.paths
     }
 
-    /// The path of an object; `None` for one that lies deeper than any configuration allows.
+    /// Returns the path of an object; `None` for one that lies deeper than any configuration
+    /// allows.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn path_of(&self, record: &Record) -> Result<Option<String>> {
         folder::path_of(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
     }
 
-    /// The rows underneath, for listings. Use [`View::Committed`].
+    /// Returns the rows of the store, for listings. Use [`View::Committed`].
     pub fn look(&self) -> &dyn Look {
-        // `Store: Look`.
+        // Every `Store` is a `Look`.
         &*self.registry.shared().store
     }
 
-    /// The log of what has happened.
+    /// Returns the log of events.
     pub fn events(&self) -> &dyn EventLog {
         &*self.registry.shared().store
     }
 
-    /// Resolves when views, and caches that follow commits, show all that rows show by now: rows do
-    /// a moment before. Whoever has looked at rows waits for this before anybody hears of it, who
-    /// might look at a view next.
+    /// Resolves when views, and caches that follow commits, show everything that rows show at the
+    /// time of the call. Rows are a moment ahead of views. A reader of rows waits for this before
+    /// it sends a reply, as the client may read a view next.
     pub async fn views_agree(&self) {
         let store = &self.registry.shared().store;
         let seen = store.committed();
@@ -270,10 +272,10 @@ impl Reader {
             return;
         }
         let mut looks = 0;
-        // A store that is closed shows nothing any more.
+        // A closed store publishes nothing any more.
         while store.published() < seen && store.health() != Health::Closed {
             looks += 1;
-            // Microseconds, as a rule.
+            // As a rule the wait takes microseconds.
             if looks < 32 {
                 tokio::task::yield_now().await;
             } else {
@@ -282,22 +284,22 @@ impl Reader {
         }
     }
 
-    /// How the store is.
+    /// Returns the health of the store.
     pub fn health(&self) -> Health {
         self.registry.shared().store.health()
     }
 
-    /// What waits for the disk.
+    /// Returns the changes that wait for the disk.
     pub fn backlog(&self) -> Backlog {
         self.registry.shared().store.backlog()
     }
 
-    /// The clock.
+    /// Returns the clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.registry.shared().clock
     }
 
-    /// The clock that things end by.
+    /// Returns the clock for expiry.
     pub fn ends(&self) -> &Arc<Ends> {
         &self.registry.shared().ends
     }

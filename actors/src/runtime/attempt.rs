@@ -1,5 +1,5 @@
-//! One command on one container: applied to a copy of the state, its changes submitted, its caller
-//! answered.
+//! The execution of one command on one container: it is applied to a copy of the state, its changes
+//! are submitted, and its caller gets the reply.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::store::{ChangeSet, StoreError, View};
 use crate::trace::Trace;
 
 impl<F: Family> Container<F> {
-    /// Carries a command out, or sets it aside if the container has to read itself anew first.
+    /// Carries out a command, or sets it aside if the container has to be loaded again first.
     pub(super) fn execute(&mut self, job: Box<dyn Job<F>>, ctx: &mut <Self as Actor>::Context) {
         if !self.is_fresh() {
-            // Reload, then begin with this one.
+            // The container is loaded again, and begins with this command.
             self.stash.push_front(Work::Execute(job));
             self.live = None;
             ctx.stop();
@@ -40,9 +40,9 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Applies the command once to a copy of the state, and submits what it changed.
+    /// Applies the command once to a copy of the state, and submits its changes.
     fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> Attempt<F> {
-        // `is_fresh` has just seen it; without a state there is nothing to attempt.
+        // `is_fresh` has just checked it; without a state there is nothing to apply to.
         let Some(live) = &mut self.live else { return Attempt::Stale(job) };
         let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
             let error = Error::not_found(self.loid);
@@ -140,7 +140,7 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Answers with the fault of a command, or gives the command back.
+    /// Replies with the fault of a command, or gives the command back.
     fn refuse(&self, job: Box<dyn Job<F>>, fault: Fault) -> Attempt<F> {
         let why = match fault {
             Fault::IsLarge => GivenBack::Large,
@@ -151,9 +151,9 @@ impl<F: Family> Container<F> {
         Attempt::Finished
     }
 
-    /// Answers without a change, once all that the answer is based on is on disk: the state of the
-    /// container, and the rows of others that the command has looked at. So it waits for all that
-    /// was submitted before, which costs nothing where nothing is pending.
+    /// Replies without a change, once everything that the reply is based on is on disk. That is the
+    /// state of the container, and the rows of others that the command has read. It therefore waits
+    /// for everything submitted before, which costs nothing if nothing is pending.
     fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) -> Attempt<F> {
         let Some(live) = &self.live else { return Attempt::Stale(job) };
         #[cfg(feature = "planted-bugs")]
@@ -172,8 +172,8 @@ impl<F: Family> Container<F> {
     }
 }
 
-/// What becomes of a job whose change set the store has refused: neither callback was or will be
-/// called, so it is still in its slot.
+/// Handles a job whose change set the store has refused. Neither callback was or will be called, so
+/// the job is still in its slot.
 fn refused_by<F: Family>(why: StoreError, slot: &JobSlot<F>) -> Attempt<F> {
     let Some(job) = slot.take() else { return Attempt::Finished };
     match why {
@@ -186,15 +186,15 @@ fn refused_by<F: Family>(why: StoreError, slot: &JobSlot<F>) -> Attempt<F> {
 }
 
 enum Attempt<F: Family> {
-    /// Answered, or submitted.
+    /// The command was replied to, or submitted.
     Finished,
-    /// Answered; the state is to be dropped.
+    /// The caller has a reply; the state is to be dropped.
     Panicked,
-    /// A commit has failed since loading.
+    /// A commit has failed since the state was loaded.
     Stale(Box<dyn Job<F>>),
 }
 
-/// The error that the caller gets for a fault of a command.
+/// Returns the error for the caller if a command fails.
 pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
@@ -203,7 +203,8 @@ pub(crate) fn refusal(fault: Fault) -> Error {
     }
 }
 
-/// Holds a job for whichever comes first: the commit's callback, or the submitter who is refused.
+/// A slot for a job that is taken by the commit's callback or by a refused submitter, whichever is
+/// first.
 struct JobSlot<F: Family>(Arc<parking_lot::Mutex<Option<Box<dyn Job<F>>>>>);
 
 impl<F: Family> Clone for JobSlot<F> {

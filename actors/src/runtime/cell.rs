@@ -1,5 +1,5 @@
-//! What a container shows to callers that do not use its mailbox: the published view, and its
-//! phase.
+//! The public side of a container, for callers that do not use its mailbox: the published view, and
+//! its phase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::family::{Family, State};
 use crate::store::Seq;
 
-/// A container's state as it is on disk: what readers get.
+/// The view of a container: its state as it is on disk, for readers.
 #[derive(Debug)]
 pub struct Published<S> {
     /// The state.
@@ -20,38 +20,38 @@ pub struct Published<S> {
 }
 
 impl<S: State> Published<S> {
-    /// Counts the container's changes.
+    /// Returns the container's revision.
     pub fn revision(&self) -> u64 {
         self.state.object().record.revision
     }
 }
 
-/// Where in its life a container is, as far as readers care.
+/// The phase of a container's life, as far as readers are concerned.
 #[derive(Debug, Clone)]
 pub(crate) enum Phase {
     /// No view yet.
     Loading,
     /// There is a view.
     Live,
-    /// There is no such container (any more).
+    /// The container does not exist, or was destroyed.
     Gone,
-    /// It can't be loaded before that time of the steady clock.
+    /// The load has failed, and must not be repeated before this time of the steady clock.
     Failed(Error, u64),
 }
 
 pub(crate) struct Cell<F: Family> {
     view: ArcSwapOption<Published<F::State>>,
     phase: watch::Sender<Phase>,
-    /// The container's last change that is on disk and shown.
+    /// The container's last change that is on disk and published.
     acknowledged: AtomicU64,
-    /// Bytes that the view takes.
+    /// The size of the view in bytes.
     weight: AtomicU64,
-    /// The account of all containers.
+    /// The memory account of all containers.
     memory: Arc<ContainerMemory>,
 }
 
 impl<F: Family> Cell<F> {
-    /// A cell whose view counts among all.
+    /// Creates a cell whose view counts in the account.
     pub fn new(memory: Arc<ContainerMemory>) -> Cell<F> {
         Cell {
             view: ArcSwapOption::empty(),
@@ -66,13 +66,13 @@ impl<F: Family> Cell<F> {
         self.view.load_full()
     }
 
-    /// Waits for the view to be there.
+    /// Waits for a view.
     pub async fn wait(&self) -> Result<Arc<Published<F::State>>, Option<Error>> {
         let mut phase = self.phase.subscribe();
         loop {
-            // First the phase, then the view, which is there before its phase is: the other way
-            // round one that came between the two looks would count as seen, and be waited for in
-            // vain.
+            // The phase is read before the view, since the view is set before its phase. In the
+            // other order, a view that is set between the two reads would be missed, and the wait
+            // would not end.
             let seen = phase.borrow_and_update().clone();
             if let Some(view) = self.view() {
                 return Ok(view);
@@ -89,9 +89,9 @@ impl<F: Family> Cell<F> {
         }
     }
 
-    /// Shows the state that a commit has left; `None`: the container is gone.
+    /// Publishes the state after a commit; `None` if the container is destroyed.
     ///
-    /// Others have yet to hear of the commit, so [`Cell::acknowledge`] comes after it.
+    /// Others are notified of the commit later, so [`Cell::acknowledge`] is called after this.
     pub fn show(&self, view: Option<Arc<Published<F::State>>>) {
         #[cfg(feature = "planted-bugs")]
         if crate::planted::holds_back_view() {
@@ -100,13 +100,13 @@ impl<F: Family> Cell<F> {
         self.publish(view);
     }
 
-    /// `seq` is on disk, and nothing shows any more what was before it: from now on answers may
-    /// build on it that wait for nothing.
+    /// Records that `seq` is on disk, and that no view or cache shows an older state. From now on
+    /// replies that depend on it need not wait.
     pub fn acknowledge(&self, seq: Seq) {
         self.acknowledged.store(seq, Ordering::Release);
     }
 
-    /// Shows what has been read from disk.
+    /// Publishes a state that was read from disk.
     pub fn publish(&self, view: Option<Arc<Published<F::State>>>) {
         let gone = view.is_none();
         self.weigh(view.as_ref().map_or(0, |view| view.state.bytes() as u64));
@@ -120,23 +120,23 @@ impl<F: Family> Cell<F> {
         });
     }
 
-    /// Bytes that the view takes.
+    /// Returns the size of the view in bytes.
     pub fn weight(&self) -> u64 {
         self.weight.load(Ordering::Relaxed)
     }
 
     fn weigh(&self, weight: u64) {
-        // Relaxed: nothing else goes by this number.
+        // Relaxed is enough, as nothing else depends on this number.
         let before = self.weight.swap(weight, Ordering::Relaxed);
         self.memory.resize(before, weight);
     }
 
-    /// It can't be loaded until then, a time of the steady clock.
+    /// Records a failure to load; the next try is at the steady time `until`.
     pub fn fail(&self, error: Error, until: u64) {
         self.phase.send_replace(Phase::Failed(error, until));
     }
 
-    /// Ends a failure whose time is over; true for the one who does.
+    /// Ends a failure whose time is over; true for the caller that did.
     pub fn try_again(&self, now_ms: u64) -> bool {
         self.phase.send_if_modified(|phase| {
             let over = matches!(phase, Phase::Failed(_, until) if *until <= now_ms);
@@ -180,8 +180,8 @@ mod tests {
         Arc::new(Published { state: Plain::new(object) })
     }
 
-    /// The view may come at any instant of the wait, and none may be missed: two threads begin
-    /// together, one of them later by a few instructions more each time.
+    /// The view may be published at any instant of the wait, and must not be missed. Two threads
+    /// start together, one of them later by a few more instructions each time.
     #[test]
     fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
         const ROUNDS: usize = 60_000;
@@ -205,7 +205,7 @@ mod tests {
                 let patience = Duration::from_secs(if missed.is_some() { 0 } else { 10 });
                 let waited = runtime.block_on(async { tokio::time::timeout(patience, cell.wait()).await });
                 if waited.is_err() {
-                    // The other thread goes on to its end first.
+                    // The other thread finishes first.
                     missed.get_or_insert(round);
                 }
             }

@@ -1,4 +1,4 @@
-//! The one generic container actor.
+//! The generic actor of containers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,34 +20,34 @@ use crate::family::Family;
 use crate::id::Loid;
 use crate::store::{Epoch, Seq, StoreError};
 
-/// How long a container works before the others of its thread have their turn. An actor takes
-/// messages for as long as there are any, so without it one busy mailbox would stop all containers
-/// beside it.
+/// The time after which a busy container yields to the others on its thread. An actor processes
+/// messages as long as there are any. Without the limit one busy mailbox would stop all other
+/// containers there.
 const TURN: Duration = Duration::from_millis(2);
 
-/// A command to carry out.
+/// A message with a command to carry out.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
 pub(crate) struct Execute<F: Family>(pub Box<dyn Job<F>>);
 
-/// An outage may be over: load again if it is.
+/// A message that an outage may be over; then the container loads again.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
 pub(crate) struct Wake;
 
-/// What waits in the mailbox's order for the container to be live.
+/// The work that waits, in the mailbox's order, for the container to be live.
 pub(super) enum Work<F: Family> {
     Execute(Box<dyn Job<F>>),
     Lend(Lend<F>),
 }
 
-/// The state in memory, with what has been submitted but perhaps not yet committed.
+/// The state in memory, including submitted changes that may not be committed yet.
 pub(super) struct Live<S> {
-    /// `None`: the container has been destroyed.
+    /// The state; `None` if the container has been destroyed.
     pub state: Option<S>,
-    /// The epoch that the state is good for.
+    /// The epoch in which the state is valid.
     pub epoch: Epoch,
-    /// The last change submitted; 0 for none since loading.
+    /// The last submitted change; 0 for none since loading.
     pub submitted: Seq,
 }
 
@@ -59,15 +59,15 @@ pub(crate) struct Container<F: Family> {
     pub(super) live: Option<Live<F::State>>,
     pub(super) stash: VecDeque<Work<F>>,
     budget: Budget,
-    /// Wait before the next load.
+    /// The wait before the next load.
     backoff: Duration,
-    /// Time spent on commands since it last gave way.
+    /// The time spent on commands since it last yielded.
     busy: Duration,
-    /// While it is there every command is refused.
+    /// The present outage, in which every command is refused.
     outage: Option<Outage>,
-    /// The instance before this one; resolves when it is gone.
+    /// The instance before this one; resolves when that is gone.
     predecessor: Option<watch::Receiver<()>>,
-    /// It has been loaded, or a load was tried: changes of it may be on their way to the disk.
+    /// Whether a load has been tried, so that changes of the container may be pending.
     begun: bool,
     alive: Alive,
 }
@@ -81,7 +81,7 @@ impl<F: Family> Actor for Container<F> {
 }
 
 impl<F: Family> Supervised for Container<F> {
-    /// The supervisor reuses the value: what the last life computed must not leak into the next.
+    /// Drops the state. The supervisor reuses the value, and no state must survive the restart.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.live = None;
         metrics::counter!("stet_container_restarts_total", "family" => F::KIND.name()).increment(1);
@@ -114,10 +114,10 @@ impl<F: Family> Container<F> {
 
     /// Parks the mailbox until the state has been read.
     ///
-    /// First the predecessor must be gone, then everything this container has submitted must have
-    /// been decided (the barrier): only then is what is on disk all that there is of it. A
-    /// container that is new here and of which nothing waits for the disk needs no barrier, so that
-    /// it can be read while the disk stalls.
+    /// The predecessor must be gone first. Then everything that this container has submitted must
+    /// be decided (the barrier). Only then are the rows on disk its complete state. A container
+    /// that is new here, and has no pending changes, needs no barrier. It can be loaded while the
+    /// disk stalls.
     fn load(&mut self, ctx: &mut <Self as Actor>::Context) {
         let (shared, loid) = (self.shared.clone(), self.loid);
         let predecessor = self.predecessor.take();
@@ -128,7 +128,7 @@ impl<F: Family> Container<F> {
         }
         let read = async move {
             if let Some(mut gone) = predecessor {
-                // Nothing is ever sent: this resolves when the sender is dropped.
+                // The channel carries no values: this resolves when the sender is dropped.
                 while gone.changed().await.is_ok() {}
             }
             if wait > Duration::ZERO {
@@ -144,7 +144,8 @@ impl<F: Family> Container<F> {
                         on_disk::<F>(&shared, loid, false).await.unwrap_or(Err(StoreError::Closed))
                     }
                 };
-                // A commit that failed meanwhile may have had a part in what was pending here.
+                // A commit that failed meanwhile may have contained pending changes of this
+                // container.
                 if shared.store.epoch() == epoch {
                     return (epoch, state);
                 }
@@ -153,7 +154,7 @@ impl<F: Family> Container<F> {
         ctx.wait(read.into_actor(self).map(|(epoch, read), container, ctx| {
             let (state, room) = read.map_or_else(|error| (Err(error), None), |(state, room)| (Ok(state), room));
             container.loaded(epoch, state, ctx);
-            // From here on the state counts as loaded.
+            // From here on the account includes the state itself.
             drop(room);
         }));
     }
@@ -168,12 +169,13 @@ impl<F: Family> Container<F> {
             Ok(state) => {
                 let view = state.clone().map(|state| Arc::new(Published { state }));
                 self.alive.count();
-                // The barrier has passed and nothing was submitted since: this is the newest view.
+                // The barrier has passed and nothing was submitted since, so this is the newest
+                // view.
                 self.cell.publish(view);
                 self.live = Some(Live { state, epoch, submitted: self.cell.acknowledged() });
                 self.work_off(ctx);
             }
-            // No fault of the container: its memory was not there.
+            // This is no fault of the container: there was no memory for it.
             Err(StoreError::Overloaded) => {
                 let now = self.shared.clock.steady_ms();
                 let error = overloaded("The containers in use take all the memory that there is for them");
@@ -186,7 +188,7 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Does what was set aside, in order, until something parks the mailbox again.
+    /// Does the work that was set aside, in order, until the mailbox is parked again.
     fn work_off(&mut self, ctx: &mut <Self as Actor>::Context) {
         while self.live.is_some() {
             match self.stash.pop_front() {
@@ -201,7 +203,7 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Lets the other containers of the thread have a turn, after enough of an own one.
+    /// Yields to the other containers of the thread after enough work.
     fn give_way(&mut self, took: Duration, ctx: &mut <Self as Actor>::Context) {
         self.busy += took;
         if self.busy >= TURN && self.live.is_some() {
@@ -227,7 +229,7 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Refuses all that waits, and all that comes until the outage is over.
+    /// Refuses all waiting work, and all new work until the outage is over.
     fn close_down(&mut self, outage: Outage) {
         self.cell.fail(outage.error.clone(), outage.until);
         for work in std::mem::take(&mut self.stash) {
@@ -243,8 +245,8 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// A message that comes while there is no state waits for it; in an outage it is refused, or
-    /// starts the next try once that is over.
+    /// Sets aside work that arrives while there is no state. In an outage it is refused; after the
+    /// outage it triggers the next load.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
         match &self.outage {
             Some(outage) if self.shared.clock.steady_ms() < outage.until => {
@@ -259,8 +261,9 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// Whether the state is good to compute on. It is not when a commit has failed that it may have
-    /// been part of; then the container restarts, which is not its own fault and costs no budget.
+    /// Reports whether the state is valid. After a failed commit that may have contained changes of
+    /// it, it is not. Then the container restarts, which is not its own fault and does not count as
+    /// a failure.
     pub(super) fn is_fresh(&mut self) -> bool {
         let now = self.shared.store.epoch();
         let acknowledged = self.cell.acknowledged();
@@ -295,7 +298,7 @@ impl<F: Family> Container<F> {
                     container.live = None;
                     return ctx.stop();
                 }
-                // The borrower broke off without a word: what it submitted is unknown.
+                // The borrower dropped the turn without a result: it is unknown what was submitted.
                 Err(_) => return container.failed(ctx),
             }
             container.work_off(ctx);

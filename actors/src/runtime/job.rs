@@ -1,5 +1,5 @@
-//! A command on its way: the command, its caller, the permit it was admitted with, and where the
-//! answer goes.
+//! A command on its way to a container: the command, its caller, its permit, and the channel for
+//! the reply.
 
 use std::sync::Arc;
 
@@ -17,29 +17,29 @@ use crate::rules::AttributeRules;
 use crate::trace::Trace;
 use crate::workflow::StatusRights;
 
-/// What the caller says beside the command.
+/// The caller and the conditions that accompany a command.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Who asks.
+    /// The caller.
     pub who: Who,
-    /// What they may read, if that is not everything: commands go by it.
+    /// The objects that the caller may read, which commands respect; `None` for all.
     pub readable: Option<Arc<dyn Readable>>,
-    /// What the attribute texts are held to that are stored for them; `None`: nothing.
+    /// The rules for attribute texts that are stored for the caller; `None` for none.
     pub rules: Option<Arc<dyn AttributeRules>>,
-    /// Which workflow statuses they may set; `None`: any that the workflows allow.
+    /// The workflow statuses that the caller may set; `None` for all that the workflows allow.
     pub statuses: Option<Arc<dyn StatusRights>>,
-    /// `If-Match`: what is expected of the objects that change.
+    /// The precondition for the changed objects, from `If-Match`.
     pub expect: Option<Arc<Expect>>,
-    /// Under which its outcome is kept, if the call has a key.
+    /// The step under which the outcome is kept, if the call has a key.
     pub step: Option<Step>,
-    /// Where it gets its turn if it is large; `None`: it needs none.
+    /// The source of work permits for large changes; `None` if none is needed.
     pub large: Option<Arc<dyn LargeChanges>>,
-    /// Whom the command and its commit are carried out for.
+    /// The trace of the call that the command and its commit belong to.
     pub trace: Trace,
 }
 
 impl Request {
-    /// A request without a precondition, by somebody who reads everything.
+    /// Creates a request without preconditions, for a caller who may read everything.
     pub fn by(who: Who) -> Request {
         Request {
             who,
@@ -54,29 +54,29 @@ impl Request {
     }
 }
 
-/// A command's outcome, once it is on disk.
+/// The result of a command that is on disk.
 #[derive(Debug)]
 pub struct Done<R, S> {
-    /// What the command says.
+    /// The reply of the command.
     pub reply: R,
-    /// The container right after the command.
+    /// The view of the container right after the command.
     pub view: Arc<Published<S>>,
 }
 
-/// The answer to a command; or that it is to come again.
+/// The reply to a command, or the reason why it has to be given to the container again.
 pub(crate) type Answered<C> =
     Result<Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>, GivenBack>;
 
-/// Counts as one unit of admitted work until it is dropped.
+/// A permit, which counts as one unit of admitted work until it is dropped.
 pub(crate) struct Permit {
-    /// Keeps the container from being let go: its handle.
+    /// The container's handle, which prevents its eviction.
     pub _handle: Arc<dyn Send + Sync>,
     pub _container: OwnedSemaphorePermit,
-    /// A joint command holds one for all its turns.
+    /// The overall permit; a joint command holds one for all its turns.
     pub _overall: Option<OwnedSemaphorePermit>,
-    /// Keeps the call's key from being free, where it has one.
+    /// The guard that keeps the call's key claimed, if it has one.
     pub _under_way: Option<UnderWay>,
-    /// Of a large change.
+    /// The work permit of a large change, if it is one.
     pub turn: Option<LargeTurn>,
 }
 
@@ -84,20 +84,20 @@ pub(crate) struct Permit {
 pub(crate) trait Job<F: Family>: Send {
     fn name(&self) -> &'static str;
     fn request(&self) -> &Request;
-    /// Whether it may be large.
+    /// Reports whether the change may be large.
     fn admits_large(&self) -> bool;
-    /// Charges the turn of a large change with the bytes that it stores.
+    /// Charges the work permit of a large change with the bytes that it stores.
     fn charge(&self, bytes: usize);
     fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
-    /// What `apply` has just said, to be kept for a call that is carried out once.
+    /// Returns the outcome of the last `apply`, to be kept for a call that is carried out once.
     fn outcome(&self, now_ms: u64) -> Option<Outcome>;
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
-    /// Gives it back with nothing changed.
+    /// Gives the command back without changes.
     fn give_back(self: Box<Self>, why: GivenBack);
 }
 
 pub(crate) struct TypedJob<C: Command> {
-    /// Whoever gave it has it, too: it may have to come again.
+    /// The command, which the submitter shares, as it may have to submit it again.
     pub command: Arc<C>,
     pub request: Request,
     pub reply: Option<C::Reply>,
@@ -139,15 +139,15 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
             Some(reply) => Ok(Done { reply, view }),
             None => Err(Error::internal()),
         });
-        // The permit goes first: whoever has the answer may count on it being free. The caller may
-        // have gone; the change stands all the same.
+        // The permit is dropped first, so that the caller can count on it being free. The caller
+        // may have disconnected; the change stands all the same.
         drop(permit);
         let _ = sender.send(Ok(answer));
     }
 
     fn give_back(self: Box<Self>, why: GivenBack) {
         let TypedJob { sender, permit, .. } = *self;
-        // As above.
+        // The permit is dropped first here, too.
         drop(permit);
         let _ = sender.send(Err(why));
     }

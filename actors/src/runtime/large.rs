@@ -1,11 +1,12 @@
-//! Large changes: those that alter more than [`SMALL`](crate::command::SMALL) parts, or as many
-//! rows or bytes. They come one after the other, whoever asks for how many of them, so that a small
-//! change waits for one or two and not for all.
+//! Large changes, which alter more than [`SMALL`](crate::command::SMALL) parts, or correspondingly
+//! many rows or bytes. They are made one after the other, for all callers together. A small change
+//! thus waits for one or two of them, and not for all.
 //!
-//! A command is given to its container as a small one. If it turns out to be large it is given back
-//! with nothing changed, waits for its turn without a permit, and is given to the container again
-//! with the turn, which goes with its permit: until it is on disk or refused, even if the caller
-//! has gone away. So no large change is submitted without a turn, whatever its command says of
+//! A command is first given to its container as a small one. If it turns out to be large, it is
+//! given back without changes. It waits for a work permit without holding a permit for the
+//! container, and is then given to the container again. The work permit is held until the change is
+//! on disk or refused, even if the caller has disconnected. So no large change is submitted without
+//! a work permit, whatever its command claims.
 //! itself.
 
 use std::fmt::Debug;
@@ -15,44 +16,44 @@ use std::pin::Pin;
 use super::Request;
 use crate::error::Result;
 
-/// Whose turn it is.
+/// The queue of large changes, which hands out work permits.
 pub trait LargeChanges: Debug + Send + Sync {
-    /// A turn, when it has come to whom the present task works for. A change that `removes` objects
-    /// makes room on the disk in the end, so it may use what is reserved there.
+    /// Waits for a work permit for the user of the present task. A change that `removes` objects
+    /// frees space in the end, so it may use the reserve on the disk.
     ///
     /// # Errors
     /// `Overloaded`, `StorageFull`.
     fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>>;
 }
 
-/// The turn of a large change.
+/// The work permit of a large change.
 pub trait ChangeTurn: Send + Sync {
-    /// Charges the bytes that the change stores: the next turns of its user come later in
+    /// Charges the bytes that the change stores; the next permits of its user come later in
     /// proportion.
     fn charge(&self, bytes: usize);
 }
 
-/// A turn, until it is dropped.
+/// A work permit, held until it is dropped.
 pub type LargeTurn = Box<dyn ChangeTurn>;
 
-/// Why a command is given back with nothing changed, to come again.
+/// The reason why a command is given back without changes, to be submitted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GivenBack {
-    /// The command has no turn for a large change and needs one.
+    /// The command needs a work permit for a large change and has none.
     Large,
-    /// Attribute texts are to be checked first.
+    /// Attribute texts have to be checked first.
     Unchecked,
 }
 
 impl Request {
-    /// Whether a command may be large. Those that the repository carries out of its own accord wait
-    /// for nobody.
+    /// Reports whether a command may be large. Commands of the repository itself need no work
+    /// permit.
     pub(crate) fn admits_large(&self, turn: Option<&LargeTurn>) -> bool {
         turn.is_some() || self.large.is_none()
     }
 
-    /// Does what a command that was given back waits for, and returns its turn if it has one.
-    /// `removes` is whether the command removes objects.
+    /// Fulfils the condition for which a command was given back, and returns its work permit if it
+    /// has one. `removes` states whether the command removes objects.
     ///
     /// # Errors
     /// `Overloaded`, `StorageFull`.
@@ -66,7 +67,7 @@ impl Request {
         }
     }
 
-    /// The turn for a command that is large.
+    /// Waits for the work permit of a large command.
     async fn large_turn(&self, removes: bool) -> Result<Option<LargeTurn>> {
         match &self.large {
             Some(large) => large.turn(removes).await.map(Some),

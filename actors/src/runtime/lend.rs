@@ -1,4 +1,4 @@
-//! Lending a container's state to a joint command: its turn.
+//! Lending of a container's state to a joint command: its turn.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::store::{Epoch, Seq};
 
-/// Asks a container for its turn. Its mailbox is parked until the turn comes back.
+/// A request for a container's turn. The container's mailbox is parked until the turn is returned.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
 pub(crate) struct Lend<F: Family> {
@@ -19,25 +19,24 @@ pub(crate) struct Lend<F: Family> {
     pub permit: Permit,
 }
 
-/// A container's turn. If it is dropped unreturned, the borrower broke off, and the container loads
-/// again.
+/// A container's turn. If it is dropped without being returned, the container loads again.
 pub(crate) struct Lent<F: Family> {
-    /// The state, pending changes included; `None`: destroyed.
+    /// The state, including pending changes; `None` if the container is destroyed.
     pub state: Option<F::State>,
-    /// See `Live::epoch`.
+    /// The epoch in which the state is valid.
     pub epoch: Epoch,
     pub cell: Arc<Cell<F>>,
     pub back: oneshot::Sender<Returned<F>>,
     pub permit: Permit,
 }
 
-/// How a turn comes back.
+/// The way in which a turn is returned.
 pub(crate) enum Returned<F: Family> {
     /// Nothing was submitted.
     Unchanged,
     /// A change of this container was submitted.
     Changed { state: Option<F::State>, seq: Seq },
-    /// The store said that the state is stale.
+    /// The store reported that the state is stale.
     Stale,
 }
 
@@ -48,8 +47,8 @@ impl<F: Family> Lend<F> {
         let _ = self.sender.send(Err(error));
     }
 
-    /// Hands the turn over; gives the receiver on which it comes back, or nothing if nobody wants
-    /// it any more.
+    /// Hands the turn over. Returns the receiver for its return, or `None` if the borrower has
+    /// given up.
     pub fn hand_over(self, live: &Live<F::State>, cell: Arc<Cell<F>>) -> Option<oneshot::Receiver<Returned<F>>> {
         let (back, returned) = oneshot::channel();
         let lent = Lent { state: live.state.clone(), epoch: live.epoch, cell, back, permit: self.permit };

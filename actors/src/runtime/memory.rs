@@ -1,7 +1,7 @@
-//! The memory that containers take: those in memory, and those being read.
+//! The memory of containers: those that are loaded, and those that are being loaded.
 //!
-//! Room is reserved before a container is read, by the size that its record states. Containers that
-//! nobody uses leave to make room. A read for which none comes free within [`PATIENCE`] is refused.
+//! Memory is reserved before a container is loaded, by the size in its record. Unused containers
+//! are evicted to make room. A load that gets no room within [`PATIENCE`] is refused.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,42 +11,42 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// Bytes that are reserved for a container whose size its record does not state: one that was last
-/// changed before sizes were kept.
+/// The bytes reserved for a container whose record states no size, since it was last changed before
+/// sizes were kept.
 const UNKNOWN: u64 = 1 << 20;
 
-/// Time for which a read waits for room.
+/// The time for which a load waits for room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time after which a waiting read looks for unused containers again.
+/// The time after which a waiting load looks for unused containers again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The account of the memory that containers take.
+/// The account of the memory of all containers.
 pub(crate) struct ContainerMemory {
     limit: u64,
-    /// Bytes of the containers in memory.
+    /// The bytes of the loaded containers.
     loaded: AtomicU64,
-    /// Bytes reserved for containers that are being read.
+    /// The bytes reserved for containers that are being loaded.
     reading: Mutex<u64>,
-    /// Notified when bytes come free.
+    /// A notification that bytes were freed.
     freed: Notify,
-    /// The function that lets unused containers go.
+    /// The function that evicts unused containers.
     make_room: OnceLock<MakeRoom>,
     /// The time before which it is not called again.
     next_look: Mutex<Option<Instant>>,
 }
 
-/// A function that lets unused containers go, so that a number of bytes more can be read.
+/// A function that evicts unused containers, to free a number of bytes.
 type MakeRoom = Box<dyn Fn(u64) + Send + Sync>;
 
-/// Room reserved for a container that is being read, given back when this is dropped.
+/// The reservation for a container that is being loaded; freed when dropped.
 pub(crate) struct ReadingRoom {
     memory: Arc<ContainerMemory>,
     bytes: u64,
 }
 
 impl ContainerMemory {
-    /// An account without containers.
+    /// Creates an account without containers.
     pub fn new(limit: u64) -> Arc<ContainerMemory> {
         Arc::new(ContainerMemory {
             limit,
@@ -58,39 +58,40 @@ impl ContainerMemory {
         })
     }
 
-    /// Sets what lets unused containers go, so that a number of bytes more can be read.
+    /// Sets the function that evicts unused containers, to free a number of bytes.
     pub fn make_room_by(&self, make_room: impl Fn(u64) + Send + Sync + 'static) {
-        // Called once, where the repository starts.
+        // It is called once, when the repository starts.
         let _ = self.make_room.set(Box::new(make_room));
     }
 
-    /// The bytes of all containers in memory.
+    /// Returns the bytes of all loaded containers.
     pub fn loaded(&self) -> u64 {
         self.loaded.load(Ordering::Relaxed)
     }
 
-    /// The bytes that containers may take.
+    /// Returns the limit for all containers in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Records that a container in memory takes another number of bytes than before.
+    /// Records a change of the size of a loaded container.
     pub fn resize(&self, before: u64, after: u64) {
-        // Relaxed: nothing else goes by this number. A difference below zero wraps around and back.
+        // Relaxed is enough, as nothing else depends on this number. A negative difference wraps
+        // around and back.
         self.loaded.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
         if after < before {
             self.freed.notify_waiters();
         }
     }
 
-    /// Reserves room for reading a container whose record states that size; 0 means unknown. Waits
-    /// until there is room. Returns `None` if there is none in time.
+    /// Reserves room for loading a container whose record states a size (0 means unknown), and
+    /// waits until there is room. Returns `None` if there is none in time.
     pub async fn reserve(self: &Arc<Self>, stated: u64) -> Option<ReadingRoom> {
         let bytes = if stated == 0 { UNKNOWN } else { stated }.min(self.limit);
         let deadline = Instant::now() + PATIENCE;
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
-            // What comes free from here on is not missed.
+            // Memory that is freed from here on is not missed.
             freed.as_mut().enable();
             if let Some(room) = self.try_reserve(bytes) {
                 return Some(room);
@@ -104,13 +105,13 @@ impl ContainerMemory {
                 metrics::counter!("stet_overloaded_total", "what" => "container_memory").increment(1);
                 return None;
             }
-            // Containers become unused without anybody being notified.
+            // Containers become unused without a notification.
             let _ = timeout_at(deadline.min(Instant::now() + LOOK_AGAIN), freed).await;
         }
     }
 
-    /// Whether it is time to look for unused containers: a look walks all of them, and many reads
-    /// may wait.
+    /// Reports whether it is time to look for unused containers. A look visits all of them, and
+    /// many loads may wait.
     fn may_look(&self) -> bool {
         let now = Instant::now();
         let mut next = self.next_look.lock();

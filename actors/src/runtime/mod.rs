@@ -18,27 +18,27 @@
 //!        actor stopped            idle, and no permit is out
 //! ```
 //!
-//! | what happens | the command at work | those that wait | counts against the budget |
+//! | event | the present command | waiting commands | counts against the restart limit |
 //! |---|---|---|---|
-//! | `apply` refuses | its error | go on | no |
+//! | `apply` refuses | its error | continue | no |
 //! | `apply` panics | `RepositoryError` | wait for the restart | yes |
-//! | a commit fails | `RepositoryError` or `StorageFull` | wait for the restart | no: the disk is to blame |
+//! | a commit fails | `RepositoryError`, `StorageFull` | wait for the restart | no: a disk fault |
 //! | loading fails | – | wait for the next try | yes |
-//! | the budget is used up | `RepositoryError` | `RepositoryError`, until the quarantine ends | – |
-//! | it is large and has no turn | is given back, to come again with one | go on | no |
-//! | no permit is left | `Overloaded` | go on | no |
+//! | restart limit reached | `RepositoryError` | the same until the quarantine ends | – |
+//! | it is large without a work permit | is given back, to be submitted again | continue | no |
+//! | no permit is left | `Overloaded` | continue | no |
 //!
 //! # Rules
 //!
-//! - **At most one instance of a container lives.** The registry keeps a note of an actor that is
-//!   on its way out, and a new one loads only when that is gone ([`registry`]).
-//! - **An answer never depends on a commit that may yet fail.** A change is answered after its
-//!   commit; a refusal, or a command that changed nothing, is answered once all that it saw is
+//! - **At most one instance of a container lives.** The registry remembers an actor that is
+//!   shutting down, and a new one loads only after that has ended ([`registry`]).
+//! - **A reply never depends on a commit that may yet fail.** A change is replied to after its
+//!   commit. A refusal, or a command without changes, is replied to once everything that it saw is
 //!   committed, and caches above the store have been notified ([`cell::Cell::acknowledge`]).
-//! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A
-//!   permit is held until the answer goes out, so a container without permits out has nothing
-//!   pending, and may be let go.
-//! - **Once admitted, a mutation runs to its end** even if the caller goes away.
+//! - **Admission is by permit**, per container and overall; mailboxes themselves are unbounded. A
+//!   permit is held until the reply is sent. So a container without permits has nothing pending,
+//!   and may be evicted.
+//! - **An admitted mutation runs to its end** even if the caller disconnects.
 
 mod attempt;
 mod cell;
@@ -85,36 +85,37 @@ use crate::error::{Code, Error};
 use crate::store::{Health, Store, StoreError};
 use crate::workflow::Workflows;
 
-/// What all containers share.
+/// The services and settings that all containers share.
 pub(crate) struct Shared {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub ends: Arc<Ends>,
     pub numbers: Arc<NumberMill>,
     pub options: RuntimeOptions,
-    /// Admission overall.
+    /// The overall limit of admitted commands.
     pub admission: Arc<Semaphore>,
-    /// A step is a command's look at the rows of others, its application and its submission; it is
-    /// short and waits for nothing. Steps go on beside each other, but a command that removes
-    /// objects steps alone ([`crate::joint::Joint::ALONE`]): so an object that a command has found
-    /// alive is so still when the command's change is submitted, and whoever removes it finds
+    /// The lock that separates commands which remove objects from all others. An application of a
+    /// command consists of its reads of other rows, its changes and its submission. It is short and
+    /// waits for nothing. Applications run in parallel, except that a command which removes objects
+    /// runs alone ([`crate::joint::Joint::ALONE`]). An object that a command has found alive is
+    /// therefore still alive when its change is submitted. A command that removes it finds
     /// everything that refers to it.
     pub steps: RwLock<()>,
-    /// Changes of subtrees that are under way.
+    /// The running changes of subtrees.
     pub remains: Arc<Remains>,
-    /// The memory that containers take.
+    /// The memory of containers.
     pub memory: Arc<ContainerMemory>,
-    /// The workflows that all commands are held to, once there are any.
+    /// The workflows that all commands are held to, once they are set.
     pub workflows: OnceLock<Arc<dyn Workflows>>,
 }
 
 impl Shared {
-    /// The workflows that all commands are held to, if there are any.
+    /// Returns the workflows that all commands are held to, if they are set.
     fn workflows(&self) -> Option<&dyn Workflows> {
         self.workflows.get().map(|workflows| &**workflows)
     }
 
-    /// What a command may know of subtrees.
+    /// Returns the facts about subtrees that a command may use.
     fn subtrees(&self) -> Subtrees {
         Subtrees {
             under_way: self.remains.are_under_way(),
@@ -124,7 +125,7 @@ impl Shared {
     }
 }
 
-/// The error that the caller gets for a failure of the store; the store has logged it.
+/// Returns the error for the caller if the store fails; the store has logged the failure.
 pub fn store_failure(error: &StoreError) -> Error {
     match error {
         StoreError::Full => {
@@ -141,18 +142,18 @@ pub fn store_failure(error: &StoreError) -> Error {
     }
 }
 
-/// It is unknown whether the change will stand.
+/// Returns the error for a change whose fate is unknown.
 pub(crate) fn unknown() -> Error {
     let message = "The disk of the repository failed, and it is not known whether the change will stand: look before you try again.";
     Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")
 }
 
-/// How often a change may meet that a commit of others has failed since it was begun: a joint
-/// command is applied afresh then, and rows of no container are submitted once more.
+/// The maximal number of failed commits during one change. After each, a joint command is applied
+/// again, and rows of no container are submitted again.
 pub(crate) const MOST_STALE: usize = 8;
 
-/// What whoever asks for a change is told that has met so many: whoever has to make room must not
-/// hear that they try again.
+/// Returns the error for a change that has met too many failed commits. If the disk is full, it
+/// must say so rather than ask to try again.
 pub(crate) fn commits_keep_failing(store: &dyn Store) -> Error {
     if store.health() == Health::Full {
         return store_failure(&StoreError::Full);
@@ -160,7 +161,7 @@ pub(crate) fn commits_keep_failing(store: &dyn Store) -> Error {
     overloaded("Changes keep failing to reach the disk")
 }
 
-/// A refusal of work that may be tried again.
+/// Returns a refusal of work that may be tried again.
 pub(crate) fn overloaded(why: &str) -> Error {
     Error::new(Code::Overloaded, format!("{why}; nothing was changed, try again."))
 }

@@ -1,4 +1,4 @@
-//! Fresh numbers for loids and shortcuts, never given twice.
+//! The source of fresh numbers for loids and shortcuts, which never returns a number twice.
 //!
 //! Numbers are reserved on disk in blocks, ahead of use. After a crash, counting continues behind
 //! the last block reserved, so the rest of a block is lost, which 64-bit numbers can bear.
@@ -20,20 +20,19 @@ use crate::store::{Change, ChangeSet, Health, Seq, Store, StoreError, Table, Vie
 const KEY: &[u8] = b"numbers";
 const BLOCK: u64 = 1 << 16;
 
-/// Numbers below this are for what every repository has, such as the root folders.
+/// The first number of loids that are not reserved for fixed objects, such as the root folders.
 pub(crate) const FIRST: u64 = 1000;
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Mark {
-    /// No number from here on has been given.
+    /// The end of the reserved numbers: no number from here on has been given out.
     reserved: u64,
 }
 
-/// After how long another block is asked for once one was refused, unless a commit has gone through
-/// before.
+/// The wait before another block is requested after a refusal, unless a commit succeeds earlier.
 const AGAIN_MS: u64 = 100;
 
-/// See the module's head.
+/// The source of fresh numbers, which reserves them in blocks.
 pub struct NumberMill {
     next: AtomicU64,
     blocks: Arc<Blocks>,
@@ -41,31 +40,31 @@ pub struct NumberMill {
     clock: Arc<dyn Clock>,
 }
 
-/// How far numbers are reserved, and what became of the last try.
+/// The end of the reserved numbers, and the outcome of the last reservation.
 #[derive(Default)]
 struct Blocks {
     reserved: AtomicU64,
     reserving: AtomicBool,
-    /// The last block could not be reserved because the disk is full.
+    /// Whether the last block could not be reserved because the disk is full.
     full: AtomicBool,
     refused: Mutex<Option<Refused>>,
 }
 
-/// Another block was refused.
+/// The refusal of another block.
 #[derive(Clone, Copy)]
 struct Refused {
-    /// When it was asked for, by the steady clock.
+    /// Time of the request, by the steady clock.
     at_ms: u64,
-    /// What was on disk then.
+    /// The last committed change set at that time.
     committed: Seq,
 }
 
 impl NumberMill {
-    /// Reserves the first block. On a full disk there is none: reads are of use without numbers,
-    /// and whoever needs one tries again.
+    /// Reserves the first block. A full disk is no error: reads work without numbers, and each
+    /// request for a number tries to reserve again.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store's error, unless the disk is full or overloaded.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<NumberMill, StoreError> {
         let next = match store.get(View::Committed, Table::Marks, KEY)? {
             Some(mark) => decode_value::<Mark>(1, &mark)?.reserved,
@@ -75,7 +74,7 @@ impl NumberMill {
         let mill = NumberMill { next: AtomicU64::new(next), blocks, store, clock };
         let (sender, receiver) = oneshot::channel();
         mill.reserve(move |outcome| {
-            // The opener waits for it.
+            // The opener awaits the outcome.
             let _ = sender.send(outcome);
         });
         match receiver.await.unwrap_or(Err(StoreError::Closed)) {
@@ -88,8 +87,8 @@ impl NumberMill {
         Ok(mill)
     }
 
-    /// Reserves another block, one at a time; not again at once after a refusal, for a command may
-    /// ask for thousands of numbers.
+    /// Reserves another block, one at a time. After a refusal it waits before it tries again, since
+    /// a command may request thousands of numbers.
     fn reserve(&self, then: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
         if self.blocks.reserving.swap(true, Ordering::AcqRel) {
             return;
@@ -110,7 +109,7 @@ impl NumberMill {
             ..ChangeSet::fence(self.store.epoch(), move |outcome| {
                 blocks.full.store(matches!(outcome, Err(StoreError::Full)), Ordering::Release);
                 *blocks.refused.lock() = outcome.is_err().then_some(now);
-                // Once for a block, however often it is tried.
+                // Logged once per block, however often it is tried.
                 if let (Err(error), None) = (&outcome, before) {
                     tracing::warn!(%error, "no numbers could be reserved");
                 }
@@ -127,7 +126,7 @@ impl NumberMill {
 impl Numbers for NumberMill {
     fn next(&self) -> Result<u64> {
         let reserved = self.blocks.reserved.load(Ordering::Acquire);
-        // As it was before another block is asked for: that may succeed now, and too late for this
+        // Read before another block is requested: that may succeed now, but too late for this
         // number.
         let was_full = self.blocks.full.load(Ordering::Acquire);
         let number = self.next.fetch_add(1, Ordering::AcqRel);
@@ -137,12 +136,12 @@ impl Numbers for NumberMill {
         if number < reserved {
             return Ok(number);
         }
-        // Not given: the next one who asks may have it, unless others have asked in between, and
-        // then it is lost.
+        // The number was not given out. It is put back for the next request, and lost only if
+        // others have taken numbers in between.
         let _ = self.next.compare_exchange(number + 1, number, Ordering::AcqRel, Ordering::Relaxed);
         let full = was_full || self.blocks.full.load(Ordering::Acquire) || self.store.health() == Health::Full;
-        // Why there are none is for the one who asks to know: a change elsewhere may just have
-        // found room.
+        // A change elsewhere may just have found room, so the caller needs the reason of this
+        // refusal.
         Err(if full { store_failure(&StoreError::Full) } else { overloaded("No fresh numbers are left for now") })
     }
 }
@@ -155,7 +154,7 @@ mod tests {
     use crate::clock::ManualClock;
     use crate::store::memory::MemoryStore;
 
-    /// Each number that was asked for while a block was refused asked for the block once more.
+    /// Regression: while a block was refused, each requested number requested the block again.
     #[tokio::test]
     async fn a_block_that_is_refused_is_not_asked_for_with_each_number() {
         let (store, clock) = (Arc::new(MemoryStore::new()), ManualClock::at(1_000));
@@ -167,7 +166,7 @@ mod tests {
         assert_eq!((take(1_000), store.refused()), (1_000, 1));
         clock.advance(Duration::from_millis(1));
         assert_eq!((take(1_000), store.refused()), (1_000, 2));
-        // Something else has found room.
+        // Another change has found room.
         store.refuse(None);
         let row = Change { table: Table::Marks, key: Bytes::from_static(b"m"), value: None };
         store.submit(ChangeSet { changes: vec![row], ..ChangeSet::fence(store.epoch(), drop) }).expect("it is taken");

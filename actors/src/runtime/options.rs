@@ -1,4 +1,4 @@
-//! How containers are run.
+//! The options for running containers.
 
 use std::time::Duration;
 
@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{ChangeLimits, OBJECTS_PER_STEP};
 
-/// How containers are run; the section `[runtime]` of the configuration.
+/// The options for running containers; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RuntimeOptions {
-    /// Threads that run containers; 0: as many as fit the number of cores. A message to a thread
-    /// that sleeps costs tens of microseconds, so few threads win.
+    /// Threads that run containers; 0 derives the number from the cores. A message to a sleeping
+    /// thread costs tens of microseconds, so few threads win.
     pub arbiters: usize,
-    /// Commands admitted to one container at a time; one more is `Overloaded`.
+    /// Commands admitted to one container at a time; further ones get `Overloaded`.
     pub permits_per_container: usize,
-    /// Commands admitted overall.
+    /// Commands admitted to the whole repository at a time.
     pub permits: usize,
-    /// After how long without use a container leaves memory.
+    /// Seconds without use after which a container leaves memory.
     pub idle_seconds: u64,
-    /// Containers in memory beyond which those that were used longest ago leave before that time,
-    /// unless work is under way.
+    /// Containers in memory above which the least recently used ones leave early, unless work is
+    /// under way.
     pub containers: usize,
-    /// How often the registry looks for such.
+    /// Seconds between two sweeps of the registry for such containers.
     pub sweep_seconds: u64,
     /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is
     /// quarantined.
     pub failures_allowed: usize,
-    /// See [`RuntimeOptions::failures_allowed`].
+    /// The window of [`RuntimeOptions::failures_allowed`].
     pub failure_window_seconds: u64,
     /// Wait before the second restart in the window; doubles with each further one.
     pub restart_backoff_milliseconds: u64,
-    /// The longest such wait.
+    /// The longest wait before a restart.
     pub restart_backoff_max_milliseconds: u64,
-    /// How long a quarantine lasts before the container is tried again.
+    /// Seconds that a quarantine lasts before the container is tried again.
     pub quarantine_seconds: u64,
-    /// Objects that one step of the change of a folder with all that lies below it changes at most,
-    /// containers that are notified included. Nothing else is changed during a step.
+    /// Objects that one step of a folder's change with its whole subtree changes at most, notified
+    /// containers included. No other change runs during a step.
     pub objects_per_step: usize,
-    /// Bytes of memory that all containers take, beyond which those that were used longest ago
-    /// leave, and reads of further ones wait. Set by the section of the configuration about memory.
+    /// Bytes of memory of all containers above which the least recently used ones leave, and reads
+    /// of further ones wait. Set by the section of the configuration about memory.
     #[serde(skip)]
     pub container_bytes: u64,
-    /// The limits that every change is held to. Set by the sections about memory and limits.
+    /// The limits of every change. Set by the sections about memory and limits.
     #[serde(skip)]
     pub limits: ChangeLimits,
 }
@@ -69,13 +69,13 @@ impl Default for RuntimeOptions {
 }
 
 impl RuntimeOptions {
-    /// Milliseconds before the next try of what has failed so often in a row.
+    /// Returns the milliseconds before the next try after this number of failures in a row.
     pub(crate) fn backoff_ms(&self, failures: u32) -> u64 {
         let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX);
         self.restart_backoff_milliseconds.saturating_mul(doubled).min(self.restart_backoff_max_milliseconds)
     }
 
-    /// How many threads run containers.
+    /// Returns the number of threads that run containers.
     pub(crate) fn threads(&self) -> usize {
         let automatic = || std::thread::available_parallelism().map_or(1, |cores| automatic_arbiters(cores.get()));
         if self.arbiters == 0 { automatic() } else { self.arbiters }
@@ -86,10 +86,10 @@ impl RuntimeOptions {
     }
 }
 
-/// One, or two from six cores on. A change takes two fifths of the time in a container's thread
-/// that it takes in a thread that reads requests, so one is enough for two and a half of those, of
-/// which there are half as many as cores and one more. The writer takes at least half as long for a
-/// change as a container's thread does: a third one of these would wait for it.
+/// Returns one, or two from six cores on. There are half as many reading threads as cores, and one
+/// more. A change takes a container's thread two fifths of the time that it takes a reading thread.
+/// So one container thread serves two and a half reading threads. The writer takes at least half as
+/// long for a change as a container's thread does: a third container thread would wait for it.
 fn automatic_arbiters(cores: usize) -> usize {
     if cores < 6 { 1 } else { 2 }
 }

@@ -1,4 +1,4 @@
-//! Reading a container from the store, where it keeps no other container waiting.
+//! Reads of containers from the store that do not block other containers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::object::{Attributes, Object, Record};
 use crate::part::Parts;
 use crate::store::{Look, Row, StoreError, Table, View, decode_value};
 
-/// Whether a change of the object may be on its way to the disk. Any change of an object writes its
-/// record, and as long as this container is not loaded nobody else submits one, so it can only
+/// Reports whether a change of the object may be pending. Every change of an object writes its
+/// record. While this container is not loaded nothing else submits one, so the result can only
 /// change from true to false.
 fn pending(look: &dyn Look, loid: Loid) -> bool {
     let key = loid.to_key();
@@ -23,7 +23,7 @@ fn pending(look: &dyn Look, loid: Loid) -> bool {
     differs(Table::Objects) || differs(Table::Recycled)
 }
 
-/// Reads a container as it is on disk; `None` when there is none.
+/// Reads the committed state of a container; `None` if the object does not exist.
 fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, StoreError> {
     let key = loid.to_key();
     let Some(record) = Record::find(look, View::Committed, loid)? else { return Ok(None) };
@@ -38,16 +38,16 @@ fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, Stor
     F::load(object, &Parts::new(look, loid)).map(Some)
 }
 
-/// Reads a container where it keeps no other one waiting, once there is room in memory. If it is to
-/// be read `settled`, gives nothing when something is pending. Gives nothing, too, at the end of
-/// the process. The room is the reader's until the state counts as loaded.
+/// Reads a container on a blocking thread, once there is room in memory. Returns `None` if it is to
+/// be read `settled` and a change is pending, and at the end of the process. The caller keeps the
+/// room until the state counts as loaded.
 pub(super) async fn on_disk<F: Family>(
     shared: &Shared,
     loid: Loid,
     settled: bool,
 ) -> Option<Result<(Option<F::State>, Option<ReadingRoom>), StoreError>> {
     let store = shared.store.clone();
-    // Without an object there is nothing to be read.
+    // Without an object nothing needs to be read.
     let stated = match Record::find(&*store, View::Committed, loid) {
         Ok(record) => record.map(|record| record.container_bytes),
         Err(error) => return Some(Err(error)),

@@ -1,4 +1,4 @@
-//! The actor of a cache ([`crate::cache`]), and the handle to it.
+//! The actor of a cache ([`crate::cache`]) and the handle to it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::command::Who;
 use crate::trace::Trace;
 
-/// A handle to a cache; clones are handles to the same.
+/// A handle to a cache; clones refer to the same cache.
 pub struct Cache<O: Origin> {
     origin: Arc<O>,
     published: Arc<ArcSwap<InForce<O::Value>>>,
@@ -42,28 +42,28 @@ impl<O: Origin> Cache<O> {
         Cache { origin, published, refresher }
     }
 
-    /// Where it reads.
+    /// Returns the origin that the cache reads from.
     pub fn origin(&self) -> &O {
         &self.origin
     }
 
-    /// What it is a cache of: [`Origin::name`].
+    /// Returns the name of the cached data: [`Origin::name`].
     pub fn name(&self) -> &'static str {
         self.origin.name()
     }
 
-    /// When what is in force was read, epoch milliseconds.
+    /// Returns the time at which the present value was read, in epoch milliseconds.
     pub fn at_ms(&self) -> u64 {
         self.published.load().at_ms
     }
 
-    /// What is in force now.
+    /// Returns the value in force now.
     pub fn in_force(&self) -> Arc<InForce<O::Value>> {
         self.published.load_full()
     }
 
-    /// What is in force now, after a refresh if the origin knows that it is outdated. A refresh
-    /// that fails leaves what was.
+    /// Returns the value in force, after a refresh if the origin reports it outdated. If the
+    /// refresh fails, the previous value stays.
     pub async fn current(&self) -> Arc<InForce<O::Value>> {
         let in_force = self.in_force();
         if self.origin.is_current(&in_force.value) {
@@ -72,21 +72,20 @@ impl<O: Origin> Cache<O> {
         self.refresh(Extent::Changed, Who::system()).await.unwrap_or(in_force)
     }
 
-    /// Reads anew at the wish of `by`; all that was changed before the call is seen. Resolves to
-    /// what is in force then. It is carried to its end even if the caller goes away.
+    /// Reads the origin again on behalf of `by`, and returns the value then in force. The read sees
+    /// all changes made before the call. It continues even if the caller is dropped.
     ///
     /// # Errors
-    /// What the origin says; then what was in force still is.
+    /// The origin's fault; the previous value stays in force.
     pub async fn refresh(&self, extent: Extent, by: Who) -> Result<Arc<InForce<O::Value>>, O::Fault> {
         let (answer, answered) = oneshot::channel();
         self.refresher.do_send(Refresh { extent, by, trace: Trace::current(), answer });
-        // Dropped unanswered when the server goes down.
+        // Dropped without an answer when the server shuts down.
         answered.await.unwrap_or_else(|_| Err(self.origin.failed()))
     }
 }
 
-/// Begins what is counted of a cache with 0: who watches it sees no rise where there was nothing
-/// before.
+/// Registers the cache's counters with 0, so that monitoring sees the first increase as one.
 fn begin_counting(cache: &'static str, database: u16) {
     for outcome in ["refreshed", "failed", "panicked"] {
         drop(
@@ -96,33 +95,33 @@ fn begin_counting(cache: &'static str, database: u16) {
     drop(metrics::counter!("stet_cache_restarts_total", "cache" => cache));
 }
 
-/// What a refresh ends with.
+/// The outcome of a refresh.
 type Outcome<O> = Result<Arc<InForce<<O as Origin>::Value>>, <O as Origin>::Fault>;
 
-/// Read anew, and say what is in force then.
+/// The message that requests a refresh and the value then in force.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
 struct Refresh<O: Origin> {
     extent: Extent,
     by: Who,
     trace: Trace,
-    /// Whoever waits may have gone.
+    /// The requester's channel; the requester may be gone.
     answer: oneshot::Sender<Outcome<O>>,
 }
 
-/// The actor.
+/// The actor of one cache.
 struct Refresher<O: Origin> {
     origin: Arc<O>,
     published: Arc<ArcSwap<InForce<O::Value>>>,
     clock: Arc<dyn Clock>,
-    /// Those whom the next refresh answers.
+    /// The requests that the next refresh answers.
     waiting: Vec<Refresh<O>>,
     is_reading: bool,
 }
 
 impl<O: Origin> Refresher<O> {
-    /// Begins a refresh for all who wait, unless one is under way: it may have read already what
-    /// has changed since.
+    /// Begins a refresh for all waiting requests, unless one is under way. Requests do not join the
+    /// one under way: it may have read data that changed since.
     fn begin(&mut self, ctx: &mut Context<Self>) {
         let Some(Refresh { by, trace, .. }) = self.waiting.first().filter(|_| !self.is_reading) else { return };
         let (by, trace) = (by.clone(), trace.clone());
@@ -130,7 +129,7 @@ impl<O: Origin> Refresher<O> {
         let asked = std::mem::take(&mut self.waiting);
         let extent = asked.iter().map(|refresh| refresh.extent).max().unwrap_or(Extent::Changed);
         let (origin, before) = (self.origin.clone(), self.published.load().value.clone());
-        // Off the actor's turn: others may ask meanwhile.
+        // Outside of the actor's turn, so that further requests can arrive.
         let read = AssertUnwindSafe(async move { trace.follow(origin.read(before, extent, by)).await }).catch_unwind();
         ctx.spawn(read.into_actor(self).map(move |read, refresher, ctx| refresher.end(asked, read, ctx)));
     }
@@ -157,7 +156,7 @@ impl<O: Origin> Refresher<O> {
             let _ = answer.send(outcome.clone());
         }
         if panicked {
-            // The supervisor starts it anew; those who wait are answered by the next life.
+            // The supervisor restarts it; the new life answers the waiting requests.
             ctx.stop();
         } else {
             self.begin(ctx);
@@ -189,8 +188,8 @@ impl<O: Origin> Actor for Refresher<O> {
 }
 
 impl<O: Origin> Supervised for Refresher<O> {
-    /// The supervisor reuses the value: nothing is under way in the new life, and those who wait
-    /// still do.
+    /// Resets the value, which the supervisor reuses: nothing is under way in the new life, and the
+    /// waiting requests remain.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.is_reading = false;
         metrics::counter!("stet_cache_restarts_total", "cache" => self.origin.name()).increment(1);

@@ -1,15 +1,15 @@
-//! Which containers are in memory.
+//! The map of containers in memory.
 //!
-//! # The race that the note of departure resolves
+//! # The race that [`Entry::Leaving`] resolves
 //!
 //! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last
 //!    address its actor begins to stop.
 //! 2. A call for the same container arrives before the actor has stopped, finds no entry, and
 //!    starts a second actor.
-//! 3. Without further care both would live for a moment.
+//! 3. Without further care two instances would exist for a moment.
 //!
-//! So the sweep leaves a [`Entry::Leaving`] in the map, which resolves when the old actor is
-//! dropped; the new one is started with it and loads only then.
+//! So the sweep leaves an [`Entry::Leaving`] in the map, which resolves when the old actor is
+//! dropped. The new actor gets it, and loads only after that.
 
 use std::any::Any;
 use std::pin::Pin;
@@ -36,7 +36,7 @@ use crate::id::Loid;
 use crate::object::{FamilyKind, Record};
 use crate::store::View;
 
-/// The way to a container's actor.
+/// The sender to a container's actor.
 trait Mailbox<F: Family>: Send + Sync {
     fn execute(&self, job: Box<dyn Job<F>>);
     fn lend(&self, lend: Lend<F>);
@@ -57,14 +57,14 @@ impl<F: Family> Mailbox<F> for Addr<Container<F>> {
     }
 }
 
-/// A container in memory.
+/// The handle to a container in memory.
 pub(crate) struct Handle<F: Family> {
-    /// Whoever gives a command does not see the actor: its code is made here alone, and not once
-    /// more in each crate that has commands.
+    /// The mailbox hides the actor from callers: its code is compiled here once, and not again in
+    /// each crate that has commands.
     mailbox: Box<dyn Mailbox<F>>,
     cell: Arc<Cell<F>>,
     admission: Arc<Semaphore>,
-    /// Of the steady clock.
+    /// The time of the last use, by the steady clock.
     last_used: AtomicU64,
     gone: watch::Receiver<()>,
 }
@@ -82,15 +82,15 @@ fn too_much(what: &'static str) -> Error {
 /// A [`Handle`] of any family.
 pub(crate) trait AnyHandle: Send + Sync {
     fn last_used(&self) -> u64;
-    /// It is used at that time of the steady clock.
+    /// Records a use at this time of the steady clock.
     fn touch(&self, now_ms: u64);
-    /// Bytes that it takes in memory.
+    /// Returns the bytes that the container takes in memory.
     fn weight(&self) -> u64;
     fn gone(&self) -> watch::Receiver<()>;
     fn kind(&self) -> FamilyKind;
     fn is_loaded(&self) -> bool;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
-    /// Takes the container's turn. Whoever does has been admitted overall.
+    /// Takes the container's turn. The caller has been admitted overall.
     fn turn(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<BoxedTurn>> + Send>>;
 }
 
@@ -141,8 +141,8 @@ impl<F: Family> Handle<F> {
     }
 
     /// Admits a command and puts it into the mailbox, with its turn if it is known to be large. The
-    /// returned future resolves when the change is on disk; dropping it does not take the command
-    /// back.
+    /// returned receiver resolves when the change is on disk; dropping it does not cancel the
+    /// command.
     pub fn execute<C: Command<Family = F>>(
         self: &Arc<Self>,
         shared: &Shared,
@@ -159,12 +159,13 @@ impl<F: Family> Handle<F> {
         Ok(receiver)
     }
 
-    /// The container as it is on disk.
+    /// Returns the committed state of the container.
     pub async fn view(&self, loid: Loid, now_ms: u64) -> Result<Arc<Published<F::State>>> {
         if let Some(view) = self.cell.view() {
             return Ok(view);
         }
-        // A reader comes to no mailbox, and would find a quarantine that is over for ever.
+        // Readers send nothing to the mailbox, so they would never notice that a quarantine is
+        // over.
         if self.cell.try_again(now_ms) {
             self.mailbox.wake();
         }
@@ -176,8 +177,8 @@ fn not_of(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
     Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, where a {wanted:?} is wanted.")).with_source(loid)
 }
 
-/// How many containers may come before it is looked again which are to leave, where they take too
-/// much.
+/// The number of new containers after which the registry looks again for some to evict, while they
+/// take too much memory.
 const AT_A_TIME: usize = 16;
 
 enum Entry {
@@ -186,8 +187,8 @@ enum Entry {
 }
 
 impl Entry {
-    /// When it was last used, by the steady clock, and what it takes; `None` for one that is
-    /// leaving.
+    /// Returns the time of the last use, by the steady clock, and the bytes in memory; `None` for a
+    /// leaving container.
     fn use_and_weight(&self) -> Option<(u64, u64)> {
         match self {
             Entry::Present(handle) => Some((handle.last_used(), handle.weight())),
@@ -196,13 +197,13 @@ impl Entry {
     }
 }
 
-/// See the module's head.
+/// The map of all containers in memory.
 pub(crate) struct Registry {
     families: Families,
     shared: Arc<Shared>,
     arbiters: Vec<ArbiterHandle>,
     entries: Mutex<HashMap<Loid, Entry>>,
-    /// Containers that came since it was last looked whether there are too many.
+    /// Containers added since the registry last checked their number.
     came: AtomicUsize,
     census: Arc<Census>,
 }
@@ -223,23 +224,23 @@ impl Registry {
         &self.shared
     }
 
-    /// The arbiter that runs a container.
+    /// Returns the arbiter that runs a container.
     pub fn arbiter(&self, loid: Loid) -> &ArbiterHandle {
         // Numbers are consecutive, so they spread evenly.
         &self.arbiters[(loid.number % self.arbiters.len() as u64) as usize]
     }
 
-    /// Finds or starts the container. Whether there is such an object shows when it has loaded.
+    /// Finds or starts the container. Only its loading shows whether the object exists.
     ///
     /// # Errors
-    /// `InvalidType` when it is in memory as a container of another family, or none has been told
-    /// of the family.
+    /// `InvalidType` if it is in memory as a container of another family, or if the family is not
+    /// registered.
     pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
         let handle = self.any(F::KIND, loid)?;
         handle.into_any().downcast().map_err(|_| not_of(loid, F::KIND, F::KIND))
     }
 
-    /// [`Registry::get`], where the family is known by its kind.
+    /// Does the work of [`Registry::get`] for a family known by its kind.
     pub fn any(&self, kind: FamilyKind, loid: Loid) -> Result<Arc<dyn AnyHandle>> {
         let mut entries = self.entries.lock();
         let now = self.shared.clock.steady_ms();
@@ -264,14 +265,14 @@ impl Registry {
         Ok(handle)
     }
 
-    /// Finds or starts the container of an object, whatever its family; `None`: there is no such
-    /// object, pending ones included.
+    /// Finds or starts the container of an object, whatever its family. Returns `None` if the
+    /// object does not exist, not even in pending changes.
     pub fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
         let record = Record::find(&*self.shared.store, View::Latest, loid).map_err(|error| store_failure(&error))?;
         record.map(|record| self.any(record.family, loid)).transpose()
     }
 
-    /// Starts a container, which the caller puts into the map.
+    /// Starts a container; the caller adds it to the map.
     pub fn start<F: Family>(
         &self,
         loid: Loid,
@@ -289,12 +290,12 @@ impl Registry {
         Arc::new(Handle { mailbox: Box::new(addr), cell, admission, last_used: AtomicU64::new(now_ms), gone })
     }
 
-    /// Counts a container that came; now and then lets go of those that are too many or take too
-    /// much. It looks at all of them, so not each time: there may be an eighth more for a while, or
-    /// what [`AT_A_TIME`] take.
+    /// Counts a new container, and at times evicts surplus ones. Each eviction looks at all
+    /// containers, so it does not run every time. The limits may be exceeded for a while by an
+    /// eighth of the containers, or by the bytes of [`AT_A_TIME`].
     fn make_room(&self) {
         let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
-        // Relaxed: one look more or less does no harm.
+        // Relaxed: one check more or less does no harm.
         let takes_too_much = self.shared.memory.loaded() > most_bytes;
         let waits_for = if takes_too_much { AT_A_TIME.min(most / 8) } else { most / 8 };
         if self.came.fetch_add(1, Ordering::Relaxed) < waits_for {
@@ -304,15 +305,15 @@ impl Registry {
         self.let_unused_go(0);
     }
 
-    /// Lets go of the containers that were used longest ago and have no permit out, as far as there
-    /// are too many, or too many bytes for as many more to be read.
+    /// Evicts the least recently used containers without a permit, as far as there are too many
+    /// containers, or too many bytes to read `for_bytes` more.
     pub fn let_unused_go(&self, for_bytes: u64) {
         let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
         let most_bytes = most_bytes.saturating_sub(for_bytes);
         let mut used: Vec<_> = self.entries.lock().values().filter_map(Entry::use_and_weight).collect();
         let surplus = used.len().saturating_sub(most);
         let bytes: u64 = used.iter().map(|(_, weight)| weight).sum();
-        // With some room to spare, or the next ones would be too much again.
+        // Frees some room to spare, or the next containers would exceed the limit again.
         let mut surplus_bytes = if bytes > most_bytes { bytes - (most_bytes - most_bytes / 8) } else { 0 };
         if surplus == 0 && surplus_bytes == 0 {
             return;
@@ -328,7 +329,7 @@ impl Registry {
         }
     }
 
-    /// What a container in memory shows, if it has been loaded.
+    /// Returns the view of a container in memory, if it has been loaded.
     pub fn loaded<F: Family>(&self, loid: Loid) -> Option<Arc<Published<F::State>>> {
         let entries = self.entries.lock();
         let Entry::Present(handle) = entries.get(&loid)? else { return None };
@@ -337,7 +338,7 @@ impl Registry {
         handle.cell.view()
     }
 
-    /// The family of a container in memory whose state has been loaded.
+    /// Returns the family of a container in memory whose state has been loaded.
     pub fn kind_of(&self, loid: Loid) -> Option<FamilyKind> {
         match self.entries.lock().get(&loid)? {
             Entry::Present(handle) => handle.is_loaded().then(|| handle.kind()),
@@ -345,7 +346,7 @@ impl Registry {
         }
     }
 
-    /// Lets go of containers that nobody has used for a while and that have no permit out.
+    /// Evicts containers that are idle and have no permit out. Returns their number.
     pub fn sweep(&self) -> usize {
         let now = self.shared.clock.steady_ms();
         let idle = self.shared.options.idle().as_millis() as u64;
@@ -355,21 +356,21 @@ impl Registry {
         self.let_go(|handle| handle.last_used() + idle <= now)
     }
 
-    /// Lets go of the containers of these objects that have no permit out. Those that are gone from
-    /// memory are taken from the list.
+    /// Evicts the containers of these objects that have no permit out. Removes from the list those
+    /// that have left memory or are in use.
     pub fn let_go_of(&self, loids: &mut Vec<Loid>) {
         let mut entries = self.entries.lock();
         loids.retain(|loid| {
             let Some(entry) = entries.get_mut(loid) else { return false };
             match entry {
-                // As in `let_go`.
+                // One reference, so nothing is under way: see `let_go`.
                 Entry::Present(handle) if Arc::strong_count(handle) == 1 => {
                     let gone = handle.gone();
                     metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
                     *entry = Entry::Leaving(gone);
                     true
                 }
-                // Somebody uses it; it leaves when it is idle.
+                // In use; it leaves when it is idle.
                 Entry::Present(_) => false,
                 Entry::Leaving(gone) if gone.has_changed().is_ok() => true,
                 Entry::Leaving(_) => {
@@ -380,7 +381,7 @@ impl Registry {
         });
     }
 
-    /// Lets go of all containers that have no permit out.
+    /// Evicts all containers that have no permit out.
     pub fn let_go_of_all(&self) -> usize {
         self.let_go(|_| true)
     }
@@ -389,8 +390,8 @@ impl Registry {
         let mut leaving = 0;
         self.entries.lock().retain(|_, entry| {
             match entry {
-                // One reference: this one. A permit holds another, so nothing is under way; and
-                // none can be taken meanwhile, since that begins here, under the lock.
+                // One reference: this one. A permit holds another, so nothing is under way. None
+                // can be taken during this, since that needs the lock.
                 Entry::Present(handle) if Arc::strong_count(handle) == 1 && which(&**handle) => {
                     let gone = handle.gone();
                     metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
@@ -406,13 +407,13 @@ impl Registry {
         leaving
     }
 
-    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a
-    /// fault.
+    /// Returns the greatest number of instances of one container that were ever loaded at once;
+    /// more than 1 is a fault.
     pub fn most_instances(&self) -> usize {
         self.census.most()
     }
 
-    /// How many containers are in memory, leaving ones included.
+    /// Returns the number of containers in memory, including leaving ones.
     pub fn len(&self) -> usize {
         self.entries.lock().len()
     }

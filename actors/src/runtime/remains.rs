@@ -1,5 +1,5 @@
-//! What all know of the changes of subtrees that are under way ([`crate::object::Remainder`]), and
-//! how it is waited for. `crate::remains` carries them on.
+//! The shared state of unfinished changes of subtrees ([`crate::object::Remainder`]), and the
+//! waiting for them. `crate::remains` carries the changes on.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,23 +13,23 @@ use crate::id::Loid;
 use crate::object::Remainder;
 use crate::store::{Look, View};
 
-/// Commands that may wait for changes of subtrees at a time.
+/// The number of commands that may wait for changes of subtrees at a time.
 const MOST_WAITING: usize = 1024;
 
-/// See the module's head.
+/// The shared state of all unfinished changes of subtrees.
 pub(crate) struct Remains {
-    /// Whether there may be any. Set before the first one is submitted, and only taken back when
-    /// there are none in any view, so whoever finds it false need not look.
+    /// Whether remainders may exist. Set before the first one is submitted, and reset only when
+    /// none is in any view, so callers that find it false need not look.
     under_way: AtomicBool,
-    /// Whether there may be some that whoever carries them on does not know.
+    /// Whether remainders may exist that the task that carries them on does not know.
     news: AtomicBool,
-    /// Wakes whoever carries them on.
+    /// Wakes the task that carries remainders on.
     wake: Notify,
-    /// Raised whenever one has ended, or can't go on.
+    /// Raised whenever a remainder is done or gets stuck.
     turned: watch::Sender<u64>,
-    /// Those that can't go on for now, and why.
+    /// The entries whose remainders are stuck for now, and the reasons.
     stuck: Mutex<BTreeMap<Loid, Error>>,
-    /// Whether none is carried on any more.
+    /// Whether no remainder is carried on any more in this process.
     over: AtomicBool,
     waiting: Semaphore,
 }
@@ -52,55 +52,56 @@ impl Remains {
         self.under_way.load(Ordering::Acquire)
     }
 
-    /// To be said before the change set that leaves some is submitted, by whoever steps alone.
+    /// Notes that remainders may exist. Called before the change set that creates some is
+    /// submitted, by a caller that steps alone.
     pub fn begin(&self) {
         self.under_way.store(true, Ordering::Release);
         show(true);
     }
 
-    /// There are none. To be said by whoever steps alone.
+    /// Notes that no remainder exists. Called by a caller that steps alone.
     pub fn none_left(&self) {
         self.under_way.store(false, Ordering::Release);
         show(false);
-        // Some may wait for an entry whose first step came to nothing before it was heard of here.
+        // A caller may wait for an entry whose first step failed before it was known here.
         self.turn();
     }
 
-    /// Tells whoever carries them on that there are some.
+    /// Wakes the task that carries remainders on.
     pub fn wake(&self) {
         self.news.store(true, Ordering::Release);
         self.wake.notify_one();
     }
 
-    /// Whether there may be some that have not been asked for yet.
+    /// Reports whether remainders may exist that were not looked for yet, and resets that.
     pub fn take_news(&self) -> bool {
         self.news.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits until there are some.
+    /// Waits until [`Remains::wake`] is called.
     pub async fn woken(&self) {
         self.wake.notified().await;
     }
 
-    /// All that is left of an entry has been done.
+    /// Notes that all work for an entry has been done.
     pub fn ended(&self, entry: Loid) {
         self.stuck.lock().remove(&entry);
         self.turn();
     }
 
-    /// What is left of an entry goes on.
+    /// Notes that the work for an entry continues.
     pub fn goes_on(&self, entry: Loid) {
         show(true);
         self.stuck.lock().remove(&entry);
     }
 
-    /// What is left of an entry can't go on for now; it will be tried again.
+    /// Notes that the work for an entry is stuck for now; it will be tried again.
     pub fn sticks(&self, entry: Loid, why: Error) {
         self.stuck.lock().insert(entry, why);
         self.turn();
     }
 
-    /// None is carried on any more in this process.
+    /// Notes that no work is carried on any more in this process.
     pub fn close(&self) {
         self.over.store(true, Ordering::Release);
         self.turn();
@@ -111,14 +112,14 @@ impl Remains {
         self.turned.send_modify(|count| *count += 1);
     }
 
-    /// Waits until nothing is left to be done for an entry, on disk.
+    /// Waits until no work for an entry is left, on disk.
     ///
     /// # Errors
-    /// Why it can't go on for now; `Overloaded` when the repository is shutting down.
+    /// The reason why the work is stuck for now; `Overloaded` when the repository is shutting down.
     pub async fn finished(&self, look: &dyn Look, entry: Loid) -> Result<()> {
         let mut turned = self.turned.subscribe();
         loop {
-            // First the count, then the look: what turns between them is seen at the next round.
+            // The count is read first: a change after that is seen in the next round.
             turned.borrow_and_update();
             if !self.are_under_way() {
                 return Ok(());
@@ -138,10 +139,10 @@ impl Remains {
         }
     }
 
-    /// As [`Remains::finished`], for a command that is to be applied after that.
+    /// Waits as [`Remains::finished`] does, for a command that is to be applied after that.
     ///
     /// # Errors
-    /// As there; `Overloaded` when too many wait.
+    /// Those of [`Remains::finished`]; `Overloaded` when too many commands wait.
     pub async fn awaited(&self, look: &dyn Look, entry: Loid) -> Result<()> {
         let _place = self.waiting.try_acquire().map_err(|_| {
             metrics::counter!("stet_overloaded_total", "what" => "folders").increment(1);
@@ -165,8 +166,8 @@ mod tests {
     use crate::store::memory::MemoryStore;
     use crate::store::{Change, ChangeSet, Row, Store, encode_value};
 
-    /// Nobody woke those who waited for a change whose commit failed before it was heard of by what
-    /// would have carried it on.
+    /// Regression: if the first commit of a change failed before the task that carries it on knew
+    /// the change, nothing woke the waiting callers.
     #[test]
     fn who_waits_for_what_came_to_nothing_hears_of_it() {
         let entry = Loid::new(DatabaseId::FIRST, 7);

@@ -1,5 +1,4 @@
-//! How often a container may fail, and what happens then; and the proof that no two instances of it
-//! live at once.
+//! The restart limit of containers, and the check that no two instances of one live at once.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,7 +11,8 @@ use super::options::RuntimeOptions;
 use crate::error::Error;
 use crate::id::Loid;
 
-/// Counts the loaded instances of each container. More than one at once is a fault of the registry.
+/// A count of the loaded instances of each container. More than one at once is a fault of the
+/// registry.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     loaded: Mutex<HashMap<Loid, usize>>,
@@ -20,13 +20,13 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    /// The most instances of one container that were ever loaded at once.
+    /// Returns the most instances of one container that were ever loaded at once.
     pub fn most(&self) -> usize {
         self.most.load(std::sync::atomic::Ordering::SeqCst)
     }
 }
 
-/// Dropped with the actor: a successor learns by it that this instance is gone.
+/// A marker that is dropped with the actor, which tells a successor that this instance is gone.
 pub(crate) struct Alive {
     loid: Loid,
     census: Arc<Census>,
@@ -39,7 +39,7 @@ impl Alive {
         Alive { loid, census, counted: false, _sender: sender }
     }
 
-    /// The instance has loaded.
+    /// Counts the instance as loaded.
     pub fn count(&mut self) {
         if std::mem::replace(&mut self.counted, true) {
             return;
@@ -68,17 +68,17 @@ impl Drop for Alive {
     }
 }
 
-/// The restart budget of one container.
+/// The restart limit of one container.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
-    /// When it failed, by the steady clock; only what lies in the window.
+    /// The times of its failures within the window, by the steady clock.
     failures: VecDeque<u64>,
 }
 
-/// A container that is out of use, with the error that its callers get. A quarantine counts in the
-/// metrics until this is dropped, whether or not the container is called.
+/// The period in which a container is unavailable, with the error for its callers. A quarantine
+/// counts in the metrics until this is dropped, whether or not the container is called.
 pub(crate) struct Outage {
-    /// When it may be tried again, by the steady clock.
+    /// The time from which on it may be tried again, by the steady clock.
     pub until: u64,
     pub error: Error,
     /// The family of a quarantined container.
@@ -86,14 +86,14 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// A quarantine after repeated failures.
+    /// Returns a quarantine after repeated failures.
     pub fn quarantine(until: u64, error: Error, family: &'static str) -> Outage {
         metrics::counter!("stet_container_quarantines_total", "family" => family).increment(1);
         metrics::gauge!("stet_containers_quarantined", "family" => family).increment(1);
         Outage { until, error, quarantined: Some(family) }
     }
 
-    /// An outage that is no failure of the container and ends with its next call.
+    /// Returns an outage that is no failure of the container and ends with its next call.
     pub fn momentary(now_ms: u64, error: Error) -> Outage {
         Outage { until: now_ms, error, quarantined: None }
     }
@@ -107,30 +107,30 @@ impl Drop for Outage {
     }
 }
 
-/// What to do after a failure.
+/// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Load again after this wait.
+    /// A reload after this wait.
     Restart(Duration),
-    /// Give up until this time of the steady clock.
+    /// A quarantine until this time of the steady clock.
     Quarantine(u64),
 }
 
 impl Budget {
-    /// Counts a failure.
+    /// Counts a failure, and returns how to react.
     pub fn fail(&mut self, now_ms: u64, options: &RuntimeOptions) -> Verdict {
         let window = options.failure_window_seconds * 1000;
         self.failures.retain(|at| at + window > now_ms);
         self.failures.push_back(now_ms);
         if self.failures.len() > options.failures_allowed {
-            // The next life begins with a clean sheet.
+            // The next life begins without failures.
             self.failures.clear();
             return Verdict::Quarantine(now_ms + options.quarantine_seconds * 1000);
         }
         Verdict::Restart(self.wait(options))
     }
 
-    /// The wait before the restart after the failures so far.
+    /// Returns the wait before the restart after the failures so far.
     fn wait(&self, options: &RuntimeOptions) -> Duration {
         let doublings = self.failures.len().saturating_sub(2).min(20);
         if self.failures.len() < 2 {

@@ -1,5 +1,5 @@
-//! Carrying out a joint command: takes the turns, applies, submits one change set, gives the turns
-//! back.
+//! The execution of joint commands: takes the turns, applies the command, submits one change
+//! set and gives the turns back.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,21 +25,22 @@ use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table, View};
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
 
-/// What the runtime does with a turn.
+/// The operations of the runtime on a turn.
 pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
-    /// The object as the state has it.
+    /// Returns the object as the state has it.
     fn object(&self) -> Option<&Object>;
-    /// The record as the state has it.
+    /// Returns the record as the state has it.
     fn record(&self) -> Option<&Record> {
         self.object().map(|object| &*object.record)
     }
-    /// Puts a copy of the state where the command finds it.
+    /// Lends a copy of the state to the command.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
-    /// Takes the copy back and settles it; the old and the new revision, if it changed.
+    /// Takes the copy back and settles it. Returns the old and the new revision if the state
+    /// changed.
     ///
     /// # Errors
-    /// What rules for attribute texts say.
+    /// A violation of the rules for attribute texts.
     fn settle(
         &mut self,
         loid: Loid,
@@ -47,22 +48,23 @@ pub(crate) trait RuntimeTurn: Send {
         touched: bool,
         context: &mut Context<'_>,
     ) -> Result<Option<(u64, u64)>, Fault>;
-    /// The object as the command leaves it, changed or not; `None` if it is gone.
+    /// Returns the object as the command leaves it, changed or not; `None` if it is gone.
     fn left(&self) -> Option<Left>;
-    /// What becomes of the new state when it is on disk; nothing if there is none.
+    /// Returns the callbacks that publish the new state after the commit; `None` if there is no new
+    /// state.
     fn publisher(&self) -> Option<Publisher>;
-    /// Gives the turn back with what came of it.
+    /// Gives the turn back with its outcome.
     fn give_back(self: Box<Self>, outcome: TurnOutcome);
 }
 
-/// What a commit does for a container: `show` at once ([`super::cell::Cell::show`]), `acknowledge`
-/// once everybody shows it.
+/// The callbacks of a commit for one container. `show` runs at once ([`super::cell::Cell::show`]),
+/// `acknowledge` once all containers show their new states.
 pub(crate) struct Publisher {
     show: Box<dyn FnOnce() + Send>,
     acknowledge: Box<dyn FnOnce(Seq) + Send>,
 }
 
-/// What came of a turn.
+/// The outcome of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnOutcome {
     Unchanged,
@@ -145,17 +147,17 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
             (TurnOutcome::Stale, _) => Returned::Stale,
             _ => Returned::Unchanged,
         };
-        // The container's actor waits for it; it is gone only if its arbiter has ended.
+        // The container's actor waits for this; it is gone only if its arbiter has ended.
         let _ = lent.back.send(returned);
         drop(lent.permit);
     }
 }
 
-/// The turns that one application holds. Dropped, they go back unchanged.
+/// The turns that one application holds. Dropping it gives them back unchanged.
 struct Held(BTreeMap<Loid, BoxedTurn>);
 
 impl Held {
-    /// The oldest epoch among the turns.
+    /// Returns the oldest epoch among the turns.
     fn epoch(&self) -> Option<Epoch> {
         self.0.values().map(|turn| turn.epoch()).min()
     }
@@ -173,12 +175,11 @@ impl Drop for Held {
     }
 }
 
-/// How often a joint command may be applied afresh because it needed further turns. Each round adds
-/// at least one.
+/// The number of times that a joint command may be applied again because it needed further turns.
+/// Each round adds at least one.
 const MOST_ROUNDS: usize = 1000;
 
-/// Carries out a joint command, which may be large or not; the answer goes out once the change is
-/// on disk.
+/// Carries out a joint command, large or not. The answer is sent once the change is on disk.
 pub(crate) async fn run_joint(
     registry: Arc<Registry>,
     joint: Arc<dyn AnyJoint>,
@@ -190,12 +191,12 @@ pub(crate) async fn run_joint(
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
     let mut rounds = 0;
-    // In which epoch locks were looked for. One that was given back by a commit that has failed
-    // since is still held.
+    // The epoch in which locks were looked for. A lock whose release was in a failed commit is
+    // still held.
     let mut locks_seen = None;
     while rounds < MOST_ROUNDS {
         rounds += 1;
-        // Of before it looks at anything: a commit that has failed since may have been looked at.
+        // Read first: the command may look at changes whose commit fails later.
         let epoch = shared.store.epoch();
         let (mut held, missing) = match take_turns(&registry, &wanted).await {
             Ok(taken) => taken,
@@ -232,9 +233,9 @@ pub(crate) async fn run_joint(
                 if answer.pause(shared, entry).await.is_err() {
                     return;
                 }
-                // A turn has been given back meanwhile.
+                // The turn was given back during the wait.
                 admits_large = request.large.is_none();
-                // What it needs may be something else by now.
+                // The command may need other containers by now.
                 wanted = joint.wants().into_iter().collect();
                 rounds = 0;
                 continue;
@@ -264,12 +265,12 @@ pub(crate) async fn run_joint(
     answer.send(Err(overloaded("The call needs more containers than can be taken")));
 }
 
-/// Locks that are looked at before others have a turn: each costs some reads of rows.
+/// Locks that are checked before other tasks may run: each costs some reads of rows.
 const LOCKS_AT_A_TIME: usize = 256;
 
-/// Looks through all locks for one below an object that the caller may not break. One that is taken
-/// after it was looked for, and before the change is decided, is broken; what its holder has saved
-/// stays as a draft.
+/// Checks all locks below an object for one that the caller may not break. A lock taken after its
+/// check and before the change is decided is broken. The content that its owner has saved stays as
+/// a draft.
 async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result<()> {
     let mut after = None;
     loop {
@@ -283,11 +284,12 @@ async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result
     }
 }
 
-/// Takes the turns in loid order: two joint commands can't each hold what the other waits for.
+/// Takes the turns in the order of loids, so that no two joint commands hold what the other waits
+/// for.
 async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Held, Vec<Loid>)> {
     let mut held = Held(BTreeMap::new());
     let mut missing = Vec::new();
-    // All are found first, so that those that are not in memory load beside each other.
+    // All are found first, so that those that are not in memory load concurrently.
     let found = wanted.iter().map(|loid| Ok((*loid, registry.find(*loid)?))).collect::<Result<Vec<_>>>()?;
     for (loid, handle) in found {
         match handle {
@@ -301,13 +303,13 @@ async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Hel
     Ok((held, missing))
 }
 
-/// Answers without a change, once all that the answer is based on is on disk. That is more than the
-/// states that were lent: the command has looked at rows of others, or missed some, as those have
-/// left them whose changes may yet fail. So it waits for all that was submitted before, which costs
-/// nothing where nothing is pending.
+/// Answers without a change, once all that the answer is based on is on disk. Besides the lent
+/// states, the command has read rows of others, or missed rows that pending changes remove, and
+/// those changes may fail. So it waits for all changes submitted before. Without pending changes
+/// that costs nothing.
 ///
 /// # Errors
-/// Why the store does not take it: then nothing was answered.
+/// The reason why the store refuses the fence: then nothing was answered.
 fn answer_settled(
     shared: &Shared,
     epoch: Epoch,
@@ -321,38 +323,38 @@ fn answer_settled(
     shared.store.submit(fence).map(drop).map_err(|refused| refused.why)
 }
 
-/// How a joint command is asked for.
+/// The conditions of one application of a joint command.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     request: &'a Request,
-    /// That of before anything was looked at for it.
+    /// The epoch before anything was read for the command.
     epoch: Epoch,
-    /// See [`Subtrees::locks_seen`].
+    /// The value for [`Subtrees::locks_seen`].
     locks_seen: bool,
-    /// Whether it may be large.
+    /// Whether the change may be large.
     admits_large: bool,
 }
 
-/// What came of applying a joint command once.
+/// The outcome of one application of a joint command.
 enum Attempt {
-    /// It is on its way to the disk, and the answer comes from there.
+    /// The change set was submitted, and its commit sends the answer.
     Submitted(Seq),
-    /// The store did not take it; nothing has been answered.
+    /// The store refused the change set; nothing has been answered.
     Refused(StoreError),
     /// Further turns are needed.
     Again(Vec<Loid>),
-    /// Locks below that object are to be looked for.
+    /// The locks below this object must be checked.
     Locks(Loid),
-    /// The change of that subtree is to be awaited.
+    /// The change of this entry's subtree must be awaited.
     Await(Loid),
-    /// It is to come again.
+    /// The caller must call again.
     GivenBack(GivenBack),
-    /// Refused by the command, or nothing to do.
+    /// The command was refused or changed nothing.
     Unchanged(Result<Jointly<AnyReply>>),
 }
 
 impl Attempt {
-    /// What follows from a fault of the command.
+    /// Returns the outcome that a fault of the command leads to.
     fn of(fault: Fault) -> Attempt {
         match fault {
             Fault::IsLarge => Attempt::GivenBack(GivenBack::Large),
@@ -362,7 +364,7 @@ impl Attempt {
     }
 }
 
-/// Applies the command to copies of the states, and submits what it changed. All in one step: see
+/// Applies the command to copies of the states, and submits its changes, all in one step: see
 /// [`Shared::steps`].
 fn attempt(
     shared: &Shared,
@@ -388,7 +390,7 @@ fn attempt(
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
-    // Only now is it sure: whatever begins such a change steps alone.
+    // Reliable only now: a change that begins a remainder steps alone.
     context.subtrees = Subtrees { locks_seen, ..shared.subtrees() };
     if context.subtrees.under_way && !nature.goes_on {
         match regard_subtrees(joint, shared, held, &mut turns) {
@@ -419,8 +421,8 @@ fn attempt(
     let lacks = |loid: &Loid| !held.0.contains_key(loid) && !missing.contains(loid) && !context.has_made(*loid);
     let lacking: Vec<Loid> = touched.iter().copied().filter(lacks).collect();
     if !lacking.is_empty() {
-        // It would have changed without another revision, and nobody who keeps what was shown of it
-        // would hear of that.
+        // The containers would change without a new revision, so clients that cache them would not
+        // notice.
         return Attempt::Again(lacking);
     }
     let mut revised = Vec::new();
@@ -477,7 +479,7 @@ fn attempt(
         shared.remains.begin();
     }
     let submitted = shared.store.submit(set);
-    // Also if it was refused: whoever carries them on finds that there are none, and says so.
+    // After a refusal, too: the task that carries remainders on finds none, and notes that.
     if leaves && !nature.goes_on {
         shared.remains.wake();
     }
@@ -487,9 +489,9 @@ fn attempt(
     }
 }
 
-/// Sees to what belongs to subtrees whose change is under way: what leaves is not to be found; what
-/// comes back is awaited, and so is what leaves, by those who change what lies in the recycle bin.
-/// Gives the entry to wait for.
+/// Applies the rules for subtrees whose change is under way. Objects that leave are hidden from the
+/// command. Objects that return must be awaited. Objects that leave must be awaited by commands
+/// that change the recycle bin. Returns the entry to wait for.
 fn regard_subtrees(
     joint: &dyn AnyJoint,
     shared: &Shared,
@@ -511,8 +513,8 @@ fn regard_subtrees(
     Ok(None)
 }
 
-/// The containers whose parts, or names in them, change: by rows that the command has noted, or
-/// that follow from what it has made of records.
+/// Returns the containers whose parts or names change, by rows that the command has noted or by its
+/// changes of records.
 fn touched(changes: &[Change], held: &Held, turns: &Turns) -> HashSet<Loid> {
     let rows = changes.iter().filter(|change| matches!(change.table, Table::Parts | Table::Names));
     let names = held.0.iter().flat_map(|(loid, turn)| {

@@ -1,5 +1,5 @@
-//! Joint commands and their answers without their types, so that what is done with them is made
-//! once and not for each type: it is large.
+//! Joint commands and their answers without their types. The code that handles them is large,
+//! so it is compiled once and not for each type.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use crate::receipt::{Outcome, Step, UnderWay};
 pub(crate) trait AnyJoint: Send + Sync {
     fn nature(&self) -> Nature;
     fn wants(&self) -> Vec<Loid>;
-    /// Applies it. `step` is where its outcome is kept, for a call that is carried out once.
+    /// Applies the command. `step` is the receipt step that keeps its outcome, for a call with an
+    /// `Idempotency-Key`.
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault>;
 }
 
@@ -33,16 +34,16 @@ pub(crate) struct Nature {
     pub goes_on: bool,
 }
 
-/// What a joint command has said.
+/// The result of an applied joint command.
 pub(crate) struct Said {
     pub reply: AnyReply,
-    /// See [`Joint::about`].
+    /// The object of [`Joint::about`].
     pub about: Option<Loid>,
-    /// The reply, to be kept for a call that is carried out once.
+    /// The outcome to keep in the receipt, for a call with an `Idempotency-Key`.
     pub outcome: Option<Outcome>,
 }
 
-/// A [`Joint::Reply`]; whoever gave the command knows its type.
+/// A [`Joint::Reply`]; the sender of the command knows its type.
 pub(crate) type AnyReply = Box<dyn Any + Send>;
 
 impl<J: Joint> AnyJoint for J {
@@ -63,21 +64,21 @@ impl<J: Joint> AnyJoint for J {
     }
 }
 
-/// Where the answer of a joint command goes; the first one counts.
+/// The sender of a joint command's answer; only the first answer is sent.
 #[derive(Clone)]
 pub(crate) struct Answer(Arc<Mutex<Option<Waiting>>>);
 
-/// Whoever waits for it, and the permit that the command was admitted with.
+/// The waiting caller, and the permit that the command was admitted with.
 struct Waiting {
     sender: oneshot::Sender<AnsweredJoint>,
     permit: OwnedSemaphorePermit,
-    /// Keeps the call's key from being free, where it has one.
+    /// The claim that keeps the call's idempotency key in use, if it has one.
     under_way: Option<UnderWay>,
-    /// Of a large change.
+    /// The work permit of a large change.
     turn: Option<LargeTurn>,
 }
 
-/// What comes of a joint command; or that it is to come again.
+/// The outcome of a joint command, or the reason to call again.
 pub(crate) type AnsweredJoint = Result<Result<Jointly<AnyReply>>, GivenBack>;
 
 impl Answer {
@@ -94,7 +95,7 @@ impl Answer {
         self.end(Ok(outcome));
     }
 
-    /// Gives the command back with nothing changed.
+    /// Returns the command to its caller with nothing changed.
     pub fn give_back(&self, why: GivenBack) {
         self.end(Err(why));
     }
@@ -102,9 +103,9 @@ impl Answer {
     fn end(&self, outcome: AnsweredJoint) {
         let waiting = self.0.lock().take();
         if let Some(Waiting { sender, permit, under_way, turn }) = waiting {
-            // These go first: whoever has the answer may count on them being free.
+            // Released first: a caller with the answer may rely on them being free.
             drop((permit, under_way, turn));
-            // The caller may have gone; the change stands all the same.
+            // The caller may be gone; the change stands.
             let _ = sender.send(outcome);
         }
     }
@@ -116,8 +117,8 @@ impl Answer {
         }
     }
 
-    /// Gives the permit back while the command waits for others; whoever does takes a new one
-    /// before it goes on. A turn is given back for good: the wait may be long.
+    /// Releases the permit while the command waits for others, and takes a new one after that. The
+    /// turn is not taken again: the wait may be long.
     pub async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
         let waiting = self.0.lock().take();
         let Some(Waiting { sender, permit, under_way, turn }) = waiting else { return Err(Error::internal()) };
@@ -130,7 +131,7 @@ impl Answer {
             }
             Err(error) => {
                 drop(under_way);
-                // The caller may have gone; nothing was changed.
+                // The caller may be gone; nothing was changed.
                 let _ = sender.send(Ok(Err(error.clone())));
                 Err(error)
             }
@@ -139,12 +140,12 @@ impl Answer {
 }
 
 impl Jointly<AnyReply> {
-    /// With the reply as it is typed.
+    /// Restores the reply's type.
     pub fn typed<R: 'static>(self) -> Result<Jointly<R>> {
         let Jointly { reply, left } = self;
         match reply.downcast() {
             Ok(reply) => Ok(Jointly { reply: *reply, left }),
-            // The command that was given is the one that has replied.
+            // The reply is of the command that was sent, so the types match.
             Err(_) => Err(Error::internal()),
         }
     }

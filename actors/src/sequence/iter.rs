@@ -1,9 +1,9 @@
-//! Walks over a [`Sequence`](super::Sequence).
+//! Iterators over a [`Sequence`](super::Sequence).
 
 use super::Ordered;
 use super::node::{Child, Node};
 
-/// The items of a [`Sequence`](super::Sequence) in order.
+/// An iterator over the items of a [`Sequence`](super::Sequence) in order.
 #[derive(Debug)]
 pub struct Iter<'a, T> {
     /// The rest of the inner nodes above `leaf`, outermost first.
@@ -31,7 +31,8 @@ impl<'a, T> Iter<'a, T> {
 }
 
 impl<'a, T: Ordered> Iter<'a, T> {
-    /// Descends to the item that has `skip` of its kind before it; to nothing if there is none.
+    /// Descends to the item that has `skip` items of its kind before it, or to the end if there is
+    /// none.
     pub(super) fn descend_to(
         &mut self,
         mut child: &'a Child<T>,
@@ -83,7 +84,7 @@ impl<'a, T> Iterator for Iter<'a, T> {
     }
 }
 
-/// The visible items of a [`Sequence`](super::Sequence) in order.
+/// An iterator over the visible items of a [`Sequence`](super::Sequence) in order.
 #[derive(Debug)]
 pub struct Visible<'a, T>(pub(super) Iter<'a, T>);
 
@@ -96,7 +97,7 @@ impl<'a, T: Ordered> Iterator for Visible<'a, T> {
             if let Some(item) = iter.leaf.find(|item| item.is_visible()) {
                 return Some(item);
             }
-            // A node in which nothing is visible is passed over whole.
+            // A node without visible items is skipped as a whole.
             match iter.path.last_mut()?.find(|child| child.visible > 0) {
                 Some(Child { node: Node::Leaf(items), .. }) => iter.leaf = items.iter(),
                 Some(Child { node: Node::Inner(children), .. }) => iter.path.push(children.iter()),

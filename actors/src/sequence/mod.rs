@@ -1,11 +1,11 @@
-//! A persistent ordered sequence: items by order number, each found by number or by place in
+//! A persistent ordered sequence: items by order number, each found by number or by index in
 //! logarithmic time.
 //!
-//! A B+ tree whose inner nodes know how many items lie below each child and how many of those are
-//! visible. A clone shares everything with its original, and a change copies the few nodes on its
-//! way: what an insertion costs does not depend on how many items there are. `imbl`'s vector can be
+//! A B+ tree whose inner nodes know how many items lie below each child, and how many of those are
+//! visible. A clone shares all nodes with its original. A change copies only the few nodes on its
+//! way, so the cost of an insertion hardly depends on the number of items. `imbl`'s vector can be
 //! shared as well, but an insertion amid 1,000 items takes it 15 times as long as amid 10 (`cargo
-//! bench -p stet-actors --bench apply`), and its maps don't know places.
+//! bench -p stet-actors --bench apply`). Its maps do not know indexes.
 //!
 //! Invariants: order numbers ascend strictly; no node but the root is empty, none has more than
 //! [`node::WIDTH`] entries; all leaves are equally deep; `Child`'s figures are those of its node.
@@ -26,14 +26,14 @@ pub use self::order::{Movable, StoredOrder};
 
 /// An item of a [`Sequence`].
 pub trait Ordered: Clone {
-    /// Its place among the others; no two have the same.
+    /// Returns the item's order number, which is unique in its sequence.
     fn order(&self) -> u128;
 
-    /// Whether it counts for the positions that readers see.
+    /// Reports whether the item counts for the positions that readers see.
     fn is_visible(&self) -> bool;
 }
 
-/// See the module's head.
+/// A persistent sequence of items in the order of their numbers.
 #[derive(Debug, Clone)]
 pub struct Sequence<T> {
     root: Child<T>,
@@ -46,22 +46,22 @@ impl<T: Ordered> Default for Sequence<T> {
 }
 
 impl<T: Ordered> Sequence<T> {
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.root.len
     }
 
-    /// Whether there are none.
+    /// Reports whether the sequence has no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many of them are visible.
+    /// Returns the number of visible items.
     pub fn visible_len(&self) -> usize {
         self.root.visible
     }
 
-    /// The item with this number.
+    /// Returns the item with this number.
     pub fn get(&self, order: u128) -> Option<&T> {
         let mut child = &self.root;
         loop {
@@ -74,7 +74,7 @@ impl<T: Ordered> Sequence<T> {
         }
     }
 
-    /// How many items stand before this number, and how many of them are visible.
+    /// Returns the number of items before this order number, and how many of them are visible.
     pub fn rank(&self, order: u128) -> (usize, usize) {
         let (mut before, mut visible) = (0, 0);
         let mut child = &self.root;
@@ -101,23 +101,23 @@ impl<T: Ordered> Sequence<T> {
         }
     }
 
-    /// The item at this index, hidden ones counted.
+    /// Returns the item at this index, hidden items counted.
     pub fn nth(&self, index: usize) -> Option<&T> {
         self.select(index, |child| child.len, |_| true)
     }
 
-    /// The item at this position, hidden ones not counted.
+    /// Returns the item at this position, hidden items not counted.
     pub fn nth_visible(&self, position: usize) -> Option<&T> {
         self.select(position, |child| child.visible, Ordered::is_visible)
     }
 
-    /// The last item that is not visible.
+    /// Returns the last item that is not visible.
     pub fn last_hidden(&self) -> Option<&T> {
         let hidden = self.len() - self.visible_len();
         self.select(hidden.checked_sub(1)?, |child| child.len - child.visible, |item| !item.is_visible())
     }
 
-    /// The item that has `skip` of its kind before it.
+    /// Returns the item that has `skip` items of its kind before it.
     fn select(&self, mut skip: usize, count: fn(&Child<T>) -> usize, is_one: fn(&T) -> bool) -> Option<&T> {
         let mut child = &self.root;
         loop {
@@ -136,7 +136,7 @@ impl<T: Ordered> Sequence<T> {
         }
     }
 
-    /// Puts an item in, or in the place of the one with its number.
+    /// Inserts an item, or replaces the one with its number.
     pub fn put(&mut self, item: T) {
         if let Some(right) = self.root.put(item) {
             let left = self.root.clone();
@@ -144,9 +144,9 @@ impl<T: Ordered> Sequence<T> {
         }
     }
 
-    /// Takes the item with this number out; `None` when there is none.
+    /// Removes the item with this number; `None` if there is none.
     pub fn remove(&mut self, order: u128) -> Option<T> {
-        // Looked for first: a missing item must not cost copies.
+        // Looked up first: a missing item must cost no copies.
         let item = self.get(order)?.clone();
         self.root.remove(order);
         loop {
@@ -159,22 +159,23 @@ impl<T: Ordered> Sequence<T> {
         }
     }
 
-    /// All items in order.
+    /// Iterates over all items in order.
     pub fn iter(&self) -> Iter<'_, T> {
         let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
         iter.descend(&self.root);
         iter
     }
 
-    /// The items from this index on, hidden ones counted. The items before it are not walked.
+    /// Iterates over the items from this index on, hidden items counted. Skips the items before it
+    /// without a walk.
     pub fn iter_at(&self, index: usize) -> Iter<'_, T> {
         let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
         iter.descend_to(&self.root, index, |child| child.len, |_| true);
         iter
     }
 
-    /// The visible items from this position on. Neither what stands before nor stretches of hidden
-    /// items are walked.
+    /// Iterates over the visible items from this position on. Skips earlier items and stretches of
+    /// hidden items without a walk.
     pub fn visible_at(&self, position: usize) -> Visible<'_, T> {
         let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
         iter.descend_to(&self.root, position, |child| child.visible, Ordered::is_visible);

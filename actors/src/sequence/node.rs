@@ -1,14 +1,14 @@
-//! The nodes of a [`Sequence`](super::Sequence), and how they take in and lose entries.
+//! The nodes of a [`Sequence`](super::Sequence), with insertion and removal of entries.
 
 use std::sync::Arc;
 
 use super::Ordered;
 
-/// Entries of a node at most. More make the tree shallower and each copy longer.
+/// The greatest number of entries of a node. More make the tree shallower and each copy longer.
 pub(super) const WIDTH: usize = 32;
 
-/// Entries up to which a node is merged with a neighbour: below `WIDTH`, so that the next insertion
-/// doesn't split it again.
+/// The number of entries up to which a node is merged with a neighbour. Below `WIDTH`, so that the
+/// next insertion does not split it again.
 pub(super) const MERGED: usize = WIDTH * 3 / 4;
 
 #[derive(Debug, Clone)]
@@ -17,13 +17,13 @@ pub(super) enum Node<T> {
     Inner(Arc<Vec<Child<T>>>),
 }
 
-/// A node, and what is to be known of it without looking.
+/// A node, with the figures of the items below it.
 #[derive(Debug, Clone)]
 pub(super) struct Child<T> {
     pub(super) node: Node<T>,
     pub(super) len: usize,
     pub(super) visible: usize,
-    /// The greatest order number; 0 of an empty root.
+    /// The greatest order number; 0 for an empty root.
     pub(super) last: u128,
 }
 
@@ -50,7 +50,7 @@ impl<T: Ordered> Child<T> {
         };
     }
 
-    /// Puts an item in, or in the place of the one with its number. The second half, if the node
+    /// Inserts an item, or replaces the one with its number. Returns the second half if the node
     /// had to be split.
     pub(super) fn put(&mut self, item: T) -> Option<Child<T>> {
         let split = match &mut self.node {
@@ -62,7 +62,7 @@ impl<T: Ordered> Child<T> {
                 Err(at) => insert(items, at, item).map(Node::Leaf),
             },
             Node::Inner(children) => {
-                // Behind all others: into the last child.
+                // A number above all others: into the last child.
                 let at = below(children, item.order()).min(children.len() - 1);
                 let split = Arc::make_mut(children)[at].put(item);
                 split.and_then(|split| insert(children, at + 1, split)).map(Node::Inner)
@@ -72,7 +72,7 @@ impl<T: Ordered> Child<T> {
         split.map(Child::new)
     }
 
-    /// Takes out an item that is there.
+    /// Removes an item that exists.
     pub(super) fn remove(&mut self, order: u128) {
         match &mut self.node {
             Node::Leaf(items) => {
@@ -97,7 +97,7 @@ impl<T: Ordered> Child<T> {
         }
     }
 
-    /// Takes the right neighbour's entries in.
+    /// Appends the right neighbour's entries.
     pub(super) fn absorb(&mut self, right: Child<T>) {
         match (&mut self.node, right.node) {
             (Node::Leaf(items), Node::Leaf(more)) => Arc::make_mut(items).extend(Arc::unwrap_or_clone(more)),
@@ -108,13 +108,14 @@ impl<T: Ordered> Child<T> {
     }
 }
 
-/// Index of the child that the number falls to; behind the last if it is greater than all.
+/// Returns the index of the child that covers the number; the number of children if it is above
+/// all.
 pub(super) fn below<T>(children: &[Child<T>], order: u128) -> usize {
     children.partition_point(|child| child.last < order)
 }
 
-/// Inserts an entry; the second half, if there was no room. Who adds at one end leaves full nodes
-/// behind.
+/// Inserts an entry. Returns the second half if the node was full. Insertions at one end only leave
+/// full nodes behind.
 pub(super) fn insert<E: Clone>(entries: &mut Arc<Vec<E>>, at: usize, entry: E) -> Option<Arc<Vec<E>>> {
     if entries.len() == WIDTH {
         let middle = match at {
@@ -145,8 +146,8 @@ pub(super) fn insert<E: Clone>(entries: &mut Arc<Vec<E>>, at: usize, entry: E) -
     None
 }
 
-/// After a removal below the child at `at`: drops it if it is empty, merges it with a neighbour if
-/// both are small.
+/// Tidies up after a removal below the child at `at`: drops it if it is empty, or merges it with a
+/// neighbour if both are small.
 pub(super) fn tidy<T: Ordered>(children: &mut Vec<Child<T>>, at: usize) {
     if children[at].len == 0 {
         children.remove(at);

@@ -2,8 +2,8 @@
 
 use super::{Ordered, Sequence};
 
-/// A persistent map from numbers to numbers, made of a [`Sequence`]: a change of it copies less
-/// than one of a hash trie.
+/// A persistent map from numbers to numbers, based on a [`Sequence`]. A change of it copies less
+/// than a change of a hash trie.
 #[derive(Debug, Clone, Default)]
 pub struct Numbers(Sequence<Pair>);
 
@@ -24,27 +24,27 @@ impl Ordered for Pair {
 }
 
 impl Numbers {
-    /// The number kept for a key.
+    /// Returns the number stored for a key.
     pub fn get(&self, key: u128) -> Option<u128> {
         self.0.get(key).map(|pair| pair.value)
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Reports whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Keeps a number for a key, in place of what was kept.
+    /// Stores a number for a key, in place of an earlier one.
     pub fn insert(&mut self, key: u128, value: u128) {
         self.0.put(Pair { key, value });
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub fn remove(&mut self, key: u128) {
         self.0.remove(key);
     }

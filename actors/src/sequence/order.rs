@@ -1,19 +1,19 @@
-//! Order numbers of items that stand where they were put: an item keeps its number while others
-//! come and go, so that an insertion writes one row and not all behind it. A number between two
-//! neighbours is half-way; where there is none left, the few items around are spread out again.
+//! Order numbers of items in a manual order. An item keeps its number while others are added and
+//! removed, so an insertion writes one row and not all rows behind it. A number between two
+//! neighbours is half-way. Where none is left, the few items around are spread out again.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Ordered, Sequence};
 
-/// An item of a [`Sequence`] that stands where it was put.
+/// An item of a [`Sequence`] in a manual order.
 pub trait Movable: Ordered {
-    /// The same item elsewhere.
+    /// Returns a copy of the item with another order number.
     #[must_use]
     fn at(&self, order: u128) -> Self;
 }
 
-/// An order number as rows have it: MessagePack has no integers of 128 bits.
+/// An order number in stored form: MessagePack has no integers of 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredOrder(u64, u64);
 
@@ -30,23 +30,23 @@ impl From<StoredOrder> for u128 {
 }
 
 impl<T: Movable> Sequence<T> {
-    /// Index of a position, hidden items counted; that of a position behind all is the end, behind
-    /// hidden items too.
+    /// Returns the index of a position, hidden items counted. A position behind all items has the
+    /// index of the end, behind hidden items too.
     pub fn index_at(&self, position: usize) -> usize {
         self.nth_visible(position).map_or(self.len(), |item| self.rank(item.order()).0)
     }
 
-    /// An order number for an item in front of `index`, hidden items counted. Where there is none
-    /// left the items around are spread; `moved` hears of each of them, as it was and as it is.
+    /// Returns an order number for an item in front of `index`, hidden items counted. If none is
+    /// left, the items around are spread, and `moved` is called for each with its old and new form.
     pub fn room_at(&mut self, index: usize, mut moved: impl FnMut(&T, &T)) -> u128 {
         if let Some(order) = self.gap_at(index) {
             return order;
         }
-        // Asked for places below `len` only.
+        // Called for indexes below `len` only.
         let order_at = |at| self.nth(at).map(Ordered::order).unwrap_or_default();
         let (from, orders) = spread(self.len(), order_at, index);
         let old: Vec<T> = self.iter().skip(from).take(orders.len()).cloned().collect();
-        // The new numbers may be others' old ones: first all go, then all come.
+        // A new number may be another item's old one: first all are removed, then all are inserted.
         for item in &old {
             self.remove(item.order());
         }
@@ -66,19 +66,19 @@ impl<T: Movable> Sequence<T> {
     }
 }
 
-/// Where the first item of an empty sequence stands, so that there is room on both sides.
+/// The number of the first item of an empty sequence, with room on both sides.
 const MIDDLE: u128 = 1 << 127;
 
-/// Distance of an item added at either end. Two thousand million additions fit on each side, and
-/// some 96 insertions at the same place before anything has to be spread.
+/// The distance of an item added at either end. Two thousand million additions fit on each side,
+/// and some 96 insertions at one place fit before items must be spread.
 const STRIDE: u128 = 1 << 96;
 
-/// The least distance between neighbours that a window of 16 items must have room for; each
-/// doubling of the window asks for 2^12 times less. A small window is enough while there is room to
-/// spare around it; where there is not, a larger one is spread, less often.
+/// The least distance between neighbours that a window of 16 items must have room for. Each
+/// doubling of the window divides it by 2^12. A small window is enough while there is room to spare
+/// around it. Otherwise a larger one is spread, less often.
 const ROOMY: u128 = 1 << 110;
 
-/// A number strictly between the neighbours; `None` when there is none.
+/// Returns a number strictly between the neighbours; `None` if there is none.
 fn between(before: Option<u128>, after: Option<u128>) -> Option<u128> {
     match (before, after) {
         (None, None) => Some(MIDDLE),
@@ -93,11 +93,11 @@ fn halfway(before: u128, after: u128) -> Option<u128> {
     (middle > before && middle < after).then_some(middle)
 }
 
-/// The items to spread so that there is room before `index`: a window `from..to`, and its new
-/// numbers.
+/// Returns the items to spread so that there is room before `index`: the start of the window, and
+/// its new numbers.
 ///
-/// The window grows until its items can stand far enough apart, so the work is shared by the
-/// insertions that used up the room: some seven items for each, on average, where it is worst.
+/// The window grows until its items can stand far enough apart, so the insertions that used up the
+/// room share the work. In the worst case that is some seven items for each insertion, on average.
 fn spread(len: usize, order_at: impl Fn(usize) -> u128, index: usize) -> (usize, Vec<u128>) {
     let (mut reach, mut roomy) = (8, ROOMY);
     loop {
@@ -121,8 +121,8 @@ mod tests {
 
     use super::*;
 
-    /// Inserts at the given places, spreading where needed; returns how many items were spread in
-    /// all.
+    /// Inserts at the given places, and spreads items where needed. Returns the total number of
+    /// spread items.
     fn insert_all(places: impl IntoIterator<Item = usize>) -> (Vec<u128>, usize) {
         let mut orders: Vec<u128> = Vec::new();
         let mut spread_in_all = 0;

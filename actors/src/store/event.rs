@@ -1,4 +1,4 @@
-//! What has happened: the events that change sets leave, and how the log of them is read.
+//! The events that change sets leave, and the interface of their log.
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
@@ -8,40 +8,40 @@ use super::row::{DecodeError, decode_value, encode_value, key_of};
 use super::{Seq, StoreError};
 use crate::id::Loid;
 
-/// What happened: the audit trail, and what those who follow a container resume from.
+/// The stored report of one change, for the audit trail and for followers that resume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// Key of the container that changed ([`Loid::to_key`]); `None` for what is in no container,
-    /// such as a user, and stored as no bytes.
+    /// The container that changed, stored as its key ([`Loid::to_key`]). `None`, stored as no
+    /// bytes, for a change outside of containers, such as one of a user.
     #[serde(with = "loid_key_or_none")]
     pub container: Option<Loid>,
     /// The container's revision after the change; 0 without a container.
     pub revision: u64,
-    /// Name of the command.
+    /// The name of the command.
     pub kind: String,
     /// The objects or parts concerned, as text.
     pub ids: Vec<String>,
-    /// Name of the user.
+    /// The name of the user.
     pub user: String,
-    /// Epoch milliseconds.
+    /// The time of the change, in epoch milliseconds.
     pub at_ms: u64,
-    /// Reference of the session, not its token; empty for the repository itself.
+    /// The reference of the session, not its token; empty for the repository itself.
     #[serde(default)]
     pub session: String,
-    /// Network address that the call came from; empty where it came from none, or was not noted
-    /// yet.
+    /// The network address of the caller. Empty if there was none, and in rows from before
+    /// addresses were noted.
     #[serde(default)]
     pub address: String,
-    /// Those of `ids` that readers saw before the change and see no more, such as a post that is
-    /// not approved any longer; `None` where it was not noted, as in a change of no posts and in
-    /// rows from before that was done.
+    /// The subset of `ids` that readers saw before the change and no longer see, such as a post
+    /// that is not approved any more. `None` where it was not noted: in changes of no posts, and in
+    /// older rows.
     #[serde(default)]
     pub withdrawn: Option<Vec<String>>,
-    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for
-    /// approval; `None` likewise.
+    /// The subset of `ids` that readers saw neither before nor after, such as a post that waits for
+    /// approval. `None` where it was not noted.
     #[serde(default)]
     pub unseen: Option<Vec<String>>,
-    /// The change of a workflow status, of an event `object.status`; `None` for all others.
+    /// The change of a workflow status, for the event `object.status`; `None` for all others.
     #[serde(default)]
     pub status: Option<StatusStep>,
 }
@@ -55,20 +55,20 @@ pub struct StatusStep {
     pub to: Option<String>,
 }
 
-/// An event's place in the log. Their order is the order of commits.
+/// The place of an event in the log. Places are in the order of commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventId {
-    /// Number of the change set.
+    /// The number of the change set.
     pub seq: Seq,
-    /// Its place among the events of that change set, which may be many: an object that is
-    /// discarded is told of by each of its containers.
+    /// The event's place among the events of that change set. There may be many: a discarded object
+    /// has an event for each of its containers.
     pub ordinal: u32,
 }
 
 impl EventId {
-    /// The key of [`super::Table::Events`], and how other rows name an event. The order of keys is
-    /// that of the places: what two bytes do not count has four more behind the greatest that they
-    /// do.
+    /// Returns the key in [`super::Table::Events`], by which other rows name an event, too. Keys
+    /// are in the order of places: an ordinal that two bytes cannot hold has four more bytes,
+    /// behind the greatest value of two.
     pub fn to_key(self) -> Bytes {
         let seq = self.seq.to_be_bytes();
         match u16::try_from(self.ordinal) {
@@ -77,7 +77,7 @@ impl EventId {
         }
     }
 
-    /// Reads what [`EventId::to_key`] gives.
+    /// Reads a key of [`EventId::to_key`].
     pub fn from_key(key: &[u8]) -> Option<EventId> {
         let (seq, rest) = key.split_at_checked(8)?;
         let (ordinal, rest) = rest.split_at_checked(2)?;
@@ -91,10 +91,10 @@ impl EventId {
     }
 }
 
-/// An event in its stored form, and beside it what the log finds it by. Clones share the bytes.
+/// An event in its stored form, beside the fields that the log searches by. Clones share the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
-    /// Its place.
+    /// The event's place in the log.
     pub id: EventId,
     /// [`Event::container`].
     pub container: Option<Loid>,
@@ -107,42 +107,42 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// An event at its place.
+    /// Encodes an event at its place.
     pub fn of(id: EventId, event: &Event) -> Logged {
         let Event { container, revision, at_ms, .. } = *event;
         Logged { id, container, revision, at_ms, value: encode_value(1, event) }
     }
 
-    /// A stored event.
+    /// Reads a stored event.
     ///
     /// # Errors
-    /// The value can't be understood.
+    /// The value cannot be decoded.
     pub fn read(id: EventId, value: Bytes) -> Result<Logged, DecodeError> {
         let Event { container, revision, at_ms, .. } = decode_value(1, &value)?;
         Ok(Logged { id, container, revision, at_ms, value })
     }
 
-    /// An event that was read and packed before: of its value no more is looked at than is kept
-    /// beside it.
+    /// Restores an event that was read and packed before. Decodes only the fields that are kept
+    /// beside the value.
     ///
     /// # Errors
-    /// The value can't be understood.
+    /// The value cannot be decoded.
     pub(super) fn unpacked(id: EventId, value: Bytes) -> Result<Logged, DecodeError> {
         let Outline(container, revision, .., at_ms, _, _, _, _, _) = decode_value(1, &value)?;
         Ok(Logged { id, container, revision, at_ms, value })
     }
 
-    /// The event itself.
+    /// Decodes the event.
     ///
     /// # Errors
-    /// The value can't be understood.
+    /// The value cannot be decoded.
     pub fn event(&self) -> Result<Event, DecodeError> {
         decode_value(1, &self.value)
     }
 }
 
-/// The fields of an [`Event`] in their order, with what the log finds it by, and without the time
-/// and memory that the rest takes to read.
+/// The fields of an [`Event`] in their order, of which only those that the log searches by are
+/// decoded. That saves time and memory.
 #[derive(Deserialize)]
 struct Outline(
     #[serde(with = "loid_key_or_none")] Option<Loid>,
@@ -158,60 +158,60 @@ struct Outline(
     #[serde(default)] IgnoredAny,
 );
 
-/// From when to when, epoch milliseconds: `from` inclusive, `to` exclusive.
+/// A period in epoch milliseconds: `from` inclusive, `to` exclusive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// From then on.
+    /// The begin, inclusive; `None` for no bound.
     pub from_ms: Option<u64>,
-    /// Before then.
+    /// The end, exclusive; `None` for no bound.
     pub to_ms: Option<u64>,
 }
 
 impl Times {
-    /// Whether that time is within.
+    /// Reports whether a time is within the period.
     pub fn contain(&self, at_ms: u64) -> bool {
         self.touch(at_ms, at_ms)
     }
 
-    /// Whether any time from `first_ms` to `last_ms`, both inclusive, is within.
+    /// Reports whether any time from `first_ms` to `last_ms`, both inclusive, is within the period.
     pub fn touch(&self, first_ms: u64, last_ms: u64) -> bool {
         self.from_ms.is_none_or(|from| last_ms >= from) && self.to_ms.is_none_or(|to| first_ms < to)
     }
 }
 
-/// Where a reading of the log begins, and which way it goes.
+/// The starting point and direction of a read of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Towards newer events, behind that one; from the oldest if `None`.
+    /// Towards newer events, after this one; from the oldest if `None`.
     Forth(Option<EventId>),
-    /// Towards older events, before that one; from the newest if `None`.
+    /// Towards older events, before this one; from the newest if `None`.
     Back(Option<EventId>),
 }
 
-/// Some events that follow on each other, in the order of the [`Way`] on which they were read.
+/// Consecutive events, in the order of the [`Way`] on which they were read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Passage {
-    /// Those whose time was asked for; there may be none, and more to come all the same.
+    /// The events within the period. There may be none even if more follow in the next passage.
     pub events: Vec<(EventId, Event)>,
-    /// How many events were looked at for it.
+    /// The number of events that were read for the passage.
     pub read: usize,
-    /// The event behind which, on the same way, the next passage begins; `None` at the end of the
-    /// log.
+    /// The event after which the next passage in the same direction begins; `None` at the end of
+    /// the log.
     pub next: Option<EventId>,
 }
 
-/// What a follower asks for who has seen a container at a revision.
+/// The request of a follower that has seen a container at a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resumed {
     /// The container.
     pub container: Loid,
-    /// The revision.
+    /// The last revision seen.
     pub after: u64,
-    /// How many events, and how many bytes of their stored forms, are given at a time.
+    /// The maximum number of events, and of bytes of their stored forms, per reply.
     pub room: Room,
 }
 
-/// Room for so many things of so many bytes together; and for one, however large it is.
+/// Room for a number of things and of bytes in total. The first thing fits whatever its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     things: usize,
@@ -220,13 +220,13 @@ pub struct Room {
 }
 
 impl Room {
-    /// For so many things of so many bytes together.
+    /// Creates room for this number of things and of bytes.
     pub const fn of(things: usize, bytes: usize) -> Room {
         Room { things, bytes, taken: false }
     }
 
-    /// Takes the room for a thing of so many bytes; false if there is none, and then for nothing
-    /// after it.
+    /// Takes room for a thing of this size. Returns false if there is none; after that nothing fits
+    /// any more.
     pub fn takes(&mut self, bytes: usize) -> bool {
         let fits = self.things > 0 && (bytes <= self.bytes || !self.taken);
         self.things = if fits { self.things - 1 } else { 0 };
@@ -235,30 +235,30 @@ impl Room {
         fits
     }
 
-    /// Whether there is none for another thing, of whatever size.
+    /// Reports whether no further thing fits, of any size.
     pub fn is_used_up(&self) -> bool {
         self.things == 0
     }
 }
 
-/// The log of events, as far as they are on disk and not too old.
+/// The log of events that are on disk and not expired.
 pub trait EventLog: Send + Sync {
-    /// The first events of a container after a revision, oldest first, as many as there is room
-    /// for. And whether there may be more behind them; without any there are no more.
+    /// Returns a container's first events after a revision, oldest first, within the given room,
+    /// and whether more may follow. If it returns no events, no more follow.
     ///
     /// # Errors
-    /// A row can't be read or understood.
+    /// A row cannot be read or decoded.
     fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError>;
 
-    /// The next passage: at most some hundred events are looked at, and none in a stretch of the
-    /// log that lies outside the times.
+    /// Returns the next passage. It reads at most some hundred events, and skips stretches of the
+    /// log outside of the period.
     ///
     /// # Errors
-    /// A row can't be read or understood.
+    /// A row cannot be read or decoded.
     fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError>;
 }
 
-/// A loid inside a stored row: its key bytes.
+/// The encoding of a loid inside a stored row, as its key bytes.
 pub mod loid_key {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -276,7 +276,7 @@ pub mod loid_key {
     }
 }
 
-/// The same where there may be none: no bytes then.
+/// The encoding of an optional loid inside a stored row; `None` is no bytes.
 mod loid_key_or_none {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -321,7 +321,7 @@ mod tests {
         let keys: Vec<Bytes> = places.iter().map(|place| place.to_key()).collect();
         assert!(keys.is_sorted_by(|one, other| one < other));
         assert!(keys.iter().map(|key| EventId::from_key(key)).eq(places.into_iter().map(Some)));
-        // The greatest number of two bytes stands before longer ones alone.
+        // Only the greatest number of two bytes stands before four more.
         for odd in [&b""[..], &[0; 9], &[0xff; 10], &[0; 11], &[0; 14], &[0xff; 13], &[0xff; 15]] {
             assert_eq!(EventId::from_key(odd), None, "{odd:?}");
         }

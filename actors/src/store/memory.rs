@@ -1,5 +1,5 @@
-//! A store in memory, for tests: it gives the same promise within one process, and does at each
-//! step what the test says.
+//! A store in memory, for tests. It gives the same promise within one process, and tests control
+//! each of its steps.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -20,24 +20,24 @@ use crate::ends::Ends;
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
 
-/// What a test does at a moment of its choice.
+/// The action of a test at a moment of its choice.
 type Step = Box<dyn FnOnce() + Send>;
 
-/// See the module's head.
+/// A store in memory whose commits and failures tests control.
 #[derive(Default)]
 pub struct MemoryStore {
     inner: Mutex<Inner>,
-    /// How many of the next commits fail.
+    /// The number of next commits that fail.
     failing: AtomicUsize,
-    /// Why changes are refused at once, if they are.
+    /// The error with which changes are refused at once, if any.
     refusing: Mutex<Option<StoreError>>,
-    /// How many were.
+    /// The number of refused changes.
     refused: AtomicUsize,
-    /// Whether [`Store::is_certain`] is denied.
+    /// Whether [`Store::is_certain`] returns false.
     uncertain: AtomicBool,
-    /// Whether [`Store::health`] says that the disk is full.
+    /// Whether [`Store::health`] reports a full disk.
     full: AtomicBool,
-    /// What happens right after the next row of a table was read.
+    /// The action right after the next read of a table.
     after_read: Mutex<Option<(Table, Step)>>,
 }
 
@@ -56,63 +56,62 @@ struct Inner {
 }
 
 impl MemoryStore {
-    /// An empty store that commits at once.
+    /// Creates an empty store that commits at once.
     pub fn new() -> MemoryStore {
         MemoryStore::default()
     }
 
-    /// From now on nothing is committed until [`MemoryStore::step`].
+    /// Stops commits until [`MemoryStore::step`] or a release.
     pub fn hold(&self) {
         self.inner.lock().held = true;
     }
 
-    /// Commits what is pending, and from now on at once again; a failure that has not come about is
-    /// called off.
+    /// Commits pending changes, and commits at once again. Cancels failures that have not happened
+    /// yet.
     pub fn release(&self) {
         self.failing.store(0, Ordering::SeqCst);
         self.inner.lock().held = false;
         self.step();
     }
 
-    /// Commits at once again, beginning with what is pending; a failure that was asked for comes
-    /// about.
+    /// Commits pending changes, and commits at once again. Requested failures still happen.
     pub fn release_failing(&self) {
         self.inner.lock().held = false;
         self.step();
     }
 
-    /// The next commit fails.
+    /// Makes the next commit fail.
     pub fn fail_next(&self) {
         self.failing.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Refuses changes at once from now on, or takes them again.
+    /// Refuses all changes at once from now on, or with `None` accepts them again.
     pub fn refuse(&self, why: Option<StoreError>) {
         *self.refusing.lock() = why;
     }
 
-    /// How many were refused so.
+    /// Returns the number of changes refused by [`MemoryStore::refuse`].
     pub fn refused(&self) -> usize {
         self.refused.load(Ordering::SeqCst)
     }
 
-    /// Whether it can say of every change set what became of it.
+    /// Sets the result of [`Store::is_certain`].
     pub fn set_certain(&self, certain: bool) {
         self.uncertain.store(!certain, Ordering::SeqCst);
     }
 
-    /// Whether the disk is told to be full.
+    /// Sets whether [`Store::health`] reports a full disk.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::SeqCst);
     }
 
-    /// Runs once, between the next reading of that table and what is done with what was read.
+    /// Runs `run` once, between the next read of that table and the use of its result.
     pub fn after_next_read_of(&self, table: Table, run: impl FnOnce() + Send + 'static) {
         *self.after_read.lock() = Some((table, Box::new(run)));
     }
 
     fn has_read(&self, table: Table) {
-        // Without a lock: what runs may use the store.
+        // Without a lock: `run` may use the store.
         let run = self.after_read.lock().take_if(|(wanted, _)| *wanted == table);
         if let Some((_, run)) = run {
             run();
@@ -124,26 +123,26 @@ impl MemoryStore {
         self.inner.lock().closed = true;
     }
 
-    /// How many change sets wait.
+    /// Returns the number of waiting change sets.
     pub fn pending(&self) -> usize {
         self.inner.lock().queue.len()
     }
 
-    /// All rows and index entries that are committed.
+    /// Returns all committed rows and index entries.
     pub fn rows(&self) -> Vec<((Table, Bytes), Bytes)> {
         self.inner.lock().committed.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// What has happened, of all that is committed.
+    /// Returns the events of all committed changes.
     pub fn events(&self) -> Vec<Event> {
         self.inner.lock().events.iter().map(|(_, event)| event.clone()).collect()
     }
 
-    /// Has a call come to its commit, and its caller gone before that is decided. To be called
-    /// while nothing is committed.
+    /// Drives a call to its commit, and drops its caller before that is decided. Commits must be on
+    /// hold.
     ///
     /// # Panics
-    /// If the call is answered all the same.
+    /// If the call is answered nevertheless.
     pub async fn abandoned(&self, call: impl Future) {
         let (mut call, sets) = (pin!(call), self.pending() + 1);
         while self.pending() < sets {
@@ -151,11 +150,11 @@ impl MemoryStore {
         }
     }
 
-    /// The outcome of a call that begins while others are under way, which are decided as soon as
-    /// it waits.
+    /// Returns the outcome of a call that begins while others are under way. Those are decided as
+    /// soon as the call waits.
     ///
     /// # Panics
-    /// If it is answered before.
+    /// If the call is answered before that.
     pub async fn behind<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
         comes_to_wait(call.as_mut()).await;
@@ -163,7 +162,7 @@ impl MemoryStore {
         call.await
     }
 
-    /// Commits what is pending as one batch, or lets it fail.
+    /// Commits pending changes as one batch, or lets the batch fail.
     pub fn step(&self) {
         let mut inner = self.inner.lock();
         let batch: Vec<(Seq, ChangeSet)> = inner.queue.drain(..).collect();
@@ -199,12 +198,12 @@ impl MemoryStore {
     }
 }
 
-/// Follows a call, which nothing answers yet, to where it waits for others or for the disk.
+/// Drives an unanswered call to where it waits for others or for the disk.
 ///
 /// # Panics
-/// If it is answered.
+/// If the call is answered.
 pub async fn comes_to_wait(mut call: Pin<&mut impl Future>) {
-    // There are fewer places before that at which it lets others go first.
+    // A call yields fewer times than that before it waits.
     for _ in 0..1000 {
         goes_on(call.as_mut()).await;
     }
@@ -213,7 +212,7 @@ pub async fn comes_to_wait(mut call: Pin<&mut impl Future>) {
 async fn goes_on(mut call: Pin<&mut impl Future>) {
     let answered = poll_fn(|context| Poll::Ready(call.as_mut().poll(context).is_ready())).await;
     assert!(!answered, "nothing is decided yet");
-    // What it waits for may be done by another task or thread.
+    // Another task or thread may do the work that the call waits for.
     tokio::task::yield_now().await;
 }
 
@@ -271,7 +270,7 @@ impl Look for MemoryStore {
     }
 }
 
-/// Events that a passage has at most.
+/// The greatest number of events of a passage.
 const PASSAGE: usize = 4;
 
 impl EventLog for MemoryStore {
@@ -322,7 +321,7 @@ impl Store for MemoryStore {
             return refuse(why, set);
         }
         if empty && inner.queue.is_empty() {
-            // Nothing is pending, so all before it has been decided, held or not.
+            // Nothing is pending, so everything before it has been decided, on hold or not.
             let seq = inner.submitted;
             drop(inner);
             (set.on_commit)(seq);

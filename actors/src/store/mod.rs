@@ -1,19 +1,19 @@
-//! What persistence must do for the domain: the door behind which the database engine lives.
+//! The interface between the domain and the database engine.
 //!
-//! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
-//! everything submitted before it that was not refused. One that is answered with an error is not
-//! there, and never will be, not even after a crash; save for [`StoreError::Unknown`], which says
-//! that it is unknown.
+//! **The promise.** If a change set's `on_done` is called with `Ok`, all of it is on disk, and so
+//! is everything submitted before it that was not refused. A change set that is answered with an
+//! error is not on disk and never will be, not even after a crash. The exception is
+//! [`StoreError::Unknown`], which reports that the outcome is unknown.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
-//! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`],
-//! which has the pending ones too: that is how a drawer that takes the next command without waiting
-//! for the disk, and a folder that must keep names unique, know what is already on its way.
+//! [`View::Committed`] only. Containers that compute further changes see [`View::Latest`], which
+//! includes pending ones. So a drawer can take its next command without waiting for the disk, and a
+//! folder can keep names unique.
 //!
-//! **Epochs.** When a commit fails, everything pending was computed on top of something that will
-//! never be: all of it is refused, [`View::Latest`] falls back to [`View::Committed`], and the
-//! epoch goes up by one. A change set carries the epoch that its container last loaded in, and is
-//! refused with [`StoreError::Stale`] if that has passed.
+//! **Epochs.** When a commit fails, everything pending was computed from a state that will never
+//! exist. So all of it is refused, [`View::Latest`] falls back to [`View::Committed`], and the
+//! epoch rises by one. A change set carries the epoch in which its container was last loaded. If
+//! that has passed, it is refused with [`StoreError::Stale`].
 
 mod event;
 pub mod memory;
@@ -37,22 +37,22 @@ pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
 pub use self::segment::{Segment, SegmentHead};
 pub use self::table::Table;
 
-/// Number of a submitted change set; the order of submission is the order of commits.
+/// The number of a submitted change set; change sets are committed in the order of submission.
 pub type Seq = u64;
 
-/// Counts the failed commits since the store was opened; see the module's head.
+/// The number of failed commits since the store was opened; see the module's head.
 pub type Epoch = u64;
 
-/// What a reader gets to see.
+/// The state that a read of the store observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// The state on disk.
     Committed,
-    /// That, and what is on its way there.
+    /// The committed state and all pending change sets.
     Latest,
 }
 
-/// One row set to a value, or removed.
+/// One row with its new value, or its removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The row's table.
@@ -63,30 +63,30 @@ pub struct Change {
     pub value: Option<Bytes>,
 }
 
-/// A step from one state of the repository to the next: all of it is done, or nothing.
+/// An atomic step from one state of the repository to the next.
 pub struct ChangeSet {
     /// The rows and index entries that change; a later change of the same key wins.
     pub changes: Vec<Change>,
-    /// One for each container changed; they go into the log ([`EventLog`]).
+    /// One event for each changed container; they are added to the log ([`EventLog`]).
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
-    /// It is taken where memory is full, too: one row that is written over again and again takes no
-    /// room there, and other changes can't be made without it.
+    /// Whether the change set is accepted although memory is full. For a row that is overwritten
+    /// again and again: it takes no further room, and other changes depend on it.
     pub passes: bool,
-    /// Whom the commit is done for.
+    /// The trace of the call that the commit is for.
     pub trace: Trace,
-    /// Called after the commit and before any `on_done` of the same batch: publishes the
+    /// The callback after the commit and before any `on_done` of the same batch: publishes the
     /// containers' new views. Runs on the writer's thread, so it must be quick and must not block.
     /// Not called when the commit fails.
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
-    /// Called once when the outcome is known: lets the reply go. Same rules.
+    /// The callback for the outcome, called once: sends the reply. The same rules apply.
     pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
 }
 
 impl ChangeSet {
-    /// A change set without changes: `on_done` hears when everything submitted before it has been
-    /// decided.
+    /// Creates a change set without changes, whose `on_done` is called when everything submitted
+    /// before it has been decided.
     pub fn fence(epoch: Epoch, on_done: impl FnOnce(Result<Seq, StoreError>) + Send + 'static) -> ChangeSet {
         ChangeSet {
             changes: Vec::new(),
@@ -110,23 +110,23 @@ impl fmt::Debug for ChangeSet {
     }
 }
 
-/// Why the store did not do what it was asked to.
+/// The reason why the store did not do what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreError {
-    /// A commit has failed since the container was loaded: it must load again.
+    /// A commit has failed since the container was loaded; it must be loaded again.
     Stale,
-    /// The disk is full. Nothing was changed; reads go on.
+    /// The disk is full. Nothing was changed; reads still work.
     Full,
-    /// Too much is waiting for the disk.
+    /// Too many changes are waiting for the disk.
     Overloaded,
     /// The commit failed; nothing was changed.
     Failed(String),
-    /// The commit failed, and whether its changes are on disk could not be found out: they may be
-    /// there after a restart.
+    /// The commit failed, and it is unknown whether its changes are on disk: they may appear after
+    /// a restart.
     Unknown(String),
-    /// A stored row can't be understood.
+    /// A stored row cannot be decoded.
     Corrupt(String),
-    /// The store has been closed, or has failed for good.
+    /// The store has been closed, or has failed permanently.
     Closed,
 }
 
@@ -146,30 +146,30 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A change set that was not taken, given back with the reason. Neither callback has been called.
+/// A refused change set with the reason. Neither callback has been called.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Why.
+    /// The reason.
     pub why: StoreError,
     /// The submitted change set.
     pub set: ChangeSet,
 }
 
-/// The part of a table that a scan covers: `from` inclusive, `to` exclusive (`None`: to the table's
-/// end).
+/// The part of a table that a scan covers: `from` inclusive, `to` exclusive, or `None` for the
+/// table's end.
 #[derive(Debug, Clone)]
 pub struct Range {
-    /// First key.
+    /// The first key.
     pub from: Bytes,
-    /// The key after the last.
+    /// The end, exclusive.
     pub to: Option<Bytes>,
 }
 
 impl Range {
-    /// Every key that begins with `prefix`.
+    /// Returns the range of all keys that begin with `prefix`.
     pub fn prefix(prefix: &[u8]) -> Range {
         let mut to = prefix.to_vec();
-        // The next key after all of the prefix: its last byte below 0xff raised by one.
+        // The first key after the prefix: its last byte below 0xff is raised by one.
         while let Some(last) = to.pop() {
             if last < 0xff {
                 to.push(last + 1);
@@ -179,7 +179,7 @@ impl Range {
         Range { from: Bytes::copy_from_slice(prefix), to: (!to.is_empty()).then(|| to.into()) }
     }
 
-    /// The rest of this range after `key`.
+    /// Returns the rest of this range after `key`.
     #[must_use]
     pub fn after(&self, key: &[u8]) -> Range {
         let mut from = key.to_vec();
@@ -188,39 +188,40 @@ impl Range {
     }
 }
 
-/// Whether the store can do its work; readiness reports it.
+/// The store's ability to do its work; readiness reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// Commits go through.
     Ok,
     /// The last commit or checkpoint found the disk full; each new one tries again.
     Full,
-    /// Commits go through, but what they bring stays in the journal and in memory, since
-    /// checkpoints fail.
+    /// Commits succeed, but their changes stay in the journal and in memory, since checkpoints
+    /// fail.
     Lagging(String),
-    /// Commits fail; the store tries to recover by itself.
+    /// Commits fail; the store tries to recover on its own.
     Failing(String),
-    /// Closed.
+    /// The store is closed.
     Closed,
 }
 
-/// What waits for the disk.
+/// The changes that wait for the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Change sets that have been taken and not decided.
+    /// The number of accepted change sets whose outcome is open.
     pub sets: usize,
-    /// Since when the commit under way has been with the disk, epoch milliseconds; `None`: none is.
+    /// The begin of the disk's work on the present commit, in epoch milliseconds; `None` if there
+    /// is none.
     pub since_ms: Option<u64>,
-    /// So much waits for the tables that what room there is left is for small changes.
+    /// Whether so much waits for the tables that the remaining room is reserved for small changes.
     pub fills: bool,
 }
 
-/// Reads of rows, consistent at one instant per call.
+/// Reads of rows, each consistent at one instant.
 pub trait Look: Send + Sync {
-    /// The row's value.
+    /// Returns the row's value.
     fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
-    /// At most `limit` rows of the range, in key order, or from its end backwards.
+    /// Returns at most `limit` rows of the range in the order of keys, from its end if `backwards`.
     fn scan(
         &self,
         view: View,
@@ -231,46 +232,46 @@ pub trait Look: Send + Sync {
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError>;
 }
 
-/// Persistence. See the module's head for the promise that an implementation gives.
+/// The store of the repository. See the module's head for the promise that an implementation gives.
 pub trait Store: Look + EventLog + 'static {
-    /// Takes a change set into the queue for the disk and into [`View::Latest`], in one instant.
+    /// Accepts a change set into the queue for the disk and into [`View::Latest`], in one instant.
     ///
-    /// Never blocks on the disk. An empty change set has the number of the last one before it, and
+    /// Never blocks on the disk. An empty change set gets the number of the last one before it, and
     /// is answered when everything submitted before it has been decided: at once if nothing is
     /// pending.
     ///
     /// # Errors
     /// [`StoreError::Stale`], [`StoreError::Overloaded`] (not for a set that
-    /// [passes](ChangeSet::passes)), [`StoreError::Closed`], and while the disk is known not to
-    /// work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
+    /// [passes](ChangeSet::passes)) and [`StoreError::Closed`]; also [`StoreError::Full`] and
+    /// [`StoreError::Failed`] while the disk is known not to work. Nothing has been accepted then.
     fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
 
-    /// The present epoch.
+    /// Returns the present epoch.
     fn epoch(&self) -> Epoch;
 
-    /// The last change set that is on disk; everything up to it is in [`View::Committed`].
+    /// Returns the last change set that is on disk; all sets up to it are in [`View::Committed`].
     fn committed(&self) -> Seq;
 
-    /// The last change set whose `on_commit` has been called, and that of all before it. It follows
-    /// [`Store::committed`] within microseconds, unless the thread in between has to wait for a
-    /// processor.
+    /// Returns the last change set whose `on_commit` has been called, as has that of all sets
+    /// before it. It follows [`Store::committed`] within microseconds, unless the thread in between
+    /// must wait for a processor.
     fn published(&self) -> Seq;
 
-    /// Whether commits go through.
+    /// Reports whether commits succeed.
     fn health(&self) -> Health;
 
-    /// Whether of every change set that is not pending it is known for certain if it is on disk,
-    /// now and after a crash: not while one was answered with [`StoreError::Unknown`] and what it
-    /// may have left was not removed.
+    /// Reports whether it is known of every change set that is not pending whether it is on disk,
+    /// now and after a crash. False after [`StoreError::Unknown`] until the possible remains of
+    /// that commit are removed.
     fn is_certain(&self) -> bool {
         true
     }
 
-    /// The clock that what is stored ends by, and what the store knows of earlier times; `None`: it
-    /// knows of none.
+    /// Returns the clock by which stored data expires, with the store's knowledge of earlier times;
+    /// `None` if the store has none.
     fn ends(&self) -> Option<Arc<Ends>>;
 
-    /// What waits for the disk; nothing, where there is none.
+    /// Returns the changes that wait for the disk.
     fn backlog(&self) -> Backlog {
         Backlog::default()
     }
@@ -279,10 +280,10 @@ pub trait Store: Look + EventLog + 'static {
     fn barrier(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let fence = ChangeSet::fence(self.epoch(), move |_| {
-            // The waiter may have gone; then nobody needs to know.
+            // The waiter may be gone.
             let _ = sender.send(());
         });
-        // Refused as stale: the epoch has just gone up, so all that was pending has been decided.
+        // Refused as stale: the epoch has just risen, so everything pending has been decided.
         // Closed: nothing is pending any more.
         let taken = self.submit(fence).is_ok();
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! A store that reports which objects have changed: for caches above it that must never show an
+//! A store that reports which objects have changed, for caches above it that must never show an
 //! outdated record.
 
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use super::{
 use crate::ends::Ends;
 use crate::id::Loid;
 
-/// Hears of committed changes.
+/// A receiver of reports of committed changes.
 pub trait Observer: Send + Sync + 'static {
-    /// The record, attributes or parts of these objects have changed. Called after readers can see
-    /// it and before the answer goes out, on the writer's thread: must be quick.
+    /// Reports that the record, attributes or parts of these objects have changed. Called on the
+    /// writer's thread, after readers can see the change and before the answer is sent; must be
+    /// quick.
     fn changed(&self, objects: &[Loid]);
 }
 
-/// Both hear of them, the first one first.
+/// Both receive the reports, the first one first.
 impl<A: Observer, B: Observer> Observer for (Arc<A>, Arc<B>) {
     fn changed(&self, objects: &[Loid]) {
         self.0.changed(objects);
@@ -27,14 +28,14 @@ impl<A: Observer, B: Observer> Observer for (Arc<A>, Arc<B>) {
     }
 }
 
-/// See the module's head.
+/// A store that reports which objects have changed.
 pub struct Observed<S: ?Sized> {
     observer: Arc<dyn Observer>,
     store: Arc<S>,
 }
 
 impl<S: Store + ?Sized> Observed<S> {
-    /// A store whose commits `observer` hears of.
+    /// Wraps a store whose commits are reported to `observer`.
     pub fn new(store: Arc<S>, observer: Arc<dyn Observer>) -> Observed<S> {
         Observed { observer, store }
     }
@@ -69,7 +70,7 @@ impl<S: Store + ?Sized> EventLog for Observed<S> {
 
 impl<S: Store + ?Sized> Store for Observed<S> {
     fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        // Any change of an object writes its record, so the record tables show all changes.
+        // Each change of an object writes its record, so the record tables show all changes.
         let changed: Vec<Loid> = set
             .changes
             .iter()

@@ -1,7 +1,8 @@
-//! Rows as the domain knows them, and their encoding: a format number, then MessagePack.
+//! The rows of the domain and their encoding: a format number, then MessagePack.
 //!
-//! Structs are arrays in field order, so a field may be added at the end with `#[serde(default)]`
-//! and old rows still read; anything else raises [`Row::FORMAT`] and needs a numbered migration.
+//! Structs are arrays in field order. So a field may be added at the end with `#[serde(default)]`,
+//! and old rows can still be read. Any other change raises [`Row::FORMAT`] and needs a numbered
+//! migration.
 
 use std::fmt;
 
@@ -11,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Table;
 
-/// A row's place.
+/// The place of a row: its table and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     /// The table.
     pub table: Table,
-    /// The key in it.
+    /// The key in the table.
     pub key: Bytes,
 }
 
-/// A stored value can't be understood.
+/// The error for a stored value that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(pub String);
 
@@ -38,28 +39,28 @@ impl From<DecodeError> for super::StoreError {
     }
 }
 
-/// A kind of row: where it lives, and which index entries follow from it.
+/// A kind of row, with its place and the index entries that follow from it.
 pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
-    /// Version of the encoding.
+    /// The version of the encoding.
     const FORMAT: u8 = 1;
 
-    /// Where this row lives.
+    /// Returns the row's place.
     fn place(&self) -> Key;
 
-    /// The index entries that follow from the row: place and value. Nothing else may write an
+    /// Adds the index entries that follow from the row: place and value. Nothing else may write an
     /// index.
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
         let _ = entries;
     }
 
-    /// Whether the index entries of both are surely the same, found without making them.
+    /// Reports whether the index entries of both rows are surely equal, without building them.
     fn same_index(&self, other: &Self) -> bool {
         let _ = other;
         false
     }
 }
 
-/// Joins parts to a key.
+/// Joins parts into a key.
 pub fn key_of(parts: &[&[u8]]) -> Bytes {
     let mut key = BytesMut::with_capacity(parts.iter().map(|part| part.len()).sum());
     for part in parts {
@@ -68,23 +69,23 @@ pub fn key_of(parts: &[&[u8]]) -> Bytes {
     key.freeze()
 }
 
-/// The stored form of a value.
+/// Returns the stored form of a value.
 pub fn encode_value<T: Serialize>(format: u8, value: &T) -> Bytes {
-    // Room for most rows; growing from nothing takes several allocations.
+    // Room for most rows; growth from nothing takes several allocations.
     encode_within(format, value, 256).into()
 }
 
-/// The stored form of a value that takes so many bytes, about.
+/// Returns the stored form of a value, with capacity for about `bytes` bytes.
 pub(super) fn encode_within<T: Serialize>(format: u8, value: &T, bytes: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(bytes);
     bytes.push(format);
-    // Writing to a Vec can't fail, and no row type has a map with non-text keys or a length unknown
-    // up front: the only errors that rmp_serde has.
+    // Writing to a Vec cannot fail. No row type has a map with non-text keys or a length unknown up
+    // front, which are the only errors of rmp_serde.
     rmp_serde::encode::write(&mut bytes, value).expect("a row can always be encoded");
     bytes
 }
 
-/// Reads the stored form.
+/// Decodes the stored form.
 ///
 /// # Errors
 /// The format number is another, or the bytes are not such a value.

@@ -1,10 +1,10 @@
-//! Events packed together: the form in which the log keeps all but the newest. A segment is made
-//! once, never changed, and goes as a whole when all in it is too old.
+//! Segments of packed events: the form in which the log keeps all but the newest. A segment is
+//! created once, never changed, and deleted as a whole when all its events are too old.
 //!
-//! Stored as a format number, then, compressed as one LZ4 block with its length before it, a
-//! MessagePack array of the events: of each how far its change set's number is above that of the
-//! one before, its place in that change set, and its own stored form. Events are alike enough to
-//! take an eighth of their size that way.
+//! The stored form is a format number, then one compressed LZ4 block with its length before it. The
+//! block is a MessagePack array of the events. Each event has the difference of its change set's
+//! number to the previous one, its place in that change set, and its own stored form. Events are so
+//! alike that this takes an eighth of their size.
 
 use std::collections::BTreeMap;
 
@@ -19,63 +19,65 @@ use crate::id::Loid;
 
 const FORMAT: u8 = 1;
 
-/// Where the compressed block begins, behind the format and the block's length.
+/// The start of the compressed block, behind the format and the block's length.
 const BLOCK: usize = 1 + size_of::<u32>();
 
-/// Bytes that an event has at most beside its stored form: an array, two numbers and a length of
-/// MessagePack.
+/// The greatest number of bytes of an event beside its stored form: an array, two numbers and a
+/// length of MessagePack.
 const EVENT_OVERHEAD: usize = 1 + 9 + 5 + 5;
 
-/// What is known of a segment without reading it: its entry in [`Table::SegmentTimes`].
+/// The summary of a segment, for searches that do not read it: its entry in
+/// [`Table::SegmentTimes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentHead {
-    /// The place of its last event.
+    /// The place of the last event.
     pub last: EventId,
-    /// How many events it has.
+    /// The number of events.
     pub count: u32,
-    /// The least of their times, epoch milliseconds.
+    /// The earliest time of an event, in epoch milliseconds.
     pub from_ms: u64,
-    /// The greatest of their times, epoch milliseconds.
+    /// The latest time of an event, in epoch milliseconds.
     pub to_ms: u64,
 }
 
 impl SegmentHead {
-    /// Reads an entry.
+    /// Decodes an entry.
     ///
     /// # Errors
-    /// It can't be understood.
+    /// The entry cannot be decoded.
     pub fn read(value: &[u8]) -> Result<SegmentHead, DecodeError> {
         decode_value(1, value)
     }
 
-    /// Whether any of the events may lie within the times.
+    /// Reports whether any of the events may lie within the period.
     pub fn touches(&self, times: &Times) -> bool {
         times.touch(self.from_ms, self.to_ms)
     }
 }
 
-/// See the module's head. It has one event at least, and they are in the order of their places.
+/// A compressed row of events: at least one, in the order of their places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment(Vec<Logged>);
 
 impl Segment {
-    /// A segment of these events; `None` if there are none, or if they are not in order.
+    /// Creates a segment of these events; `None` if there are none, or if they are not in order.
     pub fn of(events: Vec<Logged>) -> Option<Segment> {
         let in_order = events.windows(2).all(|pair| pair[0].id < pair[1].id);
         (in_order && !events.is_empty()).then_some(Segment(events))
     }
 
-    /// Its events, oldest first.
+    /// Returns the events, oldest first.
     pub fn events(&self) -> &[Logged] {
         &self.0
     }
 
-    /// Its key in [`Table::EventSegments`]: the place of its first event.
+    /// Returns the key in [`Table::EventSegments`]: the place of the first event.
     pub fn key(&self) -> Bytes {
         self.0[0].id.to_key()
     }
 
-    /// The index entries that follow from it: its head, and where each container's events are.
+    /// Returns the index entries that follow from the segment: its head, and one for each container
+    /// with events in it.
     pub fn index(&self) -> Vec<(Key, Bytes)> {
         let (key, times) = (self.key(), self.0.iter().map(|event| event.at_ms));
         let head = SegmentHead {
@@ -84,7 +86,7 @@ impl Segment {
             from_ms: times.clone().min().unwrap_or_default(),
             to_ms: times.max().unwrap_or_default(),
         };
-        // The last one of a container counts: revisions rise.
+        // The last event of a container counts: revisions rise.
         let of: BTreeMap<Loid, u64> =
             self.0.iter().filter_map(|event| Some((event.container?, event.revision))).collect();
         let entry = |(container, last): (Loid, u64)| {
@@ -94,7 +96,7 @@ impl Segment {
         std::iter::once(head).chain(of.into_iter().map(entry)).collect()
     }
 
-    /// Its stored form.
+    /// Returns the stored form.
     pub fn encode(&self) -> Bytes {
         let mut before = 0;
         let packed: Vec<(Seq, u32, &Bytes)> = self
@@ -102,8 +104,8 @@ impl Segment {
             .iter()
             .map(|event| (event.id.seq - std::mem::replace(&mut before, event.id.seq), event.id.ordinal, &event.value))
             .collect();
-        // What is long is made in one piece. Where it grows, each step is new memory, which the
-        // system gives filled with zeros.
+        // Long buffers are allocated in one piece. Each step of growth would be new memory, which
+        // the system fills with zeros.
         let len = self.0.iter().map(|event| event.value.len() + EVENT_OVERHEAD).sum();
         let packed = encode_within(FORMAT, &packed, len);
         let mut stored = vec![0; BLOCK + block::get_maximum_output_size(packed.len())];
@@ -115,22 +117,22 @@ impl Segment {
         stored.into()
     }
 
-    /// The events again.
+    /// Returns the events.
     pub fn into_events(self) -> Vec<Logged> {
         self.0
     }
 
-    /// Reads the stored form.
+    /// Decodes the stored form.
     ///
     /// # Errors
-    /// It can't be understood.
+    /// The bytes cannot be decoded.
     pub fn decode(stored: &[u8]) -> Result<Segment, DecodeError> {
         let odd = |why: String| DecodeError(format!("a segment of events: {why}"));
         let Some((&FORMAT, block)) = stored.split_first() else {
             return Err(odd(format!("format {:?} where {FORMAT} was expected", stored.first())));
         };
         let (len, _) = block::uncompressed_size(block).map_err(|error| odd(error.to_string()))?;
-        // No byte of the format stands for more than 255; a damaged length must not take memory.
+        // One byte of the format stands for at most 255; a damaged length must not allocate memory.
         if len / 255 > block.len() {
             return Err(odd(format!("{len} bytes are said to be in {}", block.len())));
         }
@@ -147,8 +149,8 @@ impl Segment {
         Segment::of(events).ok_or_else(|| odd("it has no events, or not in order".to_owned()))
     }
 
-    /// The entries of [`Table::SegmentsOf`] that name the segments with a container's events after
-    /// a revision, oldest first.
+    /// Returns the range in [`Table::SegmentsOf`] that names the segments with a container's events
+    /// after a revision, oldest first.
     pub fn range_of(container: Loid, after: u64) -> Option<Range> {
         let next = after.checked_add(1)?;
         Some(Range { from: place_in(container, next), ..Range::prefix(&container.to_key()) })

@@ -16,7 +16,7 @@ use crate::lineup::{NewDivider, check_room};
 use crate::object::{FamilyKind, Record};
 use crate::store::loid_key;
 
-/// Which item or subitem a command was about.
+/// The item or subitem that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemDone {
     /// The item.
@@ -24,19 +24,19 @@ pub struct ItemDone {
     pub item: Loid,
 }
 
-/// Which divider a command was about.
+/// The divider that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DividerDone {
     /// The divider.
     pub divider: u64,
 }
 
-/// Where an item or subitem stands: the item that it is itself, or is a subitem of.
+/// The address of an item, or of a subitem within its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Which {
     /// The item.
     pub item: ItemAddress,
-    /// The subitem of it; `None`: the item itself.
+    /// The subitem of it; `None` for the item itself.
     pub subitem: Option<ItemAddress>,
 }
 
@@ -50,12 +50,12 @@ impl Which {
     }
 }
 
-/// The item below which something is to stand; `None`: in the topic itself.
+/// Returns the item below which a line is placed; `None` for the topic itself.
 fn below(topic: &TopicState, item: Option<ItemAddress>) -> Result<Option<Loid>> {
     item.map(|item| topic.item(item).map(|item| item.loid())).transpose()
 }
 
-/// The place that stands for a position in the lineup of an item, or of the topic itself.
+/// Returns the place for a position in the lineup of an item, or of the topic itself.
 fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context: &Context<'_>) -> Result<usize> {
     match topic.lineup_under(under) {
         Some(lineup) => lineup.place(position, &mut context.reads()?),
@@ -63,8 +63,8 @@ fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context
     }
 }
 
-/// Refuses what an item of a topic can't hold: what is not there, what the caller may not read, and
-/// the topic itself.
+/// Refuses objects that an item of a topic cannot hold: missing ones, ones that the caller may not
+/// read, and the topic itself.
 pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
     if object == topic {
         return Err(attached_to_its_own(topic).into());
@@ -75,13 +75,13 @@ pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>)
     Err(Error::not_found(object).into())
 }
 
-/// What is said where a topic would hang on an item of its own.
+/// Returns the error for a topic that would be attached to its own item.
 pub(super) fn attached_to_its_own(topic: Loid) -> Error {
     let message = format!("The topic `{topic}` can't be attached to an item of its own.");
     Error::new(Code::InvalidForContainer, message).with_source(topic)
 }
 
-/// An item as it begins, without a name: with the day and the work folder of the topic, or of the
+/// Creates an item without a name. It takes the issue date and work folder of the topic, or of the
 /// item that it stands below.
 pub(super) fn new_item(state: &TopicState, under: Option<Loid>, context: &mut Context<'_>) -> Result<TopicItem> {
     let topic = state.object().record.loid;
@@ -102,13 +102,13 @@ pub(super) fn new_item(state: &TopicState, under: Option<Loid>, context: &mut Co
 /// Adds an item to the topic, or a subitem to one of its items.
 #[derive(Debug, Clone)]
 pub struct AddItem {
-    /// The item that gets a subitem; `None`: the topic gets an item.
+    /// The item that gets a subitem; `None` adds an item to the topic.
     pub under: Option<ItemAddress>,
-    /// What is said of it.
+    /// The fields of the new item.
     pub fields: ItemFields,
-    /// An object that hangs on it from the beginning.
+    /// An object to attach to the new item.
     pub attachment: Option<Loid>,
-    /// Counted from 0 among items and dividers; −1 and nothing said are the end.
+    /// The position from 0 among items and dividers; −1 and `None` are the end.
     pub position: Option<i64>,
 }
 
@@ -138,23 +138,23 @@ impl Command for AddItem {
     }
 }
 
-/// A search for the history of an attached object finds the change.
+/// Notes the attached object in the event, so that a search for its history finds the change.
 fn concern(topic: Loid, object: Option<Loid>, context: &mut Context<'_>) {
     if let Some(object) = object {
         context.concerns(topic, object);
     }
 }
 
-/// Changes an item or subitem: what is named, its attachment, its place.
+/// Changes an item or subitem: its given fields, its attachment, its place.
 #[derive(Debug, Clone)]
 pub struct UpdateItem {
     /// The item.
     pub which: Which,
-    /// What is said of it.
+    /// The fields to change.
     pub fields: ItemFields,
-    /// `Some(None)` takes the attachment away.
+    /// The new attachment; `Some(None)` removes it.
     pub attachment: Option<Option<Loid>>,
-    /// Where it is to stand: see [`AddItem`]; nothing said: where it is.
+    /// The new position as in [`AddItem`]; `None` keeps the present one.
     pub position: Option<i64>,
 }
 
@@ -188,7 +188,7 @@ impl Command for UpdateItem {
     }
 }
 
-/// Hangs an object on an item, in place of the one that is there; `None`: takes that away.
+/// Attaches an object to an item in place of the present one; `None` removes that.
 fn hang(item: &mut TopicItem, object: Option<Loid>, context: &mut Context<'_>) -> Result<(), Fault> {
     if item.attachment.map(|there| there.object) == object {
         return Ok(());
@@ -201,7 +201,7 @@ fn hang(item: &mut TopicItem, object: Option<Loid>, context: &mut Context<'_>) -
     Ok(())
 }
 
-/// Attaches an object to an item or subitem, in place of the one that is there.
+/// Attaches an object to an item or subitem, in place of the present one.
 #[derive(Debug, Clone, Copy)]
 pub struct Attach {
     /// The item.
@@ -226,7 +226,7 @@ impl Command for Attach {
     }
 }
 
-/// Takes an item out for good, with its subitems and dividers; or a subitem.
+/// Removes a subitem, or an item with its subitems and dividers, permanently.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoveItem {
     /// The item.
@@ -250,9 +250,9 @@ impl Command for RemoveItem {
 /// Adds a divider to the topic, or to one of its items.
 #[derive(Debug, Clone)]
 pub struct AddDivider {
-    /// The item that gets it; `None`: the topic.
+    /// The item that gets the divider; `None` for the topic.
     pub under: Option<ItemAddress>,
-    /// What is said of it.
+    /// The title and position of the divider.
     pub divider: NewDivider,
 }
 
@@ -276,14 +276,14 @@ impl Command for AddDivider {
     }
 }
 
-/// Changes a divider: its title, its place.
+/// Changes a divider's title or place.
 #[derive(Debug, Clone)]
 pub struct UpdateDivider {
-    /// The item that has it; `None`: the topic.
+    /// The item that has the divider; `None` for the topic.
     pub under: Option<ItemAddress>,
-    /// Which.
+    /// The id of the divider.
     pub id: u64,
-    /// What is said of it.
+    /// The new title and position.
     pub divider: NewDivider,
 }
 
@@ -305,12 +305,12 @@ impl Command for UpdateDivider {
     }
 }
 
-/// Takes a divider away.
+/// Removes a divider.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoveDivider {
-    /// The item that has it; `None`: the topic.
+    /// The item that has the divider; `None` for the topic.
     pub under: Option<ItemAddress>,
-    /// Which.
+    /// The id of the divider.
     pub id: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What callers say of a topic item, and how it gets into it.
+//! The fields of a topic item that callers give, and their validation.
 
 use super::rows::{MAX_ASSIGNEES, TopicItem, Word};
 use crate::amend::check_work_folder;
@@ -7,46 +7,46 @@ use crate::error::{Code, Error, Result};
 use crate::object::{IssueDate, MAX_DESCRIPTION_BYTES, MAX_WORD_BYTES, Text, check_name, check_texts};
 use crate::part::set_attributes;
 
-/// What a caller says of an item or subitem (docs/api/topics.md, "Items"); what is `None` stays as
-/// it is, or is empty in a new one.
+/// The fields of an item or subitem as a caller gives them (docs/api/topics.md, "Items"). A field
+/// that is `None` stays as it is, or is empty in a new item.
 #[derive(Debug, Clone, Default)]
 pub struct ItemFields {
-    /// What it is called; names need not differ, and may have what file names may not.
+    /// The name. Names need not be unique, and may have characters that file names may not.
     pub name: Option<Text>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::content_type`].
     pub content_type: Option<Text>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::comment`].
     pub comment: Option<Text>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::occupation`].
     pub occupation: Option<Text>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::priority`].
     pub priority: Option<Word>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::custom_priority`].
     pub custom_priority: Option<Word>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::product`].
     pub product: Option<Text>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::edition`].
     pub edition: Option<Text>,
-    /// See [`TopicItem`].
+    /// The value for [`TopicItem::assignees`].
     pub assignees: Option<Vec<Text>>,
-    /// Epoch seconds; `Some(None)`: there is none any more.
+    /// The due time in epoch seconds; `Some(None)` removes it.
     pub due: Option<Option<u64>>,
-    /// Name of its workflow status.
+    /// The name of the workflow status.
     pub status: Option<Text>,
-    /// The day of its issue; that of what it is made in where a new one has none.
+    /// The issue date; a new item without one takes that of its parent.
     pub issue_date: Option<IssueDate>,
-    /// Path of its work folder; likewise.
+    /// The path of the work folder; a new item without one takes that of its parent.
     pub work_folder: Option<Text>,
-    /// XML.
+    /// The attributes, as XML.
     pub attributes: Option<Text>,
-    /// XML with the root `props`.
+    /// The system attributes, as XML with the root `props`.
     pub system_attributes: Option<Text>,
 }
 
-/// The last second of the year 9999: what calendars can write down.
+/// The last second of the year 9999, the latest that calendars can represent.
 const LAST_DUE: u64 = 253_402_300_799;
 
-/// Sets the given fields. Returns whether the attributes changed, which are a row of their own.
+/// Sets the given fields. Returns whether the attributes changed, which are a separate row.
 pub(super) fn describe(item: &mut TopicItem, fields: &ItemFields, context: &mut Context<'_>) -> Result<bool, Fault> {
     let word = |word: &'_ Option<Word>| match word {
         Some(Word::Text(text)) => Some(text.clone()),
@@ -64,7 +64,7 @@ pub(super) fn describe(item: &mut TopicItem, fields: &ItemFields, context: &mut 
         ("status", fields.status.as_deref(), MAX_WORD_BYTES),
     ])?;
     if let Some(name) = &fields.name {
-        // Items lie in no folder, so a `/` in their names parts nothing.
+        // Items lie in no folder, so a `/` in their names separates nothing.
         check_name(&name.replace('/', "_"))?;
         item.record.name = name.clone();
     }

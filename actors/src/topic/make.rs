@@ -1,4 +1,4 @@
-//! Making a topic, and writing over an existing one that a creation names.
+//! The creation of a topic, and the overwriting of an existing one that a creation names.
 
 use std::sync::Arc;
 
@@ -13,68 +13,68 @@ use crate::id::Loid;
 use crate::lineup::check_room;
 use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
 
-/// How many items, subitems and dividers a topic may begin with: all are made in one step.
+/// The greatest number of items, subitems and dividers of a new topic: all are created in one step.
 pub const MAX_NEW_LINES: usize = 1000;
 
-/// What is said of a new topic.
+/// The values of a new topic.
 #[derive(Debug, Clone, Default)]
 pub struct NewTopic {
-    /// That of `begins_with` without it.
+    /// The title; `None` takes that of `begins_with`.
     pub title: Option<Text>,
-    /// Likewise.
+    /// The description; `None` takes that of `begins_with`.
     pub description: Option<Text>,
-    /// Title and description of what it is made of, or nothing; one that is there keeps its own,
-    /// unless it is replaced.
+    /// The title and description of the template, or empty. An existing topic keeps its own, unless
+    /// it is replaced.
     pub begins_with: (Text, Text),
-    /// What it begins with, first to last.
+    /// The initial lines, first to last.
     pub lines: Vec<NewLine>,
 }
 
-/// A line that a topic begins with.
+/// An initial line of a topic.
 #[derive(Debug, Clone)]
 pub enum NewLine {
-    /// A divider with that title.
+    /// A divider with this title.
     Divider(Text),
     /// An item or subitem.
     Item(Box<NewItem>),
 }
 
-/// An item that a topic begins with.
+/// An initial item of a topic.
 #[derive(Debug, Clone, Default)]
 pub struct NewItem {
-    /// What is said of it.
+    /// The fields of the item.
     pub fields: ItemFields,
-    /// The object that hangs on it.
+    /// The object to attach.
     pub attachment: Option<Loid>,
-    /// What stands below it; nothing in a subitem.
+    /// The lines below the item; none for a subitem.
     pub lines: Vec<NewLine>,
 }
 
 impl NewLine {
-    /// How many lines these are, with those below them.
+    /// Returns the number of lines, with those below them.
     pub fn count(lines: &[NewLine]) -> usize {
         lines.iter().map(|line| if let NewLine::Item(item) = line { 1 + NewLine::count(&item.lines) } else { 1 }).sum()
     }
 }
 
 impl NewTopic {
-    /// Puts head and lines of a new topic. Returns the bytes of memory that it takes.
+    /// Writes head and lines of a new topic. Returns the bytes of memory that it takes.
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         let (title, description) = self.head_of_new();
         let head = TopicHead { loid: object.record.loid, title, description };
         self.check()?;
         context.alters(NewLine::count(&self.lines))?;
         context.put(None, &head);
-        // Its items are of the revision that it begins with.
+        // The items get the revision that the topic begins with.
         let mut object = object;
         Arc::make_mut(&mut object.record).revision -= 1;
-        // A new one has room for so few.
+        // `check` has bounded the lines of a new topic.
         let mut topic = TopicState::new(object, head, Vec::new(), Vec::new());
         fill(&mut topic, None, &self.lines, context)?;
         Ok(topic.bytes())
     }
 
-    /// Writes it over a topic that is there.
+    /// Overwrites an existing topic.
     pub(super) fn write_over(
         &self,
         topic: &mut TopicState,
@@ -96,7 +96,7 @@ impl NewTopic {
         fill(topic, None, &self.lines, context)
     }
 
-    /// Title and description of a topic that is new, or begun anew.
+    /// Returns title and description of a new or replaced topic.
     fn head_of_new(&self) -> (Text, Text) {
         let (title, description) = &self.begins_with;
         let said = |said: &Option<Text>, begins: &Text| said.as_ref().unwrap_or(begins).clone();
@@ -115,15 +115,15 @@ impl NewTopic {
     }
 }
 
-/// Looks at the texts of a topic's head that are said.
+/// Checks the given texts of a topic's head.
 ///
 /// # Errors
-/// `InvalidParameter` naming the one that is too long.
+/// `InvalidParameter` that names the text that is too long.
 pub(super) fn check_head(title: Option<&str>, description: Option<&str>) -> Result<()> {
     check_texts([("title", title, MAX_TITLE_BYTES), ("description", description, MAX_DESCRIPTION_BYTES)])
 }
 
-/// Sets what is said of a head.
+/// Sets the given texts of a head.
 pub(super) fn describe_head(head: &mut TopicHead, title: Option<&Text>, description: Option<&Text>) {
     for (field, said) in [(&mut head.title, title), (&mut head.description, description)] {
         if let Some(said) = said {
@@ -132,7 +132,7 @@ pub(super) fn describe_head(head: &mut TopicHead, title: Option<&Text>, descript
     }
 }
 
-/// Puts lines at the end of the lineup of an item, or of the topic itself.
+/// Appends lines to the lineup of an item, or of the topic itself.
 fn fill(
     topic: &mut TopicState,
     under: Option<Loid>,

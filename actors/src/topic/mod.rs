@@ -1,10 +1,9 @@
-//! Topics: what is planned, in items with subitems, with dividers between them
+//! Topics: plans of one subject, as items with subitems and dividers between them
 //! (docs/api/topics.md).
 //!
-//! Items are parts of their topic: the topic's actor makes all their changes one after the other,
-//! and a new item is one row more, however many there are. An item has a loid, a uuid and
-//! attributes as objects have. The topic and each of its items have a lineup of their own
-//! ([`crate::lineup`]).
+//! Items are parts of their topic. The topic's actor makes all their changes one after the other,
+//! and a new item adds one row, however many exist. An item has a loid, a uuid and attributes as
+//! objects have. The topic and each of its items have a lineup of their own ([`crate::lineup`]).
 
 mod commands;
 mod fields;
@@ -32,10 +31,10 @@ use crate::part::{PartKind, Parts};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
-/// Name of the type of items in the objecttypes family.
+/// The name of the type of items in the objecttypes family.
 pub const ITEM_TYPE: &str = "TopicItem";
 
-/// Name of the type of subitems in the objecttypes family.
+/// The name of the type of subitems in the objecttypes family.
 pub const SUBITEM_TYPE: &str = "TopicSubItem";
 
 /// The family of topics.

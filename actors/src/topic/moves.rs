@@ -1,4 +1,4 @@
-//! Moving items into a topic, from that topic or from others, in one step.
+//! Moves of items into a topic, from that topic or from others, in one step.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -16,32 +16,32 @@ use crate::object::{FamilyKind, Record};
 use crate::readable::{Readable, Reads};
 use crate::store::{Table, View};
 
-/// Bytes of items, with all that stands below them, that one move takes: each of their rows is
-/// written anew, and others wait for the disk meanwhile.
+/// The greatest size in bytes of the items of one move, with all lines below them. Each of their
+/// rows is rewritten, and other changes wait for the disk during that.
 pub const MAX_MOVED_BYTES: usize = 16 << 20;
 
-/// Moves items and subitems into a topic, all or none, from wherever they are when the move is
-/// made. Items take their subitems and dividers along; a subitem becomes an item.
+/// Moves items and subitems into a topic, all or none, from the topics that they are in at that
+/// time. Items take their subitems and dividers along; a subitem becomes an item.
 #[derive(Debug, Clone)]
 pub struct MoveItems {
-    /// Items, in the order in which they are to stand.
+    /// The items, in their new order.
     pub items: Vec<ItemAddress>,
-    /// The topic that they go to.
+    /// The topic that receives the items.
     pub target: Loid,
-    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing
-    /// said are the end.
+    /// The position of the first item, counted from 0 among the lines that stay in the target; −1
+    /// and `None` are the end.
     pub position: Option<i64>,
-    /// Which topics the caller may change, where the items are; `None`: all.
+    /// The topics that the caller may change, of those that contain the items; `None` for all.
     pub changeable: Option<Arc<dyn Readable>>,
 }
 
 impl MoveItems {
-    /// The topics that the items are in, in the order of the items. Who holds the turn of one may
-    /// count on it: no other command takes an item out of it.
+    /// Returns the topics that contain the items, in the order of the items. A command that holds
+    /// the turn of one may rely on it: no other command takes an item out of it.
     ///
     /// # Errors
     /// `ObjectNotFound`, also for an item of a topic that the caller may not read;
-    /// `PermissionDenied` for one of a topic that they may not change; what the store says.
+    /// `PermissionDenied` for one of a topic that they may not change; store errors.
     fn topics(&self, context: &Context<'_>) -> Result<Vec<Loid>, Fault> {
         let view = View::Latest;
         #[cfg(feature = "planted-bugs")]
@@ -91,11 +91,11 @@ impl Joint for MoveItems {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved<ItemDone>, Fault> {
         context.expects(&turns.get::<Topic>(self.target)?.object().record);
-        // Asked anew in each round, so an item that has gone elsewhere before its topic's turn came
-        // is found there.
+        // Looked up in each round, so that an item is found even if it moved elsewhere before the
+        // turn of its topic was taken.
         let topics = self.topics(context)?;
         turns.need(topics.iter().copied())?;
-        // A subitem that is named beside its item goes on its own: so subitems go first.
+        // A subitem named beside its item is moved on its own, so subitems are taken first.
         let mut named = HashSet::new();
         let mut sources = Vec::new();
         for (topic, address) in topics.iter().zip(&self.items) {
@@ -122,7 +122,7 @@ impl Joint for MoveItems {
         for (topic, item) in sources.iter().filter(|(topic, _)| *topic != self.target) {
             context.concerns(*topic, item.loid());
         }
-        // One that is there already may have come before this was asked.
+        // Items of the target itself are exempt: their attachments may be older than this rule.
         let mut come = uprooted.iter().flatten().zip(&sources).filter(|(_, (topic, _))| *topic != self.target);
         if come.any(|(uprooted, _)| uprooted.holds(self.target)) {
             return Err(attached_to_its_own(self.target).into());

@@ -1,4 +1,4 @@
-//! What must hold of a topic's rows.
+//! The consistency check of a topic's rows.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,9 @@ use crate::object::Record;
 use crate::proof::{Head, Proof};
 use crate::store::StoreError;
 
-/// A head; subitems and dividers stand below items that are there; an attachment is there, and is
-/// hidden if it lies in the recycle bin; no two lines of a lineup have the same place.
+/// Checks a topic's rows. The topic has a head. Subitems and dividers stand below existing items.
+/// An attachment exists, and is hidden if it lies in the recycle bin. No two lines of a lineup have
+/// the same place.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let topic = record.loid;
     let head = proof.head::<TopicHead>(record, HEAD)?;

@@ -1,4 +1,4 @@
-//! How a topic is stored: one head, one row an item or subitem, one row a divider.
+//! The rows of a topic: one head, one row per item or subitem, one row per divider.
 
 use std::sync::Arc;
 
@@ -34,21 +34,21 @@ pub type Lineup = lineup::Lineup<Arc<TopicItem>, DIVIDER_NUMBER>;
 /// A line of a [`Lineup`].
 pub type Line = lineup::Line<Arc<TopicItem>, DIVIDER_NUMBER>;
 
-// An item is one row, written anew at each of its changes: what it may hold has bounds; those of
+// An item is one row, which is rewritten at each of its changes, so its size has limits. Those of
 // its texts are in `object::text`.
 
-/// How many assignees an item may have.
+/// The greatest number of assignees of an item.
 pub const MAX_ASSIGNEES: usize = 100;
 
-/// What a topic has beside its record and items.
+/// The title and description of a topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicHead {
     /// The topic.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// May be empty.
+    /// The title, which may be empty.
     pub title: Text,
-    /// May be empty.
+    /// The description, which may be empty.
     pub description: Text,
 }
 
@@ -58,10 +58,10 @@ impl Row for TopicHead {
     }
 }
 
-/// A word that clients give as a text or as a number, and get back as they gave it.
+/// A word that clients send as a text or as a number, and receive in the same form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Word {
-    /// May be empty.
+    /// A text, which may be empty.
     Text(Text),
     /// A whole number.
     Number(i64),
@@ -73,53 +73,53 @@ impl Default for Word {
     }
 }
 
-/// The object that hangs on an item.
+/// The object that is attached to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
     /// The object.
     #[serde(with = "loid_key")]
     pub object: Loid,
-    /// Whether it lies in the recycle bin.
+    /// Whether the object lies in the recycle bin.
     pub hidden: bool,
 }
 
-/// An item of a topic, or a subitem of one. It has a loid and attributes like an object, but lives
-/// and ends with its topic.
+/// An item of a topic, or a subitem of one. It has a loid and attributes like an object, but is
+/// created and removed as a part of its topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicItem {
     /// The topic.
     #[serde(with = "loid_key")]
     pub topic: Loid,
-    /// What every object has; the folder is the topic, and the revision that of the topic at the
-    /// item's last change.
+    /// The fields that every object has. The folder is the topic. The revision is that of the topic
+    /// at the item's last change.
     pub record: Record,
-    /// The item that it is a subitem of; `None`: an item.
+    /// The parent item of a subitem; `None` for an item.
     pub(super) under: Option<FolderKey>,
     pub(super) order: StoredOrder,
-    /// What kind of content is planned; may be empty, as all texts here.
+    /// The kind of content that is planned; may be empty, as all texts here.
     pub content_type: Text,
-    /// Free text.
+    /// A free text.
     pub comment: Text,
-    /// What the assignees do.
+    /// The task of the assignees.
     pub occupation: Text,
-    /// How urgent it is.
+    /// The urgency.
     pub priority: Word,
-    /// How urgent it is, in the newsroom's own words.
+    /// The urgency, in the newsroom's own words.
     pub custom_priority: Word,
-    /// The product that it is for.
+    /// The product that the item is for.
     pub product: Text,
-    /// The edition that it is for.
+    /// The edition that the item is for.
     pub edition: Text,
-    /// Who is to do it: names, as they were given.
+    /// The names of the assignees, as they were given.
     pub assignees: Vec<Text>,
-    /// When it is to be done, epoch seconds.
+    /// The due time, in epoch seconds.
     pub due: Option<u64>,
-    /// The object that was made of it.
+    /// The object that was created for the item.
     pub attachment: Option<Attached>,
 }
 
 impl TopicItem {
-    /// An item of a topic, or a subitem of the item `under`, of which nothing is said yet.
+    /// Creates an item of a topic, or a subitem of the item `under`, with empty fields.
     pub fn new(topic: Loid, under: Option<Loid>, record: Record) -> TopicItem {
         let none = Text::from("");
         TopicItem {
@@ -140,26 +140,27 @@ impl TopicItem {
         }
     }
 
-    /// Its loid.
+    /// Returns the item's loid.
     pub fn loid(&self) -> Loid {
         self.record.loid
     }
 
-    /// Returns whether another state of the item has another status, and is the same otherwise.
+    /// Reports whether another state of the item differs in its status and in nothing else.
     pub(super) fn differs_by_status(&self, new: &TopicItem) -> bool {
         let mut same = new.clone();
         same.record.status.clone_from(&self.record.status);
         self.record.status != new.record.status && same == *self
     }
 
-    /// The item that it is a subitem of.
+    /// Returns the parent item of a subitem.
     pub fn under(&self) -> Option<Loid> {
         self.under.map(|key| key.0)
     }
 
-    /// Bytes that it takes in memory with its places in the topic's indexes, about.
+    /// Returns the approximate bytes of memory of the item, with its entries in the topic's
+    /// indexes.
     pub(super) fn bytes(&self) -> usize {
-        // A record, and what finds it; then what is beside the texts of the rest.
+        // A record with its index entries, and the other fields without their texts.
         const ITSELF: usize = 1280;
         const EACH: usize = 32;
         let word = |word: &Word| if let Word::Text(text) = word { text.len() } else { 0 };
@@ -200,7 +201,7 @@ impl Ordered for Arc<TopicItem> {
         self.order.into()
     }
 
-    /// Its attachment may be hidden; the item is not.
+    /// Returns true: an item is visible even if its attachment is hidden.
     fn is_visible(&self) -> bool {
         true
     }
@@ -230,8 +231,8 @@ impl Member for Arc<TopicItem> {
     }
 }
 
-/// The id of an item among the lines of its topic: numbers are given once, for loids of all
-/// databases and dividers together.
+/// Returns the id of an item among the lines of its topic. Numbers are unique across the loids of
+/// all databases and the dividers.
 pub(super) fn id_of(item: Loid) -> u128 {
     item.number.into()
 }

@@ -1,4 +1,4 @@
-//! A topic in memory: its lineup, and those of its items.
+//! The state of a topic in memory: its lineup, and those of its items.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::part;
 use crate::sequence::{Movable, Numbers};
 use crate::store::{Key, Row};
 
-/// What a call names an item or subitem by.
+/// An address of an item or subitem in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemAddress {
-    /// Its loid; that of a version names no item.
+    /// The loid; the loid of a version matches no item.
     Loid(Loid),
-    /// Its uuid.
+    /// The uuid.
     Uuid(ObjectUuid),
 }
 
@@ -34,25 +34,26 @@ impl std::fmt::Display for ItemAddress {
     }
 }
 
-/// See the module's head. A clone shares everything.
+/// The state of a topic. A clone shares everything.
 #[derive(Debug, Clone)]
 pub struct TopicState {
     object: Object,
     head: Arc<TopicHead>,
-    /// Items, and dividers between them.
+    /// The items, and the dividers between them.
     own: Lineup,
-    /// Number of an item → its subitems, and dividers between them; only where there are any.
+    /// The number of an item → its subitems and the dividers between them. Has no empty lineups.
     below: OrdMap<u64, Lineup>,
-    /// Id of a line → number of the item in whose lineup it stands; [`OWN`] for the topic's own.
+    /// The id of a line → the number of the item in whose lineup it stands; [`OWN`] for the topic's
+    /// own.
     under: Numbers,
     by_uuid: OrdMap<ObjectUuid, Loid>,
-    /// Objects and the items that they hang on.
+    /// Attached objects, each with its item.
     attached: OrdSet<(Loid, Loid)>,
-    /// What items, subitems and dividers take together.
+    /// The bytes of all items, subitems and dividers.
     bytes: usize,
 }
 
-/// No item has that number.
+/// A number that no item has.
 const OWN: u128 = 0;
 
 impl State for TopicState {
@@ -69,9 +70,9 @@ impl State for TopicState {
     }
 }
 
-/// Bytes that a line takes, about.
+/// Returns the approximate bytes of a line.
 fn bytes_of(line: &Line) -> usize {
-    // The rest of a divider, and what finds it.
+    // The other fields of a divider, and its index entries.
     const DIVIDER: usize = 384;
     match line {
         Line::Member(item) => item.bytes(),
@@ -79,7 +80,7 @@ fn bytes_of(line: &Line) -> usize {
     }
 }
 
-/// The item in whose lineup a line stands.
+/// Returns the item in whose lineup a line stands.
 fn under(line: &Line) -> Option<Loid> {
     match line {
         Line::Member(item) => item.under(),
@@ -87,7 +88,7 @@ fn under(line: &Line) -> Option<Loid> {
     }
 }
 
-/// The same line in the lineup of an item, or of the topic itself, of that topic.
+/// Returns a copy of the line for the lineup of an item of that topic, or of the topic itself.
 fn moved_under(line: &Line, topic: Loid, under: Option<Loid>) -> Line {
     let under = under.map(FolderKey);
     match line {
@@ -105,37 +106,37 @@ fn moved_under(line: &Line, topic: Loid, under: Option<Loid>) -> Line {
     }
 }
 
-/// An item that has left its place, to be put into another: with all that stands below it.
+/// An item that was taken from its place to be put into another, with all lines below it.
 pub(super) struct Uprooted {
     item: Arc<TopicItem>,
     below: Vec<Line>,
 }
 
 impl Uprooted {
-    /// The item.
+    /// Returns the item's loid.
     pub fn loid(&self) -> Loid {
         self.item.loid()
     }
 
-    /// Whether an object hangs on the item, or on one of its subitems; be that shown or not.
+    /// Reports whether an object is attached to the item or to one of its subitems, hidden or not.
     pub fn holds(&self, object: Loid) -> bool {
         let mut items = self.below.iter().filter_map(Line::member).chain([&self.item]);
         items.any(|item| item.attachment.is_some_and(|attached| attached.object == object))
     }
 
-    /// How many lines these are.
+    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         1 + self.below.len()
     }
 
-    /// Bytes that they take, about.
+    /// Returns the approximate bytes of the lines.
     pub fn bytes(&self) -> usize {
         self.item.bytes() + self.below.iter().map(bytes_of).sum::<usize>()
     }
 }
 
 impl TopicState {
-    /// A topic with these items, subitems and dividers, in any order.
+    /// Creates a topic with these items, subitems and dividers, in any order.
     pub fn new(object: Object, head: TopicHead, items: Vec<TopicItem>, dividers: Vec<Divider>) -> TopicState {
         let mut state = TopicState {
             object,
@@ -156,30 +157,30 @@ impl TopicState {
         state
     }
 
-    /// What it has beside record and items.
+    /// Returns the title and description.
     pub fn head(&self) -> &TopicHead {
         &self.head
     }
 
-    /// Its items, and dividers between them.
+    /// Returns the items, and the dividers between them.
     pub fn lineup(&self) -> &Lineup {
         &self.own
     }
 
-    /// The subitems of an item, and dividers between them; `None`: none.
+    /// Returns the subitems of an item and the dividers between them; `None` if it has none.
     pub fn below(&self, item: Loid) -> Option<&Lineup> {
         self.below.get(&item.number)
     }
 
-    /// How many items, subitems and dividers there are.
+    /// Returns the number of items, subitems and dividers.
     pub fn lines(&self) -> usize {
         self.under.len()
     }
 
-    /// The item or subitem so named.
+    /// Returns the item or subitem with this address.
     ///
     /// # Errors
-    /// `ObjectNotFound` when the topic has none of that name.
+    /// `ObjectNotFound` if the topic has no such item.
     pub fn get(&self, address: ItemAddress) -> Result<&Arc<TopicItem>> {
         let loid = match address {
             ItemAddress::Loid(loid) => Some(loid),
@@ -189,29 +190,29 @@ impl TopicState {
         found.map(|(_, item)| item).ok_or_else(|| self.not_held("item", address))
     }
 
-    /// The item or subitem with that loid, and its position in its lineup.
+    /// Returns the item or subitem with this loid, and its position in its lineup.
     ///
     /// # Errors
-    /// As [`TopicState::get`].
+    /// Those of [`TopicState::get`].
     pub fn place_of(&self, item: Loid) -> Result<(usize, &Arc<TopicItem>)> {
         let found = self.find(id_of(item)).and_then(|(position, line)| Some((position, line.member()?)));
         let not_held = || self.not_held("item", ItemAddress::Loid(item));
         found.filter(|(_, found)| found.loid() == item).ok_or_else(not_held)
     }
 
-    /// The item so named, which is no subitem.
+    /// Returns the item with this address, which must not be a subitem.
     ///
     /// # Errors
-    /// As [`TopicState::get`].
+    /// Those of [`TopicState::get`].
     pub fn item(&self, address: ItemAddress) -> Result<&Arc<TopicItem>> {
         let item = self.get(address)?;
         if item.under.is_none() { Ok(item) } else { Err(self.not_held("item", address)) }
     }
 
-    /// The subitem of an item so named.
+    /// Returns the subitem with this address within an item.
     ///
     /// # Errors
-    /// As [`TopicState::get`].
+    /// Those of [`TopicState::get`].
     pub fn subitem(&self, item: ItemAddress, subitem: ItemAddress) -> Result<&Arc<TopicItem>> {
         let item = self.item(item)?;
         let found = self.get(subitem)?;
@@ -222,16 +223,16 @@ impl TopicState {
         Err(Error::new(Code::ObjectNotFound, message).with_source(subitem))
     }
 
-    /// The divider of that id in the lineup of an item, or of the topic itself.
+    /// Returns the divider with this id in the lineup of an item, or of the topic itself.
     ///
     /// # Errors
-    /// `ObjectNotFound` when there is none.
+    /// `ObjectNotFound` if there is none.
     pub fn divider(&self, under: Option<Loid>, id: u64) -> Result<&Arc<Divider>> {
         let found = self.find(id.into()).and_then(|(_, line)| line.divider());
         found.filter(|divider| divider.under() == under).ok_or_else(|| self.not_held("divider", id))
     }
 
-    /// The line of that id, and its position in its lineup.
+    /// Returns the line with this id, and its position in its lineup.
     pub fn find(&self, id: u128) -> Option<(usize, &Line)> {
         self.lineup_of(id)?.find(id)
     }
@@ -249,17 +250,17 @@ impl TopicState {
         Error::new(Code::ObjectNotFound, message).with_source(address)
     }
 
-    /// The lineup of an item, or of the topic itself.
+    /// Returns the lineup of an item, or of the topic itself.
     pub(super) fn lineup_under(&self, item: Option<Loid>) -> Option<&Lineup> {
         item.map_or(Some(&self.own), |item| self.below(item))
     }
 
-    /// The revision that the change under way will have.
+    /// Returns the revision that the present change will have.
     fn next_revision(&self) -> u64 {
         self.object.record.revision + 1
     }
 
-    /// An item as it is after a change of it.
+    /// Returns the item with the metadata of a change.
     fn stamped(&self, mut item: TopicItem, context: &Context<'_>) -> TopicItem {
         item.record.revision = self.next_revision();
         item.record.modified = context.now_s();
@@ -299,8 +300,8 @@ impl TopicState {
         changed
     }
 
-    /// Puts a new line in front of a place of the lineup of an item, or of the topic itself; `make`
-    /// is given its order number.
+    /// Inserts a new line in front of a place in the lineup of an item, or of the topic itself.
+    /// `make` is called with its order number.
     pub(super) fn insert(
         &mut self,
         under: Option<Loid>,
@@ -313,7 +314,7 @@ impl TopicState {
         self.note(&line);
     }
 
-    /// Puts an item where it belongs, as a new one of this topic.
+    /// Inserts an item as a new one of this topic.
     pub(super) fn insert_item(
         &mut self,
         mut item: TopicItem,
@@ -326,7 +327,7 @@ impl TopicState {
         self.insert(under, place, |order| Line::Member(Arc::new(item).at(order)), context);
     }
 
-    /// Puts a divider with that id.
+    /// Inserts a divider with this id.
     pub(super) fn insert_divider(
         &mut self,
         id: u64,
@@ -339,7 +340,7 @@ impl TopicState {
         self.insert(under, place, |order| Line::Divider(Arc::new(new.at(order))), context);
     }
 
-    /// Puts an item in the place of what it was, or at another place of its lineup.
+    /// Replaces an item with its new state, at its place or at another place of its lineup.
     pub(super) fn change_item(
         &mut self,
         old: &Arc<TopicItem>,
@@ -351,16 +352,16 @@ impl TopicState {
         let mut new = self.stamped(new, context);
         if old.record.status != new.record.status {
             context.note_status(self.head.loid, &old.record, &new.record);
-            // The change of the status is an event of its own, after that of the rest.
+            // The change of the status is a separate event, after that of the rest.
             new.record.revision += 1;
         }
         self.change(&Line::Member(old.clone()), Line::Member(Arc::new(new)), place, context);
     }
 
-    /// Gives an item or subitem a workflow status; the present one again changes nothing.
+    /// Sets the workflow status of an item or subitem. Setting the present status changes nothing.
     ///
     /// # Errors
-    /// `ObjectNotFound` when the topic has no such item.
+    /// `ObjectNotFound` if the topic has no such item.
     pub(crate) fn set_status(&mut self, item: Loid, status: &Text, context: &mut Context<'_>) -> Result<(), Fault> {
         let old = self.get(ItemAddress::Loid(item))?.clone();
         if old.record.status.as_ref() != Some(status) {
@@ -369,7 +370,7 @@ impl TopicState {
         Ok(())
     }
 
-    /// Changes nothing of an item but its workflow status.
+    /// Changes only the workflow status of an item.
     pub(super) fn change_status(&mut self, old: &Arc<TopicItem>, status: Text, context: &mut Context<'_>) {
         let mut new = self.stamped(TopicItem::clone(old), context);
         new.record.status = Some(status);
@@ -379,7 +380,7 @@ impl TopicState {
         context.changes_only_status(self.head.loid, begun);
     }
 
-    /// Changes what is said of a divider.
+    /// Changes the given fields of a divider.
     pub(super) fn change_divider(
         &mut self,
         old: &Arc<Divider>,
@@ -396,13 +397,13 @@ impl TopicState {
         }
     }
 
-    /// Whether a line stands where one that is moved to that place of its lineup would stand.
+    /// Reports whether a line already stands where a move to that place of its lineup would put it.
     pub(super) fn stands_at(&self, line: &Line, place: usize) -> bool {
         self.lineup_of(line.id()).is_some_and(|lineup| lineup.stands_at(line.id(), place))
     }
 
     fn change(&mut self, old: &Line, new: Line, place: Option<usize>, context: &mut Context<'_>) {
-        // What it is found by, and the lineup that it stands in, stay.
+        // The keys that the line is found by, and its lineup, stay the same.
         self.bytes = self.bytes - bytes_of(old) + bytes_of(&new);
         let attached = |line: &Line| line.member().and_then(|item| Some((item.attachment?.object, item.loid())));
         let (before, after) = (attached(old), attached(&new));
@@ -416,10 +417,10 @@ impl TopicState {
         });
     }
 
-    /// Takes lines out for good, with all that stands below them.
+    /// Removes lines permanently, with all lines below them.
     ///
     /// # Errors
-    /// What the store says.
+    /// Store errors.
     pub(super) fn take(&mut self, lines: &[Line], context: &mut Context<'_>) -> Result<(), Fault> {
         let mut gone = Vec::new();
         for line in lines {
@@ -437,7 +438,7 @@ impl TopicState {
         Ok(())
     }
 
-    /// How many lines an item is, with those below it.
+    /// Returns the number of lines of an item, itself included.
     pub(super) fn lines_of(&self, item: Loid) -> usize {
         1 + self.below(item).map_or(0, Lineup::len)
     }
@@ -446,8 +447,8 @@ impl TopicState {
         self.below(item).into_iter().flat_map(Lineup::lines).cloned().collect()
     }
 
-    /// Lets an item go with all that stands below it. Its rows stay as they are until
-    /// [`TopicState::plant`] writes them.
+    /// Takes an item out, with all lines below it. Its rows stay as they are until
+    /// [`TopicState::plant`] rewrites them.
     pub(super) fn uproot(&mut self, item: &Arc<TopicItem>) -> Uprooted {
         let below = self.all_below(item.loid());
         for line in below.iter().chain([&Line::Member(item.clone())]) {
@@ -457,8 +458,8 @@ impl TopicState {
         Uprooted { item: item.clone(), below }
     }
 
-    /// Puts an item that was let go in front of a place among this topic's items, with all that
-    /// stood below it.
+    /// Inserts an uprooted item in front of a place among this topic's items, with all lines below
+    /// it.
     pub(super) fn plant(&mut self, uprooted: &Uprooted, place: usize, context: &mut Context<'_>) {
         let (topic, item) = (self.head.loid, uprooted.item.loid());
         let lines = [(Line::Member(uprooted.item.clone()), None, place)];
@@ -482,7 +483,7 @@ impl TopicState {
         }
     }
 
-    /// Does what becomes of an object to the items that it hangs on.
+    /// Applies the fate of an object to the items that it is attached to.
     pub(super) fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) {
         let from = (member, Loid { number: 0, ..member });
         let holders: Vec<Loid> =
@@ -496,33 +497,34 @@ impl TopicState {
             };
             if old.attachment != attachment {
                 let mut new = TopicItem { attachment, ..TopicItem::clone(&old) };
-                // Nobody has changed the item, but readers see another one.
+                // No caller has changed the item, but readers see a different one.
                 new.record.revision = self.next_revision();
                 self.change(&Line::Member(old), Line::Member(Arc::new(new)), None, context);
             }
         }
     }
 
-    /// The topic ceases to be: all that it has goes.
+    /// Removes all rows of a topic that is being destroyed.
     ///
     /// # Errors
-    /// What the store says.
+    /// Store errors.
     pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
         self.clear(context)?;
         context.remove(&*self.head);
         Ok(())
     }
 
-    /// Takes everything out.
+    /// Removes all lines.
     ///
     /// # Errors
-    /// What the store says.
+    /// Store errors.
     pub(super) fn clear(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
         let lines: Vec<Line> = self.own.lines().cloned().collect();
         self.take(&lines, context)
     }
 
-    /// The rows that this state should have among the parts, for tests and checks.
+    /// Returns the places of the rows that this state should have among the parts, for tests and
+    /// checks.
     pub fn rows(&self) -> Vec<Key> {
         let lines = self.own.lines().chain(self.below.values().flat_map(Lineup::lines));
         let places = lines.map(|line| match line {
@@ -533,7 +535,7 @@ impl TopicState {
     }
 }
 
-/// What events name a line by.
+/// Returns the name of a line in events.
 pub(super) fn name_of(line: &Line) -> String {
     match line {
         Line::Member(item) => item.loid().to_string(),

@@ -1,4 +1,4 @@
-//! What is named of a topic: changed together with what every object has.
+//! The command that changes a topic's own fields together with those of every object.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::joint::{Joint, Turns};
 use crate::lifecycle::Rename;
 use crate::object::{CreateMode, Text};
 
-/// Changes what is named of a topic: its title and description, its name, its attributes.
+/// Changes the given fields of a topic: its title and description, its name, its attributes.
 #[derive(Debug, Clone)]
 pub struct UpdateTopic {
     /// The topic.
     pub topic: Loid,
-    /// New title.
+    /// The new title.
     pub title: Option<Text>,
-    /// New description.
+    /// The new description.
     pub description: Option<Text>,
-    /// A new name.
+    /// The new name.
     pub name: Option<String>,
-    /// New attributes, XML.
+    /// The new attributes, as XML.
     pub attributes: Option<Text>,
-    /// A new workflow status.
+    /// The new workflow status.
     pub status: Option<Text>,
 }
 

@@ -17,7 +17,7 @@ use crate::object::{FamilyKind, Holders, Record};
 use crate::readable::{Readable, Reads};
 use crate::store::{View, loid_key};
 
-/// Which topic a command was about.
+/// The topic that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedDone {
     /// The topic.
@@ -25,14 +25,15 @@ pub struct PlannedDone {
     pub topic: Loid,
 }
 
-/// Which divider a command was about.
+/// The divider that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DividerDone {
     /// The divider.
     pub divider: u64,
 }
 
-/// Refuses what a plan can't hold: what is no topic, is not there, or that the caller may not read.
+/// Refuses objects that a plan cannot hold: missing ones, ones that the caller may not read, and
+/// those that are no topic.
 pub(super) fn check_topic(topic: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
     if !context.is_alive(topic)? || !reads.may_read(topic)? {
         return Err(Error::not_found(topic).into());
@@ -45,18 +46,18 @@ pub(super) fn check_topic(topic: Loid, reads: &mut Reads<'_>, context: &Context<
     Err(Error::new(Code::InvalidForContainer, message).with_source(topic).into())
 }
 
-/// The topic's place, if the caller sees it.
+/// Checks that the plan holds the topic and that the caller may read it.
 fn held(plan: &PlanState, topic: Loid, context: &Context<'_>) -> Result<()> {
     if plan.topic(topic).is_some() && context.reads()?.may_read(topic)? { Ok(()) } else { Err(plan.not_held(topic)) }
 }
 
-/// Adds a topic to a plan. One that is there already stays, unless a position is said: then it
-/// moves there.
+/// Adds a topic to a plan. A topic that the plan holds already stays in place, or moves to the
+/// position if one is given.
 #[derive(Debug, Clone, Copy)]
 pub struct AddTopic {
     /// The topic.
     pub topic: Loid,
-    /// Counted from 0 among the topics that the caller sees and dividers; −1 and nothing said are
+    /// The position from 0 among dividers and the topics that the caller sees; −1 and `None` are
     /// the end.
     pub position: Option<i64>,
 }
@@ -88,7 +89,7 @@ impl Command for AddTopic {
     }
 }
 
-/// Takes a topic out of a plan; the topic stays as it is.
+/// Removes a topic from a plan; the topic itself is not changed.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoveTopic {
     /// The topic.
@@ -108,35 +109,33 @@ impl Command for RemoveTopic {
     }
 }
 
-/// How many topics are moved at once: no other change is made meanwhile, whichever object it is of.
+/// The greatest number of topics of one move: no other change of any object runs during it.
 pub const MAX_MOVED_TOPICS: usize = 500;
 
-/// In how many places the topics of one move may stand, in plans and in whatever else holds them:
-/// all are looked at.
+/// The greatest number of places, in plans and other containers, of the topics of one move: all are
+/// read.
 pub const MAX_MOVED_PLACES: usize = 5000;
 
-/// Moves topics into a plan, all or none. They leave all live plans that they are in when the move
-/// is made.
+/// Moves topics into a plan, all or none. They leave all live plans that hold them at that time.
 #[derive(Debug, Clone)]
 pub struct MoveTopics {
-    /// The topics, [`MAX_MOVED_TOPICS`] at most, in the order in which they are to stand.
+    /// The topics in their new order, at most [`MAX_MOVED_TOPICS`].
     pub topics: Vec<Loid>,
-    /// The plan that they go to.
+    /// The plan that receives the topics.
     pub target: Loid,
-    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing
-    /// said are the end.
+    /// The position of the first topic, counted from 0 among the lines that stay in the target; −1
+    /// and `None` are the end.
     pub position: Option<i64>,
-    /// Which plans the caller may change, of those that the topics leave; `None`: all.
+    /// The plans that the caller may change, of those that the topics leave; `None` for all.
     pub changeable: Option<Arc<dyn Readable>>,
 }
 
 impl MoveTopics {
-    /// The live plans that hold any of these topics, each with those that it holds; and the target.
-    /// Plans in the recycle bin keep their topics.
+    /// Returns the target, and the live plans that hold any of these topics, each with its topics
+    /// among these. Plans in the recycle bin keep their topics.
     ///
-    /// # Errors
-    /// `PermissionDenied` if one of them is not the caller's to change: which it is they are not
-    /// told; `TooLarge` if the topics stand in more than [`MAX_MOVED_PLACES`]; what the store says.
+    /// `PermissionDenied` if the caller may not change one of the plans, which the error does not
+    /// name; `TooLarge` if the topics stand in more than [`MAX_MOVED_PLACES`]; store errors.
     fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeMap<Loid, Vec<Loid>>, Fault> {
         let (mut plans, mut others) = (BTreeMap::from([(self.target, Vec::new())]), HashSet::new());
         let mut room = MAX_MOVED_PLACES;
@@ -185,8 +184,8 @@ impl MoveTopics {
 impl Joint for MoveTopics {
     type Reply = Moved<PlannedDone>;
     const NAME: &'static str = "topicplan.topic.move";
-    /// It must find every plan that holds the topics: another one that a move or an addition puts
-    /// them into meanwhile, too.
+    /// True, since the command must find every plan that holds the topics, including one that a
+    /// concurrent move or addition puts them into.
     const ALONE: bool = true;
 
     fn about(&self, _: &Moved<PlannedDone>) -> Option<Loid> {
@@ -236,7 +235,7 @@ impl Joint for MoveTopics {
 /// Adds a divider to a plan.
 #[derive(Debug, Clone)]
 pub struct AddDivider {
-    /// What is said of it.
+    /// The title and position of the divider.
     pub divider: NewDivider,
 }
 
@@ -257,12 +256,12 @@ impl Command for AddDivider {
     }
 }
 
-/// Changes a divider: its title, its place.
+/// Changes a divider's title or place.
 #[derive(Debug, Clone)]
 pub struct UpdateDivider {
-    /// Which.
+    /// The id of the divider.
     pub id: u64,
-    /// What is said of it.
+    /// The new title and position.
     pub divider: NewDivider,
 }
 
@@ -284,10 +283,10 @@ impl Command for UpdateDivider {
     }
 }
 
-/// Takes a divider away.
+/// Removes a divider.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoveDivider {
-    /// Which.
+    /// The id of the divider.
     pub id: u64,
 }
 

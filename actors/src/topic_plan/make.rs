@@ -1,4 +1,4 @@
-//! Making a plan, and writing over an existing one that a creation names.
+//! The creation of a plan, and the overwriting of an existing one that a creation names.
 
 use super::commands::check_topic;
 use super::rows::PlanHead;
@@ -9,34 +9,34 @@ use crate::family::State;
 use crate::id::Loid;
 use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
 
-/// How many topics and dividers a plan may begin with: all are put in one step.
+/// The greatest number of topics and dividers of a new plan: all are inserted in one step.
 pub const MAX_NEW_LINES: usize = 1000;
 
-/// What is said of a new plan.
+/// The values of a new plan.
 #[derive(Debug, Clone, Default)]
 pub struct NewPlan {
-    /// That of `begins_with` without it.
+    /// The title; `None` takes that of `begins_with`.
     pub title: Option<Text>,
-    /// Likewise.
+    /// The description; `None` takes that of `begins_with`.
     pub description: Option<Text>,
-    /// Title and description of what it is made of, or nothing; one that is there keeps its own,
-    /// unless it is replaced.
+    /// The title and description of the template, or empty. An existing plan keeps its own, unless
+    /// it is replaced.
     pub begins_with: (Text, Text),
-    /// What it begins with, first to last; a topic once.
+    /// The initial lines, first to last; a topic that is repeated is added once.
     pub lines: Vec<NewLine>,
 }
 
-/// A line that a plan begins with.
+/// An initial line of a plan.
 #[derive(Debug, Clone)]
 pub enum NewLine {
-    /// A divider with that title.
+    /// A divider with this title.
     Divider(Text),
-    /// A topic that is there.
+    /// An existing topic.
     Topic(Loid),
 }
 
 impl NewPlan {
-    /// Puts head and lines of a new plan.
+    /// Writes head and lines of a new plan. Returns the bytes of memory that it takes.
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
         self.check()?;
         let (title, description) = self.head_over(&self.begins_with);
@@ -47,7 +47,7 @@ impl NewPlan {
         Ok(plan.bytes())
     }
 
-    /// Writes it over a plan that is there.
+    /// Overwrites an existing plan.
     pub(super) fn write_over(
         &self,
         plan: &mut PlanState,
@@ -66,7 +66,7 @@ impl NewPlan {
         self.fill(plan, context)
     }
 
-    /// Title and description that are said, and where nothing is said these.
+    /// Returns the given title and description, each with a default.
     fn head_over(&self, (title, description): &(Text, Text)) -> (Text, Text) {
         let said = |said: &Option<Text>, other: &Text| said.as_ref().unwrap_or(other).clone();
         (said(&self.title, title), said(&self.description, description))

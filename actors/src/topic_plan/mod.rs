@@ -1,7 +1,7 @@
-//! Topic plans: topics in one order, with dividers between them (docs/api/topic-plans.md).
+//! Topic plans: topics in a manual order, with dividers between them (docs/api/topic-plans.md).
 //!
-//! A plan holds topics as a drawer holds objects: what becomes of a topic it hears, what happens
-//! inside one it does not. A topic stands in a plan once at most.
+//! A plan holds topics as a drawer holds objects. It is notified when a topic is discarded,
+//! restored or destroyed, but not of changes inside a topic. A plan holds a topic at most once.
 
 mod commands;
 mod make;

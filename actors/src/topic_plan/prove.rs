@@ -1,4 +1,4 @@
-//! What must hold of a plan's rows.
+//! The consistency check of a plan's rows.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::object::Record;
 use crate::proof::{Head, Proof};
 use crate::store::StoreError;
 
-/// A head; every topic is there, and is hidden if it lies in the recycle bin; no two lines have the
-/// same place.
+/// Checks a plan's rows. The plan has a head. Every topic exists, and is hidden if it lies in the
+/// recycle bin. No two lines have the same place.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let plan = record.loid;
     let head = proof.head::<PlanHead>(record, HEAD)?;

@@ -1,4 +1,4 @@
-//! How a plan is stored: one head, one row a topic, one row a divider.
+//! The rows of a plan: one head, one row per topic, one row per divider.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -32,15 +32,15 @@ pub type Lineup = lineup::Lineup<PlannedTopic, DIVIDER_NUMBER>;
 /// A line of a [`Lineup`].
 pub type Line = lineup::Line<PlannedTopic, DIVIDER_NUMBER>;
 
-/// What a plan has beside its record and topics.
+/// The title and description of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanHead {
     /// The plan.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// May be empty.
+    /// The title, which may be empty.
     pub title: Text,
-    /// May be empty.
+    /// The description, which may be empty.
     pub description: Text,
 }
 
@@ -50,7 +50,7 @@ impl Row for PlanHead {
     }
 }
 
-/// The place of a topic in a plan.
+/// A topic's place in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTopic {
     /// The plan.
@@ -65,7 +65,7 @@ pub struct PlannedTopic {
 }
 
 impl PlannedTopic {
-    /// A topic that can be seen.
+    /// Creates a visible entry.
     pub fn new(plan: Loid, topic: Loid) -> PlannedTopic {
         PlannedTopic { plan, topic, order: 0.into(), hidden: false }
     }
@@ -119,8 +119,8 @@ impl Member for PlannedTopic {
     }
 }
 
-/// The id of a topic among the lines of a plan. It is never that of a divider, whose number stands
-/// in no loid.
+/// Returns the id of a topic among the lines of a plan. It never equals that of a divider, whose
+/// number is part of no loid.
 pub(super) fn id_of(topic: Loid) -> u128 {
     topic.to_number()
 }

@@ -1,4 +1,4 @@
-//! A plan in memory: its lineup.
+//! The state of a plan in memory: its lineup.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::object::{Object, Text};
 use crate::sequence::Movable;
 use crate::store::{Key, Row};
 
-/// See the module's head. A clone shares everything.
+/// The state of a plan. A clone shares everything.
 #[derive(Debug, Clone)]
 pub struct PlanState {
     object: Object,
     head: Arc<PlanHead>,
     lineup: Lineup,
-    /// What the titles of the dividers take together.
+    /// The bytes of all titles of dividers.
     titles: usize,
 }
 
@@ -32,7 +32,7 @@ impl State for PlanState {
     }
 
     fn bytes(&self) -> usize {
-        // A topic's place, or a divider beside its title, and what finds it.
+        // A planned topic, or a divider without its title, and the index entries of either.
         const LINE: usize = 384;
         let texts = self.head.title.len() + self.head.description.len() + self.titles;
         self.object.bytes() + texts + self.lineup.len() * LINE
@@ -40,7 +40,7 @@ impl State for PlanState {
 }
 
 impl PlanState {
-    /// A plan with these topics and dividers, in any order.
+    /// Creates a plan with these topics and dividers, in any order.
     pub fn new(object: Object, head: PlanHead, topics: Vec<PlannedTopic>, dividers: Vec<Divider>) -> PlanState {
         let mut state = PlanState { object, head: Arc::new(head), lineup: Lineup::default(), titles: 0 };
         topics.into_iter().for_each(|topic| state.lineup.keep(Line::Member(topic)));
@@ -51,32 +51,32 @@ impl PlanState {
         state
     }
 
-    /// What it has beside record and topics.
+    /// Returns the title and description.
     pub fn head(&self) -> &PlanHead {
         &self.head
     }
 
-    /// Its topics, and dividers between them.
+    /// Returns the topics, and the dividers between them.
     pub fn lineup(&self) -> &Lineup {
         &self.lineup
     }
 
-    /// The place of a topic; a hidden one has none.
+    /// Returns a topic's position and entry; `None` for a hidden one.
     pub fn topic(&self, topic: Loid) -> Option<(usize, &PlannedTopic)> {
         let (position, line) = self.lineup.find(id_of(topic))?;
         line.member().filter(|found| !found.hidden).map(|found| (position, found))
     }
 
-    /// The error of a topic that is not there, or that a caller may not know of.
+    /// Returns the error for a topic that is missing, or that the caller may not know of.
     pub fn not_held(&self, topic: Loid) -> Error {
         let plan = self.head.loid;
         Error::new(Code::ObjectNotFound, format!("The plan `{plan}` has no topic `{topic}`.")).with_source(topic)
     }
 
-    /// The divider of that id.
+    /// Returns the divider with this id.
     ///
     /// # Errors
-    /// `ObjectNotFound` when there is none.
+    /// `ObjectNotFound` if there is none.
     pub fn divider(&self, id: u64) -> Result<&Arc<Divider>> {
         let found = self.lineup.find(id.into()).and_then(|(_, line)| line.divider());
         found.ok_or_else(|| {
@@ -85,14 +85,14 @@ impl PlanState {
         })
     }
 
-    /// Puts a topic that is not there in front of a place.
+    /// Inserts a topic, which the plan does not hold yet, in front of a place.
     pub(super) fn insert_topic(&mut self, topic: Loid, place: usize, context: &mut Context<'_>) {
         let new = PlannedTopic::new(self.head.loid, topic);
         self.lineup.insert(place, |order| Line::Member(new.at(order)), context);
     }
 
-    /// Moves a topic that is there to a place among the others. Returns whether there was something
-    /// to do.
+    /// Moves a topic of the plan to a place among the others. Returns whether that changed
+    /// anything.
     pub(super) fn shift_topic(&mut self, topic: Loid, place: usize, context: &mut Context<'_>) -> bool {
         let Some(line) = self.lineup.find(id_of(topic)).map(|(_, line)| line.clone()) else { return false };
         let moves = !self.lineup.stands_at(line.id(), place);
@@ -102,21 +102,21 @@ impl PlanState {
         moves
     }
 
-    /// Takes a topic out, hidden or not. Returns whether it was there.
+    /// Removes a topic, hidden or not. Returns whether the plan held it.
     pub(super) fn take_topic(&mut self, topic: Loid, context: &mut Context<'_>) -> bool {
         let Some(line) = self.lineup.find(id_of(topic)).map(|(_, line)| line.clone()) else { return false };
         self.lineup.take(&line, context);
         true
     }
 
-    /// Puts a divider with that id.
+    /// Inserts a divider with this id.
     pub(super) fn insert_divider(&mut self, id: u64, title: Text, place: usize, context: &mut Context<'_>) {
         self.titles += title.len();
         let new = Divider::new(self.head.loid, None, id, title);
         self.lineup.insert(place, |order| Line::Divider(Arc::new(new.at(order))), context);
     }
 
-    /// Changes what is said of a divider.
+    /// Changes the given fields of a divider.
     pub(super) fn change_divider(
         &mut self,
         old: &Arc<Divider>,
@@ -134,7 +134,7 @@ impl PlanState {
         }
     }
 
-    /// Takes a divider away.
+    /// Removes a divider.
     pub(super) fn take_divider(&mut self, divider: &Arc<Divider>, context: &mut Context<'_>) {
         self.titles -= divider.title.len();
         self.lineup.take(&Line::Divider(divider.clone()), context);
@@ -148,7 +148,7 @@ impl PlanState {
         }
     }
 
-    /// Does what becomes of a topic to its place.
+    /// Applies the fate of a topic to its entry.
     pub(super) fn member(&mut self, topic: Loid, becomes: Fate, context: &mut Context<'_>) {
         let hidden = match becomes {
             Fate::Gone => {
@@ -165,20 +165,21 @@ impl PlanState {
         }
     }
 
-    /// Takes everything out.
+    /// Removes all lines.
     pub(super) fn clear(&mut self, context: &mut Context<'_>) {
         let lines: Vec<Line> = self.lineup.lines().cloned().collect();
         lines.iter().for_each(|line| self.lineup.take(line, context));
         self.titles = 0;
     }
 
-    /// The plan ceases to be: all that it has goes.
+    /// Removes all rows of a plan that is being destroyed.
     pub(super) fn dissolve(&mut self, context: &mut Context<'_>) {
         self.clear(context);
         context.remove(&*self.head);
     }
 
-    /// The rows that this state should have among the parts, for tests and checks.
+    /// Returns the places of the rows that this state should have among the parts, for tests and
+    /// checks.
     pub fn rows(&self) -> Vec<Key> {
         let places = self.lineup.lines().map(|line| match line {
             Line::Member(topic) => topic.place(),

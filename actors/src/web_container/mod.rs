@@ -1,5 +1,5 @@
-//! Web containers, and the page containers that are like them: documents whose content and links
-//! name stories (docs/api/bundles.md, "Web containers").
+//! Web containers, and page containers, which are similar: documents whose content and links name
+//! stories (docs/api/bundles.md, "Web containers").
 
 use crate::family::plain_family;
 

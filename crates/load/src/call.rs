@@ -4,37 +4,37 @@ use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
 
-/// What is sent.
+/// A call to the server.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The method.
     pub method: Method,
-    /// Path behind the base path, encoded, perhaps with a query.
+    /// The encoded path behind the base path, with the query if any.
     pub path: String,
-    /// Media type of the body.
+    /// The media type of the body.
     pub content_type: &'static str,
-    /// May be empty.
+    /// The body, which may be empty.
     pub body: Bytes,
-    /// The coding in which the reply may come, as `Accept-Encoding` has it.
+    /// The accepted coding of the reply, as a value of `Accept-Encoding`.
     pub accept_encoding: Option<&'static str>,
-    /// The `Idempotency-Key` under which the call may be sent again.
+    /// The `Idempotency-Key` that makes a retry of the call safe.
     pub idempotency_key: Option<String>,
 }
 
 impl Call {
-    /// A call without a body.
+    /// Creates a call without a body.
     pub fn new(method: Method, path: String) -> Call {
         let content_type = "application/json";
         Call { method, path, content_type, body: Bytes::new(), accept_encoding: None, idempotency_key: None }
     }
 
-    /// A call with JSON.
+    /// Creates a call with a JSON body.
     pub fn json(method: Method, path: &str, body: &serde_json::Value) -> Call {
         Call { body: body.to_string().into(), ..Call::new(method, path.to_owned()) }
     }
 
-    /// A call with a form: JSON as its part `options`, and files, none of which may have
-    /// [`BOUNDARY`] in it.
+    /// Creates a call with a form: JSON as its part `options`, and files. No file may contain
+    /// [`BOUNDARY`].
     pub fn form(method: Method, path: String, options: &serde_json::Value, files: &[File<'_>]) -> Call {
         let head = format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=");
         let mut body = format!("{head}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n");
@@ -46,69 +46,69 @@ impl Call {
     }
 }
 
-/// What parts the parts of a form.
+/// The boundary between the parts of a form.
 pub const BOUNDARY: &str = "stet-load";
 const FORM: &str = "multipart/form-data; boundary=stet-load";
 
 /// A file in a form.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'f> {
-    /// Name of the part.
+    /// The name of the part.
     pub part: &'f str,
-    /// Name of the file; without quotation marks.
+    /// The name of the file; without quotation marks.
     pub name: &'f str,
-    /// Its media type.
+    /// The media type of the file.
     pub media_type: &'f str,
-    /// What is in it.
+    /// The content of the file.
     pub text: &'f str,
 }
 
-/// What came.
+/// The answer to a call.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// As it stands in the header.
+    /// The `ETag`, as in the header.
     pub etag: Option<String>,
-    /// All of it.
+    /// The whole body.
     pub body: Bytes,
 }
 
 impl Answer {
-    /// Whether it is a success by its status.
+    /// Reports whether the status is one of success.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// Whether it was refused because too much was asked at once: by the server (503 `Overloaded`),
-    /// or by whoever stands before it (429).
+    /// Reports whether the call was refused because of overload: by the server (503 `Overloaded`)
+    /// or by a proxy (429).
     pub fn is_overloaded(&self) -> bool {
         self.status == 429 || self.status == 503 && self.code().ends_with("Overloaded")
     }
 
-    /// Whether it was refused before anything was done.
+    /// Reports whether the call was refused before it had any effect.
     pub fn is_refusal(&self) -> bool {
         self.status < 500 && !self.is_success() || self.is_overloaded()
     }
 
-    /// Whether it may have been made while it went out, each entry as it was by then:
-    /// docs/api/README.md, "Large replies".
+    /// Reports whether the body may have been built while it was sent, with each entry as of its
+    /// own moment: docs/api/README.md, "Large replies".
     pub fn may_be_of_several_moments(&self) -> bool {
         self.body.len() >= 256 << 10
     }
 
-    /// The revision that its ETag begins with, if it has one that promises anything.
+    /// Returns the revision at the beginning of the ETag, unless there is none or it is weak.
     pub fn revision(&self) -> Option<u64> {
         let tag = self.etag.as_deref()?.strip_prefix('"')?;
         tag.split(['-', '"']).next()?.parse().ok()
     }
 
-    /// The code of a failure, `status 502` where its body has none.
+    /// Returns the code of a failure, or `status 502` and the like if the body has none.
     pub fn code(&self) -> String {
         self.failure().map_or_else(|| format!("status {}", self.status), |failure| failure.code)
     }
 
-    /// The message of a failure.
+    /// Returns the message of a failure.
     pub fn message(&self) -> String {
         let message = self.failure().and_then(|failure| failure.message);
         message.map_or_else(|| self.code(), |message| format!("{} ({message})", self.code()))
@@ -119,7 +119,7 @@ impl Answer {
         struct Envelope {
             result: ErrorBody,
         }
-        // In an envelope, or bare as older calls and proxies have it.
+        // In an envelope, or bare as from older calls and proxies.
         let enveloped = serde_json::from_slice::<Envelope>(&self.body).map(|envelope| envelope.result);
         enveloped.or_else(|_| serde_json::from_slice(&self.body)).ok()
     }

@@ -1,4 +1,5 @@
-//! One client: a kept HTTP/1.1 connection, made anew when it was lost, and an end to every wait.
+//! One client: a persistent HTTP/1.1 connection that is reopened when lost, with a timeout for
+//! every wait.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,11 +21,11 @@ use tokio_rustls::TlsConnector;
 pub use super::call::{Answer, Call, File};
 use super::tls;
 
-/// Connections that one thread makes at a time before the begin: no more than a listener's queue
-/// takes.
+/// The number of connections that one thread opens at a time before the load begins. A listener's
+/// queue takes as many.
 pub const CONNECTING: usize = 32;
 
-/// Where a server is.
+/// The address of a server.
 pub struct Target {
     addresses: Vec<SocketAddr>,
     authority: String,
@@ -34,7 +35,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Understands a base address and finds the host.
+    /// Parses a base address and resolves the host.
     ///
     /// # Errors
     /// A sentence that names the address.
@@ -64,43 +65,43 @@ impl Target {
         Ok(Arc::new(Target { addresses, authority: authority.to_string(), base_path, tls, patience }))
     }
 
-    /// How long anything is waited for.
+    /// Returns the timeout of every wait.
     pub fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Host and port, as they were given.
+    /// Returns the host and port, as they were given.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The same server without the base path, for what stands outside it; nothing is waited for
-    /// longer than `patience`.
+    /// Returns the same server without the base path, for resources outside it. Waits take at most
+    /// `patience`.
     pub fn root(&self, patience: Duration) -> Arc<Target> {
         let Target { addresses, authority, tls, .. } = self;
         let (addresses, authority, tls) = (addresses.clone(), authority.clone(), tls.clone());
         Arc::new(Target { addresses, authority, base_path: String::new(), tls, patience: patience.min(self.patience) })
     }
 
-    /// Whether the server is on this machine.
+    /// Reports whether the server is on this machine.
     pub fn is_near(&self) -> bool {
         self.addresses.iter().any(|address| address.ip().is_loopback())
     }
 
-    /// Path and query of a call with a token.
+    /// Returns path and query of a call with a token.
     pub fn uri(&self, path: &str, token: Option<&str>) -> String {
         let glue = if path.contains('?') { '&' } else { '?' };
         let token = token.map(|token| format!("{glue}token={token}")).unwrap_or_default();
         format!("{}{path}{token}", self.base_path)
     }
 
-    /// Opens a connection for any bytes.
+    /// Opens a raw connection.
     ///
     /// # Errors
-    /// A sentence: no connection can be made.
+    /// A sentence if no connection can be opened.
     pub async fn socket(&self) -> Result<Box<dyn Socket>, String> {
         let stream = TcpStream::connect(self.addresses.as_slice()).await.map_err(|error| error.to_string())?;
-        // Small calls must not wait for each other's acknowledgement.
+        // Small calls must not wait for the acknowledgement of earlier ones.
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         match &self.tls {
             None => Ok(Box::new(stream)),
@@ -111,8 +112,8 @@ impl Target {
         }
     }
 
-    /// Opens a stream of events on a connection of its own, behind the event `last` if there is
-    /// one. How long its events are waited for is up to the caller.
+    /// Opens a stream of events on a separate connection, after the event `last` if given. The
+    /// caller decides how long to wait for events.
     ///
     /// # Errors
     /// The answer of a server that refuses, or [`Trouble`].
@@ -142,15 +143,15 @@ pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket for S {}
 
-/// An answer that goes on.
+/// An answer that does not end.
 pub struct Stream {
-    /// The connection lives as long as this.
+    /// The sender keeps the connection open.
     _sender: SendRequest<Full<Bytes>>,
     body: Incoming,
 }
 
 impl Stream {
-    /// What comes.
+    /// Returns the body.
     pub fn body(&mut self) -> &mut Incoming {
         &mut self.body
     }
@@ -158,19 +159,19 @@ impl Stream {
 
 const WELL_FORMED: &str = "paths are made of encoded parts, the token is encoded, and the rest was an address before";
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// No connection could be made: nothing was sent.
+    /// No connection could be opened: nothing was sent.
     Unreachable(String),
-    /// Nothing came in time; it may have been done.
+    /// No answer came in time; the call may have been carried out.
     TimedOut,
-    /// The connection ended, or what came was no HTTP; it may have been done.
+    /// The connection ended, or the reply was no HTTP; the call may have been carried out.
     Lost(String),
 }
 
 impl Trouble {
-    /// As it is counted.
+    /// Returns the name under which it is counted.
     pub fn kind(&self) -> &'static str {
         match self {
             Trouble::Unreachable(_) => "no connection",
@@ -190,7 +191,7 @@ impl std::fmt::Display for Trouble {
     }
 }
 
-/// A connection, made when it is needed.
+/// A connection that is opened when needed.
 pub struct Connection {
     target: Arc<Target>,
     token: Option<Arc<str>>,
@@ -198,12 +199,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// One that sends this token with each call.
+    /// Creates a connection that sends this token with each call.
     pub fn new(target: Arc<Target>, token: Option<Arc<str>>) -> Connection {
         Connection { target, token, sender: None }
     }
 
-    /// Makes the connection, unless there is one.
+    /// Opens the connection, unless it is open.
     ///
     /// # Errors
     /// [`Trouble::Unreachable`].
@@ -223,7 +224,7 @@ impl Connection {
     /// Sends a call and reads the whole answer.
     ///
     /// # Errors
-    /// See [`Trouble`]; the next call makes a new connection.
+    /// Any [`Trouble`]; the next call opens a new connection.
     pub async fn send(&mut self, call: &Call) -> Result<Answer, Trouble> {
         loop {
             let kept = self.sender.is_some();
@@ -231,8 +232,8 @@ impl Connection {
             let sent = timeout(self.target.patience, self.exchange(call)).await;
             match sent {
                 Ok(Ok(answer)) => return Ok(answer),
-                // The server closed a kept connection before anything was sent: it has not seen the
-                // call.
+                // The server closed a kept connection before anything was sent, so it has not seen
+                // the call.
                 Ok(Err(error)) if error.is_canceled() && kept => self.sender = None,
                 Ok(Err(error)) => {
                     self.sender = None;
@@ -246,10 +247,10 @@ impl Connection {
         }
     }
 
-    /// Sends a call with another token than the connection's own, or without any.
+    /// Sends a call with another token than the connection's own, or with none.
     ///
     /// # Errors
-    /// See [`Connection::send`].
+    /// Those of [`Connection::send`].
     pub async fn send_as(&mut self, call: &Call, token: Option<Arc<str>>) -> Result<Answer, Trouble> {
         let own = std::mem::replace(&mut self.token, token);
         let answered = self.send(call).await;
@@ -292,7 +293,7 @@ where
     T: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let (sender, connection) = http1::handshake(io).await.map_err(|error| error.to_string())?;
-    // The sender gets its errors.
+    // The sender gets the errors of the connection.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
 }

@@ -1,4 +1,4 @@
-//! How long followers waited for what others did.
+//! Measured delays between changes and their delivery to followers.
 
 use std::time::Duration;
 
@@ -8,49 +8,49 @@ use super::followers::Followed;
 use super::followers::board::BoardSummary;
 use super::measure::{histogram, micros};
 
-/// Points of the course over time, and the shortest stretch that one stands for.
+/// The number of points of the course over time, and the shortest period of a point.
 const MOMENTS: u32 = 60;
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// See the module's head. Histograms are in microseconds.
+/// The delays of all deliveries. Histograms are in microseconds.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// How many revisions any follower received.
+    /// The number of revisions that any follower received.
     pub events: u64,
-    /// How often one was heard.
+    /// The number of deliveries to all followers.
     pub deliveries: u64,
-    /// Of these, before the call that made it was answered.
+    /// The number of deliveries before the answer to the call that made the revision.
     pub before_answer: u64,
-    /// Of all deliveries: since the request of the change was sent.
+    /// The delays of all deliveries since the request of the change was sent.
     pub since_sent: Histogram<u64>,
-    /// Of all deliveries: since it was answered; what came before counts as at once.
+    /// The delays of all deliveries since the change was answered; 0 for earlier ones.
     pub since_answered: Histogram<u64>,
-    /// Of the last follower of each event: since the request was sent.
+    /// The delay of each event's last delivery since the request was sent.
     pub last_since_sent: Histogram<u64>,
-    /// Of the last follower of each event: since it was answered.
+    /// The delay of each event's last delivery since the change was answered.
     pub last_since_answered: Histogram<u64>,
-    /// The last follower over time.
+    /// The last deliveries over time.
     pub course: Vec<Moment>,
-    /// What happened to the followers, and what they took themselves.
+    /// The outcome for the followers, and the load of their threads.
     pub followed: Followed,
 }
 
-/// A stretch of time.
+/// A period of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
-    /// Its middle, in seconds since the followers began.
+    /// The middle of the period, in seconds since the followers began.
     pub at_s: f64,
-    /// Until the last follower had the event, in microseconds since its request was sent: of half
-    /// of the events of the stretch. `None` where nothing was sent.
+    /// The median delay of the period's events in microseconds, from the request to the last
+    /// delivery. `None` if nothing was sent.
     pub p50_us: Option<u64>,
-    /// Of 99 % of them.
+    /// The 99th percentile of the delay.
     pub p99_us: Option<u64>,
-    /// The longest.
+    /// The greatest delay.
     pub max_us: Option<u64>,
 }
 
 impl Delivery {
-    /// Puts it together.
+    /// Creates the figures from a summary.
     pub fn of(summary: BoardSummary, followed: Followed) -> Delivery {
         let (mut sent, mut answered) = (histogram(3), histogram(3));
         for (times, last) in &summary.last {
@@ -72,7 +72,7 @@ impl Delivery {
         }
     }
 
-    /// The four histograms with their names, as the page and the table have them.
+    /// Returns the four histograms with their names in the page and the table.
     pub fn histograms(&self) -> [(&'static str, &Histogram<u64>); 4] {
         [
             ("since sent", &self.since_sent),
@@ -83,14 +83,14 @@ impl Delivery {
     }
 }
 
-/// From when something was sent and how long it took.
+/// Returns the course over time of pairs of a sending time and a delay.
 fn course(waits: &[(Duration, Duration)]) -> Vec<Moment> {
     let begin = waits.iter().map(|(sent, _)| *sent).min().unwrap_or_default();
     let end = waits.iter().map(|(sent, _)| *sent).max().unwrap_or_default();
     let each = ((end - begin) / MOMENTS).max(SHORTEST);
     let mut stretches: Vec<Histogram<u32>> = Vec::new();
     for (sent, wait) in waits {
-        // No more than MOMENTS.
+        // At most MOMENTS.
         let place = (sent.saturating_sub(begin).as_secs_f64() / each.as_secs_f64()) as usize;
         if place >= stretches.len() {
             stretches.resize_with(place + 1, || histogram(2));

@@ -1,4 +1,5 @@
-//! The one who logs in, makes what a load works on, looks at it afterwards, and cleans up.
+//! The user who prepares a load: logs in, creates the objects, reads them afterwards, and cleans
+//! up.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,36 +11,36 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, Call, Connection, File, Target};
 
-/// Messages that one call reads: as many as a box has.
+/// The number of messages that one call reads: the size of a mailbox.
 const MOST_MESSAGES: usize = 1000;
 
-/// Of a reply that can't be read.
+/// The error for a reply that cannot be understood.
 pub const ODD: &str = "a reply has another shape than the interface says";
 
-/// All but what RFC 3986 leaves alone.
+/// All characters but those that RFC 3986 leaves unreserved.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A text as it stands in a path segment or a query value.
+/// Encodes a text for a path segment or a query value.
 pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// See the module's head.
+/// The session that prepares a load, reads its results and cleans up.
 pub struct Desk {
     target: Arc<Target>,
     connection: Connection,
     token: Arc<str>,
-    /// The call that logged in.
+    /// The login call.
     entry: Call,
-    /// Path of the folder that is this run's own.
+    /// The path of this run's own folder.
     pub folder: String,
     folder_id: Option<String>,
-    /// Whether messages have been sent, each with a subject that begins with the folder.
+    /// Whether messages have been sent. Their subjects begin with the folder's path.
     sends: bool,
 }
 
 impl Desk {
-    /// Logs in. Nothing is made yet.
+    /// Logs in. Creates nothing yet.
     ///
     /// # Errors
     /// A sentence for the operator, without the password.
@@ -62,70 +63,70 @@ impl Desk {
         let reply = result(&answer).map_err(|why| format!("`{user}` can't log in: {why}"))?;
         let token = reply["token"]["value"].as_str().ok_or("the login gave no token: is this the base address?")?;
         let token: Arc<str> = encoded(token).into();
-        // A clock set before 1970 reads as 1970; the process tells runs of one millisecond apart.
+        // A clock set before 1970 reads as 1970. The process id distinguishes runs of one
+        // millisecond.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let folder = format!("{}/{now}-{}", folder.trim_end_matches('/'), std::process::id());
         let connection = Connection::new(target.clone(), Some(token.clone()));
         Ok(Desk { target, connection, token, entry, folder, folder_id: None, sends: false })
     }
 
-    /// A connection for another client of the same session.
+    /// Returns a connection for another client of the same session.
     pub fn connection(&self) -> Connection {
         Connection::new(self.target.clone(), Some(self.token.clone()))
     }
 
-    /// The server, and the token of the session as it stands in a query: for whoever makes
-    /// connections of another kind.
+    /// Returns the server and the encoded token of the session, for connections of another kind.
     pub fn pass(&self) -> (Arc<Target>, Arc<str>) {
         (self.target.clone(), self.token.clone())
     }
 
-    /// The call that logs in once more.
+    /// Returns the login call, to be sent again.
     pub fn entry(&self) -> &Call {
         &self.entry
     }
 
-    /// Sends a call that has to succeed, whatever its answer is made of.
+    /// Sends a call that must succeed, whatever the body of its answer.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn raw(&mut self, call: &Call) -> Result<Answer, String> {
         let answer = self.connection.send(call).await.map_err(|trouble| trouble.to_string())?;
         if answer.is_success() { Ok(answer) } else { Err(answer.message()) }
     }
 
-    /// Sends a call that has to succeed with bare JSON, as the older resources answer.
+    /// Sends a call that must succeed with bare JSON, the format of older resources.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn bare(&mut self, call: &Call) -> Result<Value, String> {
         let answer = self.raw(call).await?;
         serde_json::from_slice(&answer.body).map_err(|error| format!("the answer is no JSON: {error}"))
     }
 
-    /// Sends a call that has to succeed.
+    /// Sends a call that must succeed.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn call(&mut self, call: &Call) -> Result<(Value, Answer), String> {
         send(&mut self.connection, call).await
     }
 
-    /// Notes that messages are going to be sent, which lie in no folder: [`Desk::subject`] begins
-    /// their subjects.
+    /// Notes that messages will be sent, which lie in no folder. Their subjects begin with
+    /// [`Desk::subject`].
     pub fn sends_messages(&mut self) {
         self.sends = true;
     }
 
-    /// What the subjects of this run's messages begin with.
+    /// Returns the beginning of the subjects of this run's messages.
     pub fn subject(&self) -> String {
         format!("{} ", self.folder)
     }
 
-    /// All entries of a listing, each once, as what is made of them.
+    /// Reads all entries of a listing, each once, and maps them with `entry`.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn pages<T>(&mut self, path: &str, mut entry: impl FnMut(&Value) -> Option<T>) -> Result<Vec<T>, String> {
         const PAGE: usize = 500;
         let (mut all, mut known, mut offset) = (Vec::new(), HashSet::new(), 0);
@@ -133,7 +134,7 @@ impl Desk {
             let page = format!("{path}?limit={PAGE}&offset={offset}");
             let (reply, _) = self.call(&Call::new(Method::GET, page)).await?;
             let items = reply["items"].as_array().ok_or(ODD)?;
-            // A server may have smaller pages than it is asked for.
+            // A server may have smaller pages than requested.
             if items.is_empty() {
                 return Ok(all);
             }
@@ -141,18 +142,17 @@ impl Desk {
             let before = known.len();
             let new = items.iter().filter(|item| known.insert(item["id"].as_str().unwrap_or_default().to_owned()));
             all.extend(new.filter_map(&mut entry));
-            // Nothing but what it has shown already: it is over, whatever the place that was asked
-            // for.
+            // The page repeats known entries only: the listing ends here, whatever the offset.
             if known.len() == before {
                 return Ok(all);
             }
         }
     }
 
-    /// The messages of a box, as what is made of each; there is no more than one page of them.
+    /// Reads the messages of a mailbox, at most one page, and maps them with `message`.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn messages<T>(
         &mut self,
         side: &str,
@@ -163,7 +163,7 @@ impl Desk {
         Ok(reply["items"].as_array().ok_or(ODD)?.iter().filter_map(message).collect())
     }
 
-    /// Removes this run's messages from the user's boxes.
+    /// Removes this run's messages from the user's mailboxes.
     async fn remove_messages(&mut self) -> Result<(), String> {
         let subject = self.subject();
         for side in ["inbox", "outbox"] {
@@ -174,7 +174,7 @@ impl Desk {
             for id in self.messages(side, own).await? {
                 let removed = Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&id)));
                 let answer = self.connection.send(&removed).await.map_err(|trouble| trouble.to_string())?;
-                // It may be gone by now.
+                // Another client may have deleted it.
                 if !answer.is_success() && answer.status != 404 {
                     return Err(answer.message());
                 }
@@ -183,10 +183,10 @@ impl Desk {
         Ok(())
     }
 
-    /// Makes the run's own folder.
+    /// Creates the run's own folder.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn make_folder(&mut self) -> Result<(), String> {
         let call = Call::json(Method::POST, "/v3/folder", &json!({ "path": self.folder }));
         let made = self.call(&call).await;
@@ -195,10 +195,10 @@ impl Desk {
         Ok(())
     }
 
-    /// Makes small stories in the run's folder, several at a time; gives their loids in order.
+    /// Creates small stories in the run's folder, several at a time. Returns their loids in order.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn make_stories(&mut self, count: usize) -> Result<Vec<String>, String> {
         const AT_ONCE: usize = 8;
         let makers = (0..AT_ONCE.min(count)).map(|maker| {
@@ -220,10 +220,10 @@ impl Desk {
         Ok(made.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// Takes away what was made, for good where the user may.
+    /// Discards the created objects, and destroys them if the user may.
     ///
     /// # Errors
-    /// A sentence that says what is left.
+    /// A sentence that names what remains.
     pub async fn clean_up(&mut self) -> Result<(), String> {
         let messages = if std::mem::take(&mut self.sends) { self.remove_messages().await } else { Ok(()) };
         self.remove_folder().await?;
@@ -242,21 +242,21 @@ impl Desk {
 
     /// Ends the session.
     pub async fn log_out(&mut self) {
-        // It ends by itself soon enough.
+        // A failure does no harm: the session soon expires.
         let _ = self.connection.send(&Call::new(Method::GET, "/v3/auth/logout".to_owned())).await;
     }
 }
 
-/// The id in the reply to a creation, of an object or of a container.
+/// Returns the id in the reply to a creation of an object or container.
 ///
 /// # Errors
-/// A sentence: there is none.
+/// A sentence if there is none.
 pub fn id(reply: &Value, what: &str) -> Result<String, String> {
     let id = reply["info"]["id"].as_str().or_else(|| reply["id"].as_str());
     Ok(id.ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
 }
 
-/// The call that makes an object with a text.
+/// Returns the call that creates an object with a text.
 pub fn object(folder: &str, name: &str, kind: &str, text: &str) -> Call {
     let options = json!({ "name": name, "type": kind, "folderPath": folder });
     let content = File { part: "content", name: "story.xml", media_type: "text/xml", text };
@@ -272,7 +272,7 @@ async fn send(connection: &mut Connection, call: &Call) -> Result<(Value, Answer
     Ok((result(&answer)?, answer))
 }
 
-/// The `result` of a success.
+/// Returns the `result` of a success.
 fn result(answer: &Answer) -> Result<Value, String> {
     if !answer.is_success() {
         return Err(answer.message());

@@ -1,10 +1,10 @@
-//! What plans are drawn with.
+//! The random numbers for plans.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The dice of one client: a stream of its own, so that no timing has a say in what is drawn, and
-/// the same from build to build.
+/// Returns the random numbers of one client. Each client has a separate stream, so timing has no
+/// influence on plans. The stream is the same from build to build.
 pub fn dice(seed: u64, client: usize) -> ChaCha8Rng {
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
     dice.set_stream(client as u64);

@@ -1,4 +1,5 @@
-//! Carrying a plan out: threads with clients, each client one call at a time, and an observer.
+//! The execution of a load: threads with clients, each of which makes one call at a time, and an
+//! observer.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,29 +18,29 @@ use super::progress::Progress;
 use super::saturation::{Meter, ThreadLoad};
 use super::scenario::Scenario;
 
-/// What came of it.
+/// The outcome of a load.
 pub struct Driven<N> {
-    /// By kind of operation.
+    /// The figures by kind of operation.
     pub kinds: Vec<Kind>,
-    /// Of an open loop.
+    /// The punctuality of an open loop.
     pub punctuality: Punctuality,
     /// The course over time.
     pub series: Series,
-    /// How many there were of each code.
+    /// The number of answers of each code.
     pub codes: Codes,
-    /// By client, in no order.
+    /// The notes of all clients, in no order.
     pub notes: Vec<N>,
-    /// By thread.
+    /// The load of each thread.
     pub threads: Vec<ThreadLoad>,
-    /// When it began.
+    /// The time of the begin.
     pub begun: SystemTime,
-    /// How long it took.
+    /// The duration.
     pub elapsed: Duration,
-    /// Whether it was ended by a signal.
+    /// Whether a signal ended the load.
     pub interrupted: bool,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<S> {
     scenario: Arc<S>,
     pace: Pace,
@@ -47,18 +48,18 @@ struct Shared<S> {
     go: watch::Receiver<Option<Instant>>,
 }
 
-/// What a thread reports.
+/// A report of a thread.
 enum ThreadReport<N> {
     Ready,
     Failed(String),
     Ended { notes: Vec<N>, load: ThreadLoad },
 }
 
-/// Carries out the plan of each client at the pace wanted, with the connections given, one a
-/// client. `interrupt` resolves when it is to end early.
+/// Carries out the plan of each client at the given pace, with one of the connections for each
+/// client. The load ends early when `interrupt` resolves.
 ///
 /// # Errors
-/// A sentence: threads can't be had.
+/// A sentence if threads cannot be started.
 pub async fn drive<S: Scenario>(
     scenario: Arc<S>,
     pace: Pace,
@@ -80,7 +81,7 @@ pub async fn drive<S: Scenario>(
         let (shared, recorder, report) = (shared.clone(), recorders[thread].clone(), report.clone());
         let body = move || {
             let ended = generate(&shared, &recorder, clients, &report);
-            // Whoever waits for it has gone only when the whole command has.
+            // The receiver is gone only at the end of the whole command.
             let _ = report.send(ended.unwrap_or_else(|error| ThreadReport::Failed(error.to_string())));
         };
         let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(body);
@@ -96,16 +97,16 @@ pub async fn drive<S: Scenario>(
     }
 
     let (begun, start) = (SystemTime::now(), Instant::now());
-    // The threads have not gone: they wait for this.
+    // The threads are alive: they wait for this.
     let _ = go.send(Some(start));
-    // Fifty points make a plot; a second is short enough for long loads.
+    // Fifty points make a plot; one point per second is enough for long loads.
     let tick = shared.pace.length.unwrap_or_default().div_f64(50.0);
     let mut ticks = tokio::time::interval(tick.clamp(Duration::from_millis(200), Duration::from_secs(1)));
     ticks.tick().await;
     let (mut series, mut codes, mut interrupted) = (Series::default(), Codes::default(), false);
     let (mut notes, mut loads) = (Vec::new(), Vec::new());
     let mut interrupt = pin!(interrupt);
-    // On a thread of its own, as it may take its time; the next one waits for it.
+    // On a separate thread, since it may take long; the next run waits for it.
     let mut tidying = tokio::task::spawn_blocking(|| ());
     let mut look = |series: &mut Series, progress: &mut Progress| {
         let mut slice = Slice::default();
@@ -135,13 +136,13 @@ pub async fn drive<S: Scenario>(
             () = &mut interrupt, if !interrupted => {
                 interrupted = true;
                 progress.say("ending: what is under way is waited for; once more ends it at once, without verification and report");
-                // They may all have ended by themselves.
+                // The threads may have ended already.
                 let _ = stop.send(true);
             }
         }
     }
     let elapsed = start.elapsed();
-    // What it has failed at is kept as it was.
+    // A failure leaves the ledgers as they were.
     let _ = tidying.await;
     look(&mut series, &mut progress);
     series.finish();
@@ -156,7 +157,7 @@ pub async fn drive<S: Scenario>(
     Ok(Driven { kinds, punctuality, series, codes, notes, threads: loads, begun, elapsed, interrupted })
 }
 
-/// One thread from its begin to its end.
+/// Runs one thread from begin to end.
 fn generate<S: Scenario>(
     shared: &Arc<Shared<S>>,
     recorder: &Arc<Mutex<Recorder>>,
@@ -167,11 +168,11 @@ fn generate<S: Scenario>(
     let alarm = Alarm::start()?;
     let local = LocalSet::new();
     Ok(local.block_on(&runtime, async {
-        // One that can't be made now is tried again with its first call, which then reports the
+        // A connection that fails now is tried again with its first call, which then reports the
         // error.
         let connecting = clients.iter_mut().map(|(_, connection)| connection.connect());
         stream::iter(connecting).for_each_concurrent(CONNECTING, |made| async { drop(made.await) }).await;
-        // Whoever waits for it has gone only when the whole command has.
+        // The receiver is gone only at the end of the whole command.
         let _ = report.send(ThreadReport::Ready);
         let mut go = shared.go.clone();
         let start = match go.wait_for(Option::is_some).await {
@@ -212,7 +213,7 @@ struct Client<S> {
 }
 
 impl<S: Scenario> Client<S> {
-    /// One operation after the other, until the end; gives what it remembers.
+    /// Carries out one operation after the other until the end. Returns the client's notes.
     async fn work(mut self, alarm: Alarm) -> S::Notes {
         let scenario = self.shared.scenario.clone();
         let mut stop = self.shared.stop.clone();
@@ -242,7 +243,7 @@ impl<S: Scenario> Client<S> {
                         }
                         time
                     } else {
-                        // A client whose turn has come asks once more: it may have to wait again.
+                        // A client whose turn has come checks again: it may have to wait once more.
                         continue;
                     }
                 }
@@ -256,7 +257,7 @@ impl<S: Scenario> Client<S> {
             self.recorder.lock().record(S::kind(&operation), took, outcome, counts);
             done += 1;
             if refused_to_connect && !self.shared.pace.open {
-                // A server that is away is asked again, and not as fast as the processor can.
+                // An unreachable server is called again, but not in a tight loop.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers in readable form.
 
-/// A whole number with a comma for each three digits.
+/// Formats a whole number with a comma after each three digits.
 pub fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -13,7 +13,7 @@ pub fn number(number: u64) -> String {
     out
 }
 
-/// A time given in microseconds, with its unit and two digits or more.
+/// Formats a time given in microseconds, with its unit and at least two digits.
 pub fn duration_us(us: u64) -> String {
     let (value, unit) = match us {
         0..1000 => return format!("{us} µs"),
@@ -23,13 +23,12 @@ pub fn duration_us(us: u64) -> String {
     if value < 100.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-/// A share from 0 to 1 as people read it.
+/// Formats a share from 0 to 1 as a percentage.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A number and what it counts: `one` of it, or `many`, with the rest of the phrase that goes with
-/// the number.
+/// Formats a number with the phrase that follows it: `one` for 1, otherwise `many`.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(count), if count == 1 { one } else { many })
 }

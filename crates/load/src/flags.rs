@@ -10,23 +10,23 @@ use super::liveblog::options::LiveblogFlags;
 use super::newsroom::options::NewsroomFlags;
 use super::topic::options::TopicFlags;
 
-/// The flags that all scenarios have. Each stands above the key of the same name in the file.
+/// The flags of all scenarios. Each overrides the key of the same name in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
 pub struct Flags {
-    /// TOML file with any of these options, as docs/LOAD.md has them; flags win
+    /// TOML file with any of these options, as in docs/LOAD.md; flags win
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// Where the server is, with its base path: http://127.0.0.1:8080/swing/api/rest [default:
+    /// Address of the server, with its base path: http://127.0.0.1:8080/swing/api/rest [default:
     /// http://127.0.0.1:8080]
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// Who logs in [default: admin]
+    /// User name for the login [default: admin]
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<String>,
-    /// File whose first line is the password; else STET_LOAD_PASSWORD, else it is asked for
+    /// File whose first line is the password; else STET_LOAD_PASSWORD, else a prompt asks for it
     #[arg(long, value_name = "FILE")]
     #[serde(rename = "password-file", skip_serializing_if = "Option::is_none")]
     password_file: Option<PathBuf>,
@@ -38,7 +38,7 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     ca: Option<PathBuf>,
-    /// How many clients, each with a connection of its own [default: 16]
+    /// Number of clients, each with a connection of its own [default: 16]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<u32>,
@@ -46,47 +46,47 @@ pub struct Flags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<u32>,
-    /// How long, like 30s or 5m [default: 30s, if there is no count]
+    /// Duration, like 30s or 5m [default: 30s, if there is no count]
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<String>,
-    /// The same in seconds
+    /// Duration in seconds
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = in_seconds)]
     #[serde(rename = "duration", skip_serializing_if = "Option::is_none")]
     seconds: Option<String>,
-    /// How many operations in all
+    /// Total number of operations
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
-    /// Open loop: so many operations a second, whether answers come or not
+    /// Open loop: operations per second, whether answers come or not
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<u32>,
-    /// Clients, or with --open the rate, over time: 0s:1,30s:64 goes evenly from 1 to 64
+    /// Clients, or with --open the rate, over time: 0s:1,30s:64 rises evenly from 1 to 64
     #[arg(long, value_name = "TIME:N,…")]
     #[serde(skip_serializing_if = "Option::is_none")]
     ramp: Option<String>,
-    /// The ramp is one of the rate: open loop
+    /// Open loop: the ramp is one of the rate
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     open: bool,
-    /// The same seed gives the same plan [default: 1]
+    /// Seed of the plan, which is the same for the same seed [default: 1]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
-    /// How long one call may take [default: 10s]
+    /// Timeout of one call [default: 10s]
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<String>,
-    /// Weights of the kinds of operations, like read=30,add=20; what is not named is not done
+    /// Weights of the kinds of operations, like read=30,add=20; kinds without one are not used
     #[arg(long, value_name = "KIND=N,…")]
     #[serde(skip_serializing_if = "Option::is_none")]
     mix: Option<String>,
-    /// Folder to work below; made if need be [default: /Load]
+    /// Folder to work below; created if it is missing [default: /Load]
     #[arg(long, value_name = "PATH")]
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
-    /// Leave what was made where it is
+    /// Keep the objects that were created
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     keep: bool,
@@ -94,20 +94,20 @@ pub struct Flags {
     #[arg(long, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
-    /// Ends with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare,
-    /// rate<0.9x; may be given again. Without it: failed>0
+    /// Exits with 5 if this holds, like p99>50ms, failed>1%, add.p99>20ms or, with --compare,
+    /// rate<0.9x; may be repeated. Without it: failed>0
     #[arg(long, value_name = "CONDITION")]
     #[serde(rename = "fail-if", skip_serializing_if = "Vec::is_empty")]
     fail_if: Vec<String>,
-    /// The report.json of an earlier load of the scenario, to put this one beside it
+    /// Report.json of an earlier load of the scenario, to compare this one with
     #[arg(long, value_name = "REPORT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     compare: Option<PathBuf>,
-    /// What the report is to say besides, as how the server is configured; may be given again
+    /// Remark for the report, such as the server's configuration; may be repeated
     #[arg(long, value_name = "TEXT")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     note: Vec<String>,
-    /// No progress, only the final table
+    /// Print no progress, only the final table
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     quiet: bool,
@@ -119,7 +119,7 @@ fn in_seconds(text: &str) -> Result<String, std::num::ParseIntError> {
 
 /// The flags of one scenario.
 pub trait Arguments: Serialize {
-    /// Those that all have.
+    /// Returns the flags of all scenarios.
     fn common(&self) -> &Flags;
 }
 

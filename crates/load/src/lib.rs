@@ -1,8 +1,8 @@
-//! `stet load`: many clients against a running server, and what came of it.
+//! `stet load`: many clients against a running server, and a report of the outcome.
 //!
-//! A `scenario` says what is done and how it is verified; all the rest is the same for every one:
-//! `options` from `flags` and a file, the `client`'s connection, the `desk` that prepares and
-//! cleans up, the `pace`, `drive`, what it `measure`s, and the `report`. docs/LOAD.md is the
+//! A `scenario` defines the operations and their verification. All other modules are shared by
+//! every scenario: `options` from `flags` and a file, the `client`'s connection, the `desk` that
+//! prepares and cleans up, the `pace`, `drive`, `measure` and the `report`. docs/LOAD.md is the
 //! manual.
 
 use std::io::{BufRead, IsTerminal, Write};
@@ -53,20 +53,20 @@ use self::scenario::{Finding, Scenario};
 use self::server::Inquiry;
 use self::signals::{Signals, interruptible};
 
-/// Environment variable with the password.
+/// The environment variable with the password.
 pub const PASSWORD: &str = "STET_LOAD_PASSWORD";
 
-/// Why a load ended otherwise than well: each a sentence for the user.
+/// The reason why a load did not end well, each with a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// The options or the password are at fault.
+    /// Wrong options or password.
     Usage(String),
-    /// The server can't be reached or verified, or refuses the user.
+    /// The server cannot be reached or verified, or refuses the user.
     Failed(String),
     /// The server does not hold what it acknowledged.
     Faults(String),
-    /// It holds what it acknowledged, and a condition says that this was not good enough, as that
-    /// no call may fail.
+    /// The server holds what it acknowledged, but a condition has failed, such as that no call may
+    /// fail.
     Short(String),
 }
 
@@ -81,10 +81,10 @@ pub struct LoadArgs {
 enum LoadScenario {
     /// Contention on drawers: adds, moves, deletions and reads of the same few
     Drawer(Box<DrawerArgs>),
-    /// Many at one liveblog: posts, edits, moderation, polls, and followers of its events
+    /// Many clients on one liveblog: posts, edits, moderation, polls, and followers of its events
     Liveblog(Box<LiveblogArgs>),
-    /// A planning desk: items of a few topics made, edited, shifted and moved, and followers of the
-    /// first topic
+    /// A planning desk: items of a few topics created, edited, shifted and moved, and followers of
+    /// the first topic
     Topic(Box<TopicArgs>),
     /// A whole day of a newsroom at once: clients that log in, plan, write, fill drawers, post,
     /// moderate, publish and clean up
@@ -92,14 +92,13 @@ enum LoadScenario {
 }
 
 impl LoadArgs {
-    /// Does it. The report is written, and the final table printed, also when the verification
-    /// fails.
+    /// Runs the load. Writes the report and prints the final table even if the verification fails.
     ///
     /// # Errors
-    /// [`LoadError::Usage`] for options that can't be; [`LoadError::Faults`] when the server does
-    /// not hold what it acknowledged; [`LoadError::Failed`] when it can't be reached or verified,
-    /// or refuses the user, and when a second signal has ended it: the process has to end then;
-    /// [`LoadError::Short`] when a condition of `fail-if` holds.
+    /// [`LoadError::Usage`] for invalid options; [`LoadError::Faults`] if the server does not hold
+    /// what it acknowledged; [`LoadError::Short`] if a condition of `fail-if` holds.
+    /// [`LoadError::Failed`] if the server cannot be reached or verified, or refuses the user. Also
+    /// if a second signal has ended the load: the process must end then.
     pub fn run(self) -> Result<(), LoadError> {
         match self.scenario {
             LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
@@ -110,7 +109,7 @@ impl LoadArgs {
     }
 }
 
-/// A scenario with its options.
+/// Runs a scenario with its options.
 fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S, String>) -> Result<(), LoadError> {
     let usage = LoadError::Usage;
     let settings = Settings::of(args).map_err(usage)?;
@@ -126,7 +125,7 @@ fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S,
     loaded.unwrap_or_else(|why| Err(LoadError::Failed(why)))
 }
 
-/// The whole load of one scenario.
+/// Runs the whole load of one scenario.
 async fn load<S: Scenario>(
     scenario: S,
     settings: &Settings,
@@ -140,7 +139,7 @@ async fn load<S: Scenario>(
     let (user, connection) = (&settings.user, &settings.connection);
     let logged_in = Desk::log_in(target.clone(), user, password, connection, &settings.folder).await;
     let mut desk = logged_in.map_err(failed)?;
-    // Before the server has any work of it: a load whose report can't be written is for nothing.
+    // Before the server does any work for it: a load without a report is useless.
     let directory = match files::directory(settings.report.as_deref(), S::NAME) {
         Ok(directory) => directory,
         Err(error) => {
@@ -156,13 +155,13 @@ async fn load<S: Scenario>(
     let mut report = done.map_err(failed)?;
     report.saturation.remarks.extend(left.err());
     files::write(&directory, &report).map_err(|error| failed(format!("the report can't be written: {error}")))?;
-    // Whoever reads may have gone; the report is there.
+    // The reader may be gone; the report is written.
     let _ = write!(std::io::stdout(), "{}\nreport: {}\n", text::table(&report), directory.join(files::HTML).display());
     verdict(&report)
 }
 
-/// How a load ends whose report is written: that the server holds what it acknowledged counts
-/// before how well it did.
+/// Returns the outcome of a load whose report is written. Violations of what the server
+/// acknowledged come before failed conditions.
 fn verdict(report: &Report) -> Result<(), LoadError> {
     let problems = &report.verdict.problems;
     match report.verdict.finding {
@@ -178,7 +177,7 @@ fn verdict(report: &Report) -> Result<(), LoadError> {
     if met.is_empty() { Ok(()) } else { Err(LoadError::Short(format!("`fail-if` holds: {}", met.join(", ")))) }
 }
 
-/// Prepares, drives and verifies.
+/// Prepares, drives and verifies a load.
 async fn work<S: Scenario>(
     mut scenario: S,
     settings: &Settings,
@@ -220,8 +219,8 @@ async fn work<S: Scenario>(
     Ok(Report::new(&*scenario, settings, &pace, driven, (server, target.is_near()), verdict, judge))
 }
 
-/// The password: from the file that is named, the environment, the terminal, or the first line of
-/// standard input. Never an argument, which every process of the machine could see.
+/// Returns the password: from the given file, the environment, the terminal, or the first line of
+/// standard input. Never from an argument, which every process of the machine could see.
 fn password(settings: &Settings) -> Result<String, LoadError> {
     let usage = LoadError::Usage;
     let mut line = String::new();

@@ -1,27 +1,27 @@
-//! The machine that a load comes from: a figure means nothing without it.
+//! The machine of the load generator. Figures mean little without it.
 
 use std::fs;
 
 use rustix::system::uname;
 use serde::Serialize;
 
-/// See the module's head.
+/// The machine on which the load generator runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Machine {
     /// Processors that this process may use.
     pub cores: usize,
-    /// Their name, where the system tells.
+    /// The processor's model name, if the system reports it.
     pub processor: Option<String>,
-    /// Bytes of memory in all, where the system tells.
+    /// Total memory in bytes, if the system reports it.
     pub memory_bytes: Option<u64>,
-    /// The system's name, the release of its kernel, and what the processors are, as `uname` has
+    /// The system's name, its kernel release and the processor architecture, as `uname` reports
     /// them.
     pub kernel: String,
 }
 
 impl Machine {
-    /// This one.
+    /// Describes the machine on which this process runs.
     pub fn here() -> Machine {
         let field = |file: &str, name: &str| {
             let text = fs::read_to_string(file).ok()?;

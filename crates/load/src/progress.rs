@@ -1,4 +1,4 @@
-//! The live line: at a terminal one that is written over each second, elsewhere a line every five.
+//! The progress line: rewritten each second on a terminal, otherwise a new line every five seconds.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -6,8 +6,7 @@ use std::time::Duration;
 use super::figures::{duration_us, number};
 use super::measure::Slice;
 
-/// See the module's head. It goes to standard error; the final table is what standard output is
-/// for.
+/// The progress line of a load, on standard error. Standard output is for the final table.
 pub struct Progress {
     quiet: bool,
     terminal: bool,
@@ -17,22 +16,22 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// One that says something, or nothing.
+    /// Creates a progress line, which prints nothing if `quiet`.
     pub fn new(quiet: bool) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         Progress { quiet, terminal, since: Slice::default(), last: Duration::ZERO, open_line: false }
     }
 
-    /// Something else to say.
+    /// Prints another message.
     pub fn say(&mut self, what: &str) {
         if !self.quiet {
             let clear = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
-            // Whoever reads may have gone.
+            // The reader may be gone.
             let _ = writeln!(std::io::stderr(), "{clear}{what}");
         }
     }
 
-    /// What was measured since this was called last, and what else there is to tell.
+    /// Adds measurements, and prints the line with `aside` at its end when it is due.
     pub fn note(&mut self, elapsed: Duration, slice: &Slice, aside: impl FnOnce() -> String) {
         self.since.add(slice.clone());
         let each = Duration::from_secs(if self.terminal { 1 } else { 5 });
@@ -43,7 +42,7 @@ impl Progress {
         let line = line(elapsed, elapsed - self.last, &since, &aside());
         self.last = elapsed;
         let mut out = std::io::stderr();
-        // Whoever reads may have gone. The rest of a longer line before this one is cleared.
+        // The reader may be gone. The rest of a longer previous line is cleared.
         let _ = if self.terminal { write!(out, "\r{line}\x1b[K") } else { writeln!(out, "{line}") };
         let _ = out.flush();
         self.open_line = self.terminal;

@@ -1,4 +1,4 @@
-//! Whether the generator itself was what was measured: how busy its threads were, and how late it
+//! Checks whether the generator was the bottleneck: how busy its threads were, and how late it
 //! sent.
 
 use std::time::{Duration, Instant};
@@ -10,29 +10,29 @@ use super::figures::counted;
 use super::followers::Followed;
 use super::measure::Punctuality;
 
-/// A thread this busy answers late by itself.
+/// The load above which a thread answers late by itself.
 const BUSY: f64 = 0.8;
-/// Microseconds after its time from which a call counts as sent late.
+/// The lateness in microseconds from which a call counts as late.
 pub const LATE_US: u64 = 1000;
-/// The share of calls sent late that is worth a warning.
+/// The share of late calls that deserves a warning.
 const LATE_SHARE: f64 = 0.01;
 
-/// What a thread has used of the processors, and how long it waited for one, since it began.
+/// The processor time of a thread, and its time of waiting for a processor, since its start.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     cpu: Duration,
-    /// Only where the system tells.
+    /// The time of waiting, if the system reports it.
     waited: Option<Duration>,
     at: Instant,
 }
 
 impl Use {
-    /// Of the thread that asks.
+    /// Measures the current thread.
     fn now() -> Use {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         // Neither is ever negative.
         let cpu = Duration::new(cpu.tv_sec.unsigned_abs(), u32::try_from(cpu.tv_nsec).unwrap_or(0));
-        // Nanoseconds on a processor, and waiting for one.
+        // The fields are the nanoseconds on a processor, and those of waiting for one.
         let waited = std::fs::read_to_string("/proc/thread-self/schedstat")
             .ok()
             .and_then(|text| text.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos));
@@ -40,7 +40,7 @@ impl Use {
     }
 }
 
-/// Watches the thread it is made on.
+/// A meter of the load of the thread on which it was created.
 #[derive(Debug)]
 pub struct Meter {
     first: Use,
@@ -48,33 +48,33 @@ pub struct Meter {
     peak: f64,
 }
 
-/// How busy a thread was, as shares of the time from 0 to 1.
+/// The load of a thread, as shares of the time from 0 to 1.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadLoad {
-    /// On a processor.
+    /// The share of time on a processor.
     pub cpu: f64,
-    /// On a processor, in the busiest second.
+    /// The share of time on a processor in the busiest second.
     pub peak_cpu: f64,
-    /// Ready, and waiting for a processor that others used; only where the system tells.
+    /// The share of time in which it waited for a processor, if the system reports it.
     pub waited: Option<f64>,
 }
 
 impl Meter {
-    /// Begins now.
+    /// Begins to measure the current thread.
     pub fn start() -> Meter {
         let now = Use::now();
         Meter { first: now, last: now, peak: 0.0 }
     }
 
-    /// To be called about once a second.
+    /// Updates the peak. It is meant to be called about once a second.
     pub fn look(&mut self) {
         let now = Use::now();
         self.peak = self.peak.max(share(now.cpu.saturating_sub(self.last.cpu), now.at - self.last.at));
         self.last = now;
     }
 
-    /// The whole time up to now.
+    /// Returns the load of the whole time.
     pub fn end(self) -> ThreadLoad {
         let (first, now) = (self.first, Use::now());
         let whole = now.at - first.at;
@@ -88,43 +88,44 @@ fn share(part: Duration, whole: Duration) -> f64 {
     if whole.is_zero() { 0.0 } else { (part.as_secs_f64() / whole.as_secs_f64()).min(1.0) }
 }
 
-/// How an open loop kept to its times.
+/// How well an open loop kept to its schedule.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenLoop {
-    /// Calls that were sent.
+    /// The number of calls sent.
     pub sent: u64,
-    /// Of these, sent more than a millisecond after their time though their client was free: the
-    /// generator's own fault.
+    /// The number of calls sent more than a millisecond late although their client was free. It is
+    /// the generator's own fault.
     pub late: u64,
-    /// By how much it was late itself: half of the calls less than this, in microseconds.
+    /// The median of the generator's own lateness, in microseconds.
     pub lateness_p50_us: u64,
-    /// All but 1 % less than this.
+    /// The 99th percentile of the generator's own lateness, in microseconds.
     pub lateness_p99_us: u64,
-    /// The most.
+    /// The maximum of the generator's own lateness, in microseconds.
     pub lateness_max_us: u64,
-    /// Sent after their time because their client still waited for an answer.
+    /// The number of calls sent late because their client still waited for an answer.
     pub queued: u64,
-    /// Due by the end and never sent.
+    /// The number of calls due by the end and never sent.
     pub unsent: u64,
 }
 
-/// See the module's head.
+/// The load of the generator itself, with warnings if it may have distorted the measurements.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Saturation {
-    /// By thread.
+    /// The load of each thread.
     pub threads: Vec<ThreadLoad>,
-    /// In an open loop.
+    /// The punctuality of an open loop; `None` in a closed loop.
     pub open: Option<OpenLoop>,
-    /// Plain words, where the numbers are to be doubted.
+    /// Warnings in plain words, if the numbers are doubtful.
     pub warnings: Vec<String>,
-    /// What else to know when reading the numbers.
+    /// Other remarks for readers of the numbers.
     pub remarks: Vec<String>,
 }
 
 impl Saturation {
-    /// Puts it together. `open` has, in an open loop, what was sent and what was due.
+    /// Evaluates the threads. `open` has the punctuality, the sent calls and the due calls of an
+    /// open loop.
     pub fn of(threads: Vec<ThreadLoad>, open: Option<(&Punctuality, u64, u64)>, near: bool) -> Saturation {
         let (mut warnings, mut remarks) = (Vec::new(), Vec::new());
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
@@ -188,7 +189,7 @@ impl Saturation {
         Saturation { threads, open, warnings, remarks }
     }
 
-    /// What those took who followed, for so many deliveries, and what has to be known of them.
+    /// Adds the cost of the followers for a number of deliveries, with warnings and remarks.
     pub fn follow(&mut self, followed: &Followed, deliveries: u64) {
         let threads = &followed.threads;
         let busy = |threads: &[ThreadLoad]| threads.iter().map(|thread| thread.cpu).sum::<f64>();
@@ -212,7 +213,7 @@ impl Saturation {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let used = busy(threads) * followed.measured.as_secs_f64();
         let each = if deliveries == 0 { 0.0 } else { used / deliveries as f64 };
-        // The last of those that share a thread waits for all others.
+        // The last of the followers that share a thread waits for all others.
         let last = each * (followed.followers as f64 / threads.len().max(1) as f64);
         self.remarks.push(format!(
             "The generator used {:.2} of {}, {:.2} of these to follow: {:.1} µs for each delivery, so that of \
@@ -274,7 +275,8 @@ mod tests {
         };
         let quiet = of(0.5, 0);
         assert!(quiet.warnings.is_empty(), "{:?}", quiet.warnings);
-        // Five seconds of a processor for a million: 5 µs each, and a hundred at a time.
+        // Five seconds of processor time for a million deliveries: 5 µs each, for a hundred
+        // followers at a time.
         let remark = &quiet.remarks[0];
         assert!(["0.75 of", "0.50 of", "5.0 µs", "0.5 ms"].iter().all(|part| remark.contains(part)), "{remark}");
         let warnings = of(0.9, 3).warnings;

@@ -1,26 +1,26 @@
-//! What a scenario has to provide; everything else of a load is the same for all.
+//! The interface of a scenario; everything else of a load is common to all scenarios.
 
 use super::client::{Answer, Connection, Trouble};
 use super::delivery::Delivery;
 use super::desk::Desk;
 use super::hostile::Tallies;
 
-/// What became of an operation.
+/// The outcome of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was acknowledged: done, or there was nothing to do.
+    /// The operation was acknowledged: it was done, or there was nothing to do.
     Succeeded,
-    /// It was refused by a rule that is part of the scenario, with this code: no fault of the
-    /// server's.
+    /// A rule that is part of the scenario refused the operation, with this code. It is no fault of
+    /// the server.
     Refused(String),
-    /// It was refused because too much was asked at once, with this code: nothing was done.
+    /// The operation was refused for overload, with this code; nothing was done.
     Overloaded(String),
-    /// It went wrong, with this code.
+    /// The operation failed with this code.
     Failed(String),
 }
 
 impl Outcome {
-    /// What an answer means where only these codes (without their prefix) are among the scenario's
+    /// Classifies an answer. `rules` are the codes, without their prefix, of the scenario's own
     /// rules.
     pub fn of(answered: &Result<Answer, Trouble>, rules: &[&str]) -> Outcome {
         let answer = match answered {
@@ -41,35 +41,35 @@ impl Outcome {
     }
 }
 
-/// What the verification came to.
+/// The finding of the verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// What the server holds is what it acknowledged.
+    /// The server holds exactly what it acknowledged.
     Verified,
-    /// It is not.
+    /// The server does not hold what it acknowledged.
     Violated,
-    /// It could not be found out.
+    /// The verification was not possible.
     Unknown,
 }
 
-/// The verification.
+/// The result of the verification.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Verdict {
-    /// What it came to.
+    /// The finding.
     pub finding: Finding,
-    /// Which verification was made, in a sentence.
+    /// The method of verification, in one sentence.
     pub method: String,
-    /// What was looked at, and what was found, a sentence each.
+    /// The checks and their findings, one sentence each.
     pub details: Vec<String>,
-    /// What is not as it should be, a sentence each; no more than some.
+    /// Faults, one sentence each; at most [`NAMED`], and the number of others.
     pub problems: Vec<String>,
 }
 
-/// Faults that a report names; more are counted.
+/// The maximum number of faults that a report names; others are counted.
 pub const NAMED: usize = 20;
 
-/// As many faults as a report names, and how many more there are.
+/// Returns the faults that a report names, and a last sentence with the number of others.
 pub fn named(mut problems: Vec<String>) -> Vec<String> {
     let more = problems.len().saturating_sub(NAMED);
     problems.truncate(NAMED);
@@ -80,7 +80,7 @@ pub fn named(mut problems: Vec<String>) -> Vec<String> {
 }
 
 impl Verdict {
-    /// The verdict when what the load worked on can't be read in the end.
+    /// Returns the verdict for a load whose final state cannot be read.
     pub fn unread(what: &str, why: &str) -> Verdict {
         Verdict {
             finding: Finding::Unknown,
@@ -91,66 +91,65 @@ impl Verdict {
     }
 }
 
-/// A kind of load. One value is made from the settings, prepares itself, and is then shared by all
-/// clients.
+/// A kind of load. One value is created from the settings, prepares itself, and is then shared by
+/// all clients.
 pub trait Scenario: Send + Sync + Sized + 'static {
-    /// One thing to do.
+    /// One operation of a plan.
     type Operation: Send;
-    /// What a client remembers for the verification.
+    /// The observations of one client, for the verification.
     type Notes: Default + Send;
-    /// As the command line has it.
+    /// The scenario's name on the command line.
     const NAME: &'static str;
     /// The kinds of operations, as the mix names them.
     const KINDS: &'static [&'static str];
-    /// Whose rules refuse some of them, as "the drawers".
+    /// The owner of the rules that refuse some operations, such as "the drawers".
     const RULES: &'static str;
 
-    /// Makes what the load works on.
+    /// Creates the objects that the load works on.
     ///
     /// # Errors
-    /// A sentence for the operator.
+    /// One sentence for the operator.
     fn prepare(&mut self, desk: &mut Desk) -> impl Future<Output = Result<(), String>>;
 
-    /// What a client is going to do, one operation after the other, without end: the same for the
-    /// same seed.
+    /// Returns the endless sequence of a client's operations. It is the same for the same seed.
     fn plan(&self, client: usize) -> impl Iterator<Item = Self::Operation> + Send + 'static;
 
-    /// Index in [`Scenario::KINDS`].
+    /// Returns the operation's index in [`Scenario::KINDS`].
     fn kind(operation: &Self::Operation) -> usize;
 
-    /// Does it. What it takes is measured.
+    /// Carries out an operation. Its time is measured.
     fn carry_out(
         &self,
         connection: &mut Connection,
         operation: &Self::Operation,
     ) -> impl Future<Output = Result<Answer, Trouble>>;
 
-    /// Notes what came of it. What this takes is not measured.
+    /// Notes the outcome of an operation. Its time is not measured.
     fn note(&self, notes: &mut Self::Notes, operation: &Self::Operation, answered: &Result<Answer, Trouble>)
     -> Outcome;
 
-    /// Makes less of what is remembered, where that can be. It is called about once a second while
-    /// the load runs, by a thread that sends nothing, and may take its time.
+    /// Condenses the observations where possible. It is called about once a second during the load,
+    /// by a thread that sends nothing, and may take its time.
     fn tidy(&self) {}
 
-    /// Compares what the server holds with all the replies that clients got.
+    /// Compares what the server holds with all replies to the clients.
     fn verify(&self, desk: &mut Desk, notes: Vec<Self::Notes>) -> impl Future<Output = Verdict>;
 
-    /// The scenario's own parameters, as name and value, for the report.
+    /// Returns the scenario's own parameters as names and values, for the report.
     fn parameters(&self) -> Vec<(String, String)>;
 
-    /// A remark for the live line while the load runs; may be empty.
+    /// Returns a remark for the progress line, which may be empty.
     fn aside(&self) -> String {
         String::new()
     }
 
-    /// What those measured who followed, once it has been verified; nothing where nobody follows.
+    /// Returns the followers' measurements after the verification; `None` without followers.
     fn delivery(&self) -> Option<Delivery> {
         None
     }
 
-    /// What hostile clients were answered, once it has been verified; nothing where there were
-    /// none.
+    /// Returns the answers to hostile clients after the verification; `None` without hostile
+    /// clients.
     fn hostile(&self) -> Option<Tallies> {
         None
     }
@@ -171,7 +170,7 @@ mod tests {
         assert_eq!(of(409, &full), Outcome::Refused(full.clone()));
         assert_eq!(of(503, &busy), Outcome::Overloaded(busy.clone()));
         assert_eq!(of(429, ""), Outcome::Overloaded("status 429".to_owned()));
-        // A proxy's: nobody knows what the server did.
+        // The answer may come from a proxy, so what the server did is unknown.
         assert_eq!(of(503, ""), Outcome::Failed("status 503".to_owned()));
         assert_eq!(of(500, &full), Outcome::Failed(full));
         assert_eq!(of(412, "CMS.PreconditionFailed"), Outcome::Failed("CMS.PreconditionFailed".to_owned()));

@@ -1,6 +1,5 @@
-//! What the server says of itself to anybody who asks: its name and version (`/openapi.json`), how
-//! it was built, and what it counts (`/metrics`). A server that says nothing of the kind is put
-//! under load all the same.
+//! The server's public description of itself: its name and version (`/openapi.json`), its build and
+//! its counters (`/metrics`). A server without these can be put under load as well.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,36 +10,34 @@ use serde::{Deserialize, Serialize};
 
 use super::client::{Call, Connection, Target};
 
-/// How long it may take to say so.
+/// The timeout of an inquiry.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// See the module's head.
+/// The server's description of itself, and its work during the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerFacts {
-    /// Its name, as its description has it.
+    /// The name in its OpenAPI document.
     pub name: Option<String>,
-    /// Its version.
+    /// The version in its OpenAPI document.
     pub version: Option<String>,
-    /// What its metrics named `…_info` say, by metric and label: how it was built, and what else it
-    /// tells.
+    /// The labels and values of its metrics named `…_info`, by metric: its build and other facts.
     pub info: BTreeMap<String, BTreeMap<String, String>>,
-    /// What it did while it was under load; of all its clients. Nothing where it does not count
-    /// that.
+    /// The store's work for all clients during the load; `None` if the server does not count it.
     pub store: Option<StoreFacts>,
 }
 
-/// What the server's store did.
+/// The work of the server's store.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreFacts {
-    /// Commits of the journal.
+    /// The number of commits of the journal.
     pub commits: u64,
-    /// How long one took, the disk's sync included: the mean, in microseconds.
+    /// The mean duration of a commit in microseconds, with the disk's sync.
     pub mean_commit_us: u64,
 }
 
-/// Asks before the load, and again after it.
+/// An inquiry before the load and another after it.
 pub struct Inquiry {
     connection: Connection,
     facts: ServerFacts,
@@ -48,7 +45,7 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Asks for the first time.
+    /// Makes the first inquiry.
     pub async fn begin(target: &Arc<Target>) -> Inquiry {
         let mut connection = Connection::new(target.root(PATIENCE), None);
         let (mut facts, mut before) = (ServerFacts::default(), None);
@@ -63,9 +60,9 @@ impl Inquiry {
         Inquiry { connection, facts, before }
     }
 
-    /// Asks again, as soon as the load is over.
+    /// Makes the second inquiry, as soon as the load is over.
     pub async fn end(mut self) -> ServerFacts {
-        // One that counted nothing before is not asked again.
+        // A server without counters before the load is not asked again.
         if let Some(before) = self.before
             && let Some(text) = get(&mut self.connection, "/metrics").await
             && let Some(after) = commits(&text)
@@ -81,7 +78,7 @@ async fn get(connection: &mut Connection, path: &str) -> Option<String> {
     answer.is_success().then(|| String::from_utf8_lossy(&answer.body).into_owned())
 }
 
-/// As much of a description as is wanted.
+/// The used part of an OpenAPI document.
 #[derive(Deserialize)]
 struct Described {
     info: Info,
@@ -93,7 +90,7 @@ struct Info {
     version: Option<String>,
 }
 
-/// Commits since the server began.
+/// The commits since the server's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Commits {
     count: f64,
@@ -101,11 +98,12 @@ struct Commits {
 }
 
 impl Commits {
-    /// Between two looks; nothing if there were none, or the server has begun anew meanwhile.
+    /// Returns the commits between two inquiries; `None` if there were none, or the server was
+    /// restarted in between.
     fn until(self, after: Commits) -> Option<StoreFacts> {
         let (count, seconds) = (after.count - self.count, after.seconds - self.seconds);
         let is_sound = count >= 1.0 && seconds >= 0.0;
-        // What is not finite becomes a bound.
+        // A conversion of a value that is not finite gives a bound.
         is_sound.then(|| StoreFacts { commits: count as u64, mean_commit_us: (seconds * 1e6 / count) as u64 })
     }
 }
@@ -116,7 +114,7 @@ fn commits(metrics: &str) -> Option<Commits> {
     Some(Commits { count: value(&format!("{name}_count "))?, seconds: value(&format!("{name}_sum "))? })
 }
 
-/// The labels of all metrics whose names end with `_info`.
+/// Returns the labels of all metrics whose names end with `_info`.
 fn infos(metrics: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     let lines = metrics.lines().filter(|line| !line.starts_with('#'));
     let infos = lines.filter_map(|line| {
@@ -127,7 +125,7 @@ fn infos(metrics: &str) -> BTreeMap<String, BTreeMap<String, String>> {
     infos.collect()
 }
 
-/// `name="value",…`; in values \\, \" and \n stand for what they are elsewhere.
+/// Parses `name="value",…`; in values \\, \" and \n are escape sequences.
 fn labels_of(mut text: &str) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
     while let Some((name, rest)) = text.split_once("=\"") {

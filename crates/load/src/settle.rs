@@ -1,21 +1,21 @@
-//! Reading the containers of a load until no change is under way any more.
+//! Repeated reads of the containers of a load, until no change is under way.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long new looks are begun, and how long in between.
+/// How long new reads are begun, and the pause between them.
 const LONGEST: Duration = Duration::from_secs(20);
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Looks at least, however long each takes: as many as can be compared.
+/// The minimum number of reads, however long each takes: as many as can be compared.
 const LEAST: usize = 2;
 
-/// What is there: at once, or, if there are calls in doubt that the server may still be at, when
-/// two looks in a row are alike.
+/// Reads the final state. With calls in doubt, which the server may still be running, it reads
+/// until two reads in a row are alike.
 ///
 /// # Errors
-/// Why it can't be read, a sentence; or that `what` goes on changing.
+/// One sentence: why it cannot be read, or that `what` keeps changing.
 pub async fn settled<D, T>(
     desk: &mut D,
     doubts: bool,
@@ -43,7 +43,7 @@ pub async fn settled<D, T>(
 mod tests {
     use super::*;
 
-    /// What comes of looks that each take so long; and how many there were.
+    /// Returns the result of reads that take the given time each, and their number.
     async fn looked(
         doubts: bool,
         takes: Duration,
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(looked(false, SHORT, Ok).await, (Ok(1), 1));
         assert_eq!(looked(false, SHORT, |look| if look < 3 { Err("away".into()) } else { Ok(7) }).await, (Ok(7), 3));
         assert_eq!(looked(true, SHORT, |look| Ok(look.min(4))).await, (Ok(4), 5));
-        // One that failed may hide a change and its undoing.
+        // A failed read may hide a change and its reversal.
         assert_eq!(looked(true, SHORT, |look| if look == 2 { Err("away".into()) } else { Ok(7) }).await, (Ok(7), 4));
     }
 
@@ -82,7 +82,7 @@ mod tests {
         let (settled, looks) =
             looked(true, Duration::from_secs(15), |_| Err("no answer came in time".to_owned())).await;
         assert_eq!((settled, looks), (Err("no answer came in time".to_owned()), 2));
-        // Slow is not stalled.
+        // A slow server is not a stalled one.
         assert_eq!(looked(true, Duration::from_secs(60), |_| Ok(7)).await, (Ok(7), 2));
     }
 }

@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM: the first ends the load, the second all of it, whatever the threads are at.
+//! SIGINT and SIGTERM. The first signal ends the load; the second ends the process, whatever the
+//! threads are doing.
 
 use std::sync::Arc;
 
@@ -6,51 +7,51 @@ use parking_lot::Mutex;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
-/// Memory for what the thread of the work calls: what the main thread has elsewhere.
+/// The stack size of the work's thread in bytes, as the main thread has elsewhere.
 const STACK: usize = 8 << 20;
 
-/// What the work may know of signals, and what they have to know of it.
+/// The work's access to signals, and what the signal handler needs to know of the work.
 #[derive(Clone)]
 pub struct Signals {
     counted: watch::Receiver<u32>,
     stage: Arc<Mutex<Stage>>,
 }
 
-/// How far the work is.
+/// The state of the work.
 #[derive(Debug, Default)]
 struct Stage {
-    /// It says by itself what a first signal does.
+    /// Whether the work itself reports the first signal.
     speaks: bool,
-    /// What it would leave behind.
+    /// The description of what an immediate end would leave behind.
     leaves: Option<String>,
 }
 
 impl Signals {
-    /// Resolves when one has come.
+    /// Resolves after the first signal.
     pub async fn heard(mut self) {
         if self.counted.wait_for(|count| *count >= 1).await.is_err() {
-            // Nobody counts any more, so none comes.
+            // The sender is gone, so no signal will be reported.
             std::future::pending().await
         }
     }
 
-    /// From here on somebody waits for the first one, and says so; or nobody does any more.
+    /// Sets whether the work waits for the first signal and reports it.
     pub fn waited_for(&self, is: bool) {
         self.stage.lock().speaks = is;
     }
 
-    /// What is left behind if all ends now.
+    /// Sets what an immediate end would leave behind.
     pub fn leaves(&self, what: Option<String>) {
         self.stage.lock().leaves = what;
     }
 }
 
-/// Does the work on a thread of its own, since it may be busy with something else when a signal
-/// comes, and gives what it came to.
+/// Runs the work on a thread of its own, since it may be busy when a signal arrives, and returns
+/// its result.
 ///
 /// # Errors
-/// A sentence: signals can't be heard, there is no thread to be had, or two signals have come. Of
-/// these the second ends all at once: the caller has to end the process.
+/// One sentence: signals cannot be received, no thread can be started, or two signals have arrived.
+/// After two signals the caller has to end the process.
 pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send + 'static) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime can be made: {error}"))?;
@@ -63,7 +64,7 @@ pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send +
         let stage = signals.stage.clone();
         let (done, mut ended) = oneshot::channel();
         let body = move || {
-            // Whoever waits for it has gone only if the process ends.
+            // The receiver is gone only if the process ends.
             let _ = done.send(work(signals));
         };
         let spawned = std::thread::Builder::new().name("load".to_owned()).stack_size(STACK).spawn(body);
@@ -81,7 +82,7 @@ pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send +
                 return Err(format!("it was ended at once, without verification and report{left}"));
             }
             if !stage.lock().speaks {
-                // Whoever reads may have gone.
+                // The reader may be gone.
                 let _ = std::io::Write::write_all(&mut std::io::stderr(), AGAIN);
             }
         }

@@ -1,4 +1,4 @@
-//! Which certificates are trusted over https: the system's authorities, or one from a file.
+//! The certificates trusted for HTTPS: the system's authorities, or one from a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio_rustls::TlsConnector;
 
-/// Makes encrypted connections.
+/// Creates the connector for encrypted connections.
 ///
 /// # Errors
-/// A sentence that names the file, or says that the system has no authorities.
+/// One sentence that names the file, or says that the system has no authorities.
 pub fn connector(ca: Option<&Path>) -> Result<TlsConnector, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

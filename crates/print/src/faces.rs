@@ -1,4 +1,4 @@
-//! The fonts that texts are set in, and the glyphs of characters.
+//! The fonts of a layout, and the glyphs of characters.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use ab_glyph::{Font, FontRef, GlyphId, PxScale};
 /// The box for characters that a font lacks.
 const MISSING: char = '\u{25a1}';
 
-/// A font of the family.
+/// A font of the font family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Face {
     Regular,
@@ -27,7 +27,7 @@ fn parsed(bytes: &'static [u8]) -> FontRef<'static> {
 impl Face {
     pub(crate) const ALL: [Face; 2] = [Face::Regular, Face::Bold];
 
-    /// The file of the font.
+    /// Returns the contents of the font's file.
     pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
             Face::Regular => REGULAR_BYTES,
@@ -35,7 +35,7 @@ impl Face {
         }
     }
 
-    /// The name of the font in a PDF.
+    /// Returns the name of the font in a PDF.
     pub(crate) fn postscript_name(self) -> &'static str {
         match self {
             Face::Regular => "LiberationSerif",
@@ -61,7 +61,7 @@ impl Face {
         }
     }
 
-    /// Font units in an em.
+    /// Returns the number of font units in an em.
     pub(crate) fn units_per_em(self) -> f32 {
         // Fonts without this number are not parsed.
         self.font().units_per_em().unwrap_or(2048.0)
@@ -77,7 +77,7 @@ impl Face {
         self.font().kern_unscaled(first, second) / self.units_per_em()
     }
 
-    /// Returns the scale for drawing glyphs with that many pixels in an em.
+    /// Returns the scale for drawing glyphs with the given number of pixels in an em.
     pub(crate) fn scale(self, pixels_per_em: f32) -> PxScale {
         PxScale::from(pixels_per_em * self.font().height_unscaled() / self.units_per_em())
     }

@@ -1,18 +1,19 @@
-//! Lines on pages.
+//! The arrangement of lines on pages.
 
 use crate::faces::Face;
 use crate::lines::{Measure, PlacedGlyph, Type, lines};
 use crate::{Block, BlockKind, MAX_CHARS, MAX_PAGES};
 
-/// Points of a page (A5): on a picture of some 500 pixels its text can still be read.
+/// The size of a page (A5) in points. On a picture of about 500 pixels its text is still legible.
 pub(crate) const PAGE: (f32, f32) = (420.0, 595.0);
-/// Points from the edges of a page to its text, at the sides, the top and the bottom.
+/// The distance in points from the edges of a page to its text, at the sides, the top and the
+/// bottom.
 const SIDE: f32 = 44.0;
 const TOP: f32 = 46.0;
 const BOTTOM: f32 = 52.0;
-/// Points from the edges of a page to its frame.
+/// The distance in points from the edges of a page to its frame.
 pub(crate) const FRAME: f32 = 20.0;
-/// Points from the top of a page to the baseline of its number.
+/// The distance in points from the top of a page to the baseline of its number.
 const NUMBER_AT: f32 = PAGE.1 - 31.0;
 
 const BODY: Style = Style {
@@ -38,18 +39,18 @@ const HEADLINE: Style = Style {
 };
 const NUMBER: Type = Type { face: Face::Regular, size: 8.5 };
 
-/// Points by which a paragraph behind another one begins further right.
+/// The indentation in points of a paragraph that follows another one.
 const INDENT: f32 = 13.0;
 
-/// How a block is set; lengths in points.
+/// The typography of a block; lengths in points.
 #[derive(Clone, Copy)]
 struct Style {
     set_in: Type,
-    /// From baseline to baseline.
+    /// The distance from baseline to baseline.
     leading: f32,
     before: f32,
     after: f32,
-    /// Whether lines of what follows must stand below it on the same page.
+    /// Whether the first lines of the next block must be on the same page.
     keep_with_next: bool,
 }
 
@@ -67,13 +68,13 @@ impl Style {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Run {
     pub(crate) set_in: Type,
-    /// Points from the top of the page to the baseline.
+    /// The distance in points from the top of the page to the baseline.
     pub(crate) baseline: f32,
-    /// Their places are points from the left edge of the page.
+    /// The glyphs. Their positions are in points from the left edge of the page.
     pub(crate) glyphs: Vec<PlacedGlyph>,
 }
 
-/// Texts set on pages.
+/// A text laid out on pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     pub(crate) pages: Vec<Vec<Run>>,
@@ -81,7 +82,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Sets blocks one below the other. There is one page at least.
+    /// Lays out blocks one below the other, on at least one page.
     pub fn of(blocks: &[Block]) -> Layout {
         let mut cursor = Cursor { pages: vec![Vec::new()], y: TOP, is_full: false };
         let (mut left, mut before) = (MAX_CHARS, None);
@@ -104,23 +105,23 @@ impl Layout {
         Layout { pages, is_cut: is_full }
     }
 
-    /// The number of pages.
+    /// Returns the number of pages.
     pub fn pages(&self) -> usize {
         self.pages.len()
     }
 
-    /// Whether text was left out, for it exceeds [`MAX_PAGES`] or [`MAX_CHARS`].
+    /// Reports whether text was left out because it exceeds [`MAX_PAGES`] or [`MAX_CHARS`].
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 }
 
-/// The place of the next line.
+/// The position of the next line.
 struct Cursor {
     pages: Vec<Vec<Run>>,
-    /// Points from the top of the page to the top of the line.
+    /// The distance in points from the top of the page to the top of the line.
     y: f32,
-    /// Whether something was left out.
+    /// Whether text was left out.
     is_full: bool,
 }
 
@@ -143,7 +144,7 @@ impl Cursor {
         } else {
             0.0
         };
-        // What is longer than a page is kept together with nothing.
+        // A block longer than a page cannot be kept together with the next one.
         if kept < PAGE.1 - TOP - BOTTOM && !self.has_room(kept) {
             self.turn();
         }
@@ -171,7 +172,7 @@ impl Cursor {
         }
     }
 
-    /// Goes on at the top of a new page.
+    /// Begins a new page.
     fn turn(&mut self) {
         if self.pages.len() == MAX_PAGES {
             self.is_full = true;
@@ -187,7 +188,7 @@ fn shifted(mut glyphs: Vec<PlacedGlyph>, by: f32) -> Vec<PlacedGlyph> {
     glyphs
 }
 
-/// Puts its number at the foot of each page, if there are several.
+/// Adds page numbers at the foot of each page, if there are several pages.
 fn number(pages: &mut [Vec<Run>]) {
     let total = pages.len();
     if total == 1 {

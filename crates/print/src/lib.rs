@@ -1,7 +1,7 @@
 //! Typesetting: blocks of text become pages, and pages become a picture or a PDF.
 //!
 //! [`Layout::of`] breaks the blocks into lines and the lines into pages. [`Layout::picture`] and
-//! [`Layout::pdf`] draw the same layout, so that both break where the other does.
+//! [`Layout::pdf`] draw the same layout, so that their breaks are the same.
 //!
 //! - The only fonts are those in `fonts/`, with Latin, Greek and Cyrillic letters. A character
 //!   that they lack is drawn as a box.
@@ -27,7 +27,7 @@ pub const MAX_PAGES: usize = 40;
 /// does not fit on [`MAX_PAGES`] pages.
 pub const MAX_CHARS: usize = 200_000;
 
-/// How a block is set.
+/// The typographic role of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     /// The title of the whole: bold and large.
@@ -41,7 +41,7 @@ pub enum BlockKind {
 /// A piece of text that begins on a line of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// How it is set.
+    /// The typographic role.
     pub kind: BlockKind,
     /// The text. A line feed begins a new line.
     pub text: String,

@@ -9,28 +9,28 @@ use crate::faces::Face;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PlacedGlyph {
     pub(crate) id: GlyphId,
-    /// The character that it stands for.
+    /// The character that the glyph shows.
     pub(crate) character: char,
-    /// Points from the left end of the column to its origin.
+    /// The distance in points from the left end of the column to the glyph's origin.
     pub(crate) x: f32,
 }
 
-/// A font at a size.
+/// A font with a size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Type {
     pub(crate) face: Face,
-    /// Points of an em.
+    /// The size of an em in points.
     pub(crate) size: f32,
 }
 
-/// The place that a text has.
+/// The shape of a column of text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measure {
-    /// Points of a line.
+    /// The width of a line in points.
     pub(crate) width: f32,
-    /// Points by which the first line begins further right.
+    /// The indentation of the first line in points.
     pub(crate) indent: f32,
-    /// Whether lines are spread to the whole width.
+    /// Whether lines are justified to the whole width.
     pub(crate) justified: bool,
 }
 
@@ -39,7 +39,7 @@ const SOFT_HYPHEN: char = '\u{ad}';
 /// The widest space on a justified line, in ems. A line that would need wider ones stays short.
 const WIDEST_SPACE: f32 = 0.75;
 
-/// Whether a character has no glyph: controls, and marks that tell how to join, break or direct
+/// Reports whether a character has no glyph: a control, or a mark that joins, breaks or directs
 /// text.
 fn is_invisible(c: char) -> bool {
     c.is_control()
@@ -50,17 +50,17 @@ fn is_invisible(c: char) -> bool {
         )
 }
 
-/// A character of the text with its glyph, on one endless line.
+/// A character of the text with its glyph, as if on one endless line.
 struct Shaped {
     id: GlyphId,
     character: char,
     /// The index of its first byte in the text.
     byte: usize,
-    /// Points from the beginning of the text to its origin.
+    /// The distance in points from the beginning of the text to the glyph's origin.
     x: f32,
-    /// Points to where the next character begins, without kerning.
+    /// The distance in points to the next character's origin, without kerning.
     width: f32,
-    /// The index behind the last character that is no space, up to this one.
+    /// The index after the last character up to this one that is no space.
     text_end: usize,
 }
 
@@ -70,7 +70,7 @@ impl Shaped {
     }
 }
 
-/// Whether a character at the end of a line is not shown.
+/// Reports whether a character is not shown at the end of a line.
 fn is_space(c: char) -> bool {
     c.is_whitespace() && c != '\u{a0}' && c != '\u{202f}'
 }
@@ -98,7 +98,8 @@ pub(crate) fn lines(text: &str, set_in: Type, measure: Measure) -> Vec<Vec<Place
     for (byte, kind) in linebreaks(text) {
         let end = all.partition_point(|shaped| shaped.byte < byte);
         while !setting.fits(start, end) {
-            // The last break that fits; without one the word is broken where the line ends.
+            // The line ends at the last break that fits. Without one the word is broken at the end
+            // of the line.
             let at = if fits > start { fits } else { setting.most_that_fit(start, end) };
             setting.add(start, at, false);
             start = at;
@@ -112,7 +113,7 @@ pub(crate) fn lines(text: &str, set_in: Type, measure: Measure) -> Vec<Vec<Place
     setting.lines
 }
 
-/// Lines in the making.
+/// The lines of a text while they are set.
 struct Setting<'a> {
     all: &'a [Shaped],
     set_in: Type,
@@ -127,7 +128,7 @@ impl Setting<'_> {
 
     /// Returns the characters of a line without the spaces at its end.
     fn trimmed(&self, start: usize, end: usize) -> &[Shaped] {
-        // Looked up, for there may be as many spaces as characters.
+        // The field is used instead of a search, since all characters may be spaces.
         let text_end = self.all[start..end].last().map_or(start, |last| last.text_end);
         &self.all[start..text_end.max(start)]
     }

@@ -1,7 +1,7 @@
-//! Pages as a PDF, with the parts of the fonts that they need.
+//! Pages as a PDF, with the used parts of the fonts.
 //!
-//! Each character of a font has a number of its own in the PDF, also where several share a glyph,
-//! such as the box for missing ones. So the text can be found and copied as it is.
+//! Each character of a font has its own code in the PDF, even if several share a glyph, such as the
+//! box for missing ones. So readers can search and copy the text.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -20,15 +20,15 @@ use crate::lines::PlacedGlyph;
 
 const IDENTITY: SystemInfo<'static> = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
 
-/// The largest difference in thousandths of an em between where a glyph is and where it would be
-/// without a correction.
+/// The largest tolerated error of a glyph's position, in thousandths of an em, before it is
+/// corrected.
 const TOLERANCE: f32 = 0.5;
 
 impl Layout {
-    /// Draws all pages into a PDF of that title, with or without a frame around each.
+    /// Draws all pages into a PDF with the given title, with or without a frame around each page.
     ///
     /// # Errors
-    /// When a font can't be put into it.
+    /// A font cannot be embedded.
     pub fn pdf(&self, title: &str, framed: bool) -> Result<Vec<u8>, PrintError> {
         let mut next = 0;
         let mut new_ref = || {
@@ -114,17 +114,17 @@ fn drawn(runs: &[Run], fonts: &mut [EmbeddedFont], framed: bool) -> Vec<u8> {
     content.finish().to_vec()
 }
 
-/// A font of the PDF, and the characters of it that are in use.
+/// A font of the PDF, with its used characters.
 struct EmbeddedFont {
     face: Face,
     id: Ref,
-    /// By their codes, from 1 on.
+    /// The used characters, ordered by their codes, which begin at 1.
     characters: Vec<PlacedGlyph>,
     codes: HashMap<char, u16>,
 }
 
 impl EmbeddedFont {
-    /// Returns the number of a character; 0, which shows nothing, if there are too many.
+    /// Returns the code of a character; 0, which shows nothing, if there are too many.
     fn code(&mut self, glyph: &PlacedGlyph) -> u16 {
         if let Some(code) = self.codes.get(&glyph.character) {
             return *code;

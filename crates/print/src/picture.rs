@@ -7,10 +7,10 @@ use image::{ExtendedColorType, ImageEncoder};
 use crate::PrintError;
 use crate::layout::{FRAME, Layout, PAGE, Run};
 
-/// Pixels of a point.
+/// The number of pixels in a point.
 const SCALE: f32 = 2.0;
 
-/// Pixels of a picture.
+/// The size of a picture in pixels.
 const SIZE: (u32, u32) = ((PAGE.0 * SCALE) as u32, (PAGE.1 * SCALE) as u32);
 
 const WHITE: u8 = 255;
@@ -20,16 +20,16 @@ const GREY: u8 = 120;
 
 impl Layout {
     /// Draws a page into a PNG of 840 × 1190 pixels, with or without a frame. Pages are counted
-    /// from 0. A number beyond the last page means the last.
+    /// from 0. A number beyond the last page means the last page.
     ///
     /// # Errors
-    /// When the picture can't be encoded.
+    /// The picture cannot be encoded.
     pub fn picture(&self, page: usize, framed: bool) -> Result<Vec<u8>, PrintError> {
         let mut canvas = Canvas { pixels: vec![WHITE; (SIZE.0 * SIZE.1) as usize] };
         if framed {
             canvas.frame();
         }
-        // There is one page at least.
+        // There is at least one page.
         for run in self.pages.get(page).or(self.pages.last()).into_iter().flatten() {
             canvas.draw(run);
         }
@@ -41,7 +41,7 @@ impl Layout {
     }
 }
 
-/// A picture in the making, in shades of grey.
+/// A picture being drawn, in shades of grey.
 struct Canvas {
     pixels: Vec<u8>,
 }
@@ -61,7 +61,7 @@ impl Canvas {
     fn draw(&mut self, run: &Run) {
         let font = run.set_in.face.font();
         let scale = run.set_in.face.scale(run.set_in.size * SCALE);
-        // On whole pixels, so that lines look alike.
+        // The baseline is on whole pixels, so that lines look alike.
         let baseline = (run.baseline * SCALE).round();
         for placed in &run.glyphs {
             let glyph = placed.id.with_scale_and_position(scale, point(placed.x * SCALE, baseline));

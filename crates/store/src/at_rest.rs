@@ -1,4 +1,4 @@
-//! Tables that nobody has open, to be read alone.
+//! Reading a store that no process has open.
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase};
@@ -12,14 +12,14 @@ use super::reader::TableReader;
 use super::tables::{self, Rows, failure};
 use super::texts::{self, TEXTS};
 
-/// The tables in a data directory as of the last checkpoint, of a store that nobody has open.
+/// The tables in a data directory as of the last checkpoint, of a store that no process has open.
 /// Nothing is changed.
 pub struct AtRest {
     db: Database,
 }
 
 impl AtRest {
-    /// Opens them; `None` where there are none.
+    /// Opens the tables; returns `None` if there are none.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -32,7 +32,7 @@ impl AtRest {
         Ok(Some(AtRest { db: opened(&lease, options)? }))
     }
 
-    /// A row's value.
+    /// Returns the value of a row.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -43,7 +43,7 @@ impl AtRest {
         texts::whole(table, row.value(), &texts).map(Some).map_err(failure).map_err(io)
     }
 
-    /// The keys of the first rows of a range, at most so many.
+    /// Returns the keys of the first rows of a range, at most `limit`.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -62,7 +62,7 @@ impl AtRest {
         self.open_table(tables::rows(table))
     }
 
-    /// A table; `None` in a file of an older format, which does not have it yet.
+    /// Opens a table; returns `None` in a file of an older format that lacks it.
     fn open_table(&self, table: Rows) -> Result<Option<TableReader>, OpenError> {
         let transaction = self.db.begin_read().map_err(failure).map_err(io)?;
         match transaction.open_table(table) {
@@ -73,7 +73,7 @@ impl AtRest {
     }
 }
 
-/// Opens tables that are to be read alone.
+/// Opens the tables for reading only.
 pub(super) fn opened(lease: &Lease, options: &StoreOptions) -> Result<Database, OpenError> {
     tables::open(lease, options.cache_bytes).map_err(|error| match *error {
         redb::Error::DatabaseAlreadyOpen => OpenError::InUse(options.data.clone()),

@@ -1,4 +1,4 @@
-//! The files below redb, who opens them, and what their errors mean.
+//! The files below redb, the ways to open them, and the meaning of their errors.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -20,7 +20,7 @@ pub enum StoreFile {
 }
 
 impl StoreFile {
-    /// Each of them.
+    /// All files of the store.
     pub const ALL: [StoreFile; 3] = [StoreFile::Journal, StoreFile::Mark, StoreFile::State];
 
     /// The file's name in the data directory.
@@ -33,37 +33,37 @@ impl StoreFile {
     }
 }
 
-/// Opens the files, or what stands for them in a test.
+/// A source of the store's files: a directory, or a simulated disk in a test.
 pub trait Backends: Send + Sync + 'static {
-    /// Opens `file`, empty if it was not there.
+    /// Opens `file`, and creates it empty if it is missing.
     ///
     /// # Errors
-    /// It can't be opened or made.
+    /// The file cannot be opened or created.
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>>;
 
-    /// Whether `file` is there, be it empty.
+    /// Reports whether `file` exists, even if it is empty.
     ///
     /// # Errors
-    /// It can't be told.
+    /// The file system cannot determine it.
     fn is_there(&self, file: StoreFile) -> io::Result<bool>;
 
-    /// Removes `file`, which nobody has open, if it is there. The caller syncs the directory.
+    /// Removes `file`, which must not be open, if it exists. The caller syncs the directory.
     ///
     /// # Errors
-    /// It can't be removed.
+    /// The file cannot be removed.
     fn remove(&self, file: StoreFile) -> io::Result<()>;
 
-    /// Opens `file` if it is there; one that is empty counts as missing.
+    /// Opens `file` if it exists; an empty one counts as missing.
     ///
     /// # Errors
-    /// It can't be opened.
+    /// The file cannot be opened.
     fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>>;
 
-    /// Takes `file` out of the way without destroying it. Gives the name that it has now; `None`:
-    /// it was not there.
+    /// Renames `file` instead of destroying it. Returns the new name; `None` if the file does not
+    /// exist.
     ///
     /// # Errors
-    /// It can't be moved.
+    /// The file cannot be moved.
     fn set_aside(&self, file: StoreFile) -> io::Result<Option<String>>;
 }
 
@@ -72,16 +72,16 @@ fn backend(opened: File) -> io::Result<Box<dyn StorageBackend>> {
     Ok(Box::new(backend))
 }
 
-/// Files in a directory.
+/// The store's files in a directory.
 #[derive(Debug)]
 pub struct Files {
     data: PathBuf,
-    /// Makes the names in it durable.
+    /// Makes the names in a directory durable.
     sync_names: fn(&Path) -> io::Result<()>,
 }
 
 impl Files {
-    /// Files in the directory `data`, which is made when the first is opened.
+    /// Returns the files in the directory `data`, which is created when the first is opened.
     pub fn new(data: &Path) -> Files {
         Files { data: data.to_owned(), sync_names: |data| File::open(data)?.sync_all() }
     }
@@ -89,15 +89,15 @@ impl Files {
 
 impl Backends for Files {
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
-        // Passwords and tokens are in there as hashes, and the newsroom's unpublished work as it
-        // is: for the owner's eyes only.
+        // The files contain hashes of passwords and tokens, and unpublished work in plain text. So
+        // only the owner may read them.
         DirBuilder::new().recursive(true).mode(0o700).create(&self.data)?;
         let path = self.data.join(file.name());
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         if opened.metadata()?.len() == 0 {
-            // The name must survive a crash too, or what is synced into the file is not there under
-            // it. One that is empty was just made, or by somebody who could not make sure of its
-            // name.
+            // The name must survive a crash too, or synced content cannot be found under it. An
+            // empty file was created just now, or by an earlier attempt that could not sync the
+            // directory.
             (self.sync_names)(&self.data)?;
         }
         backend(opened)
@@ -142,26 +142,26 @@ impl Backends for Files {
     }
 }
 
-/// Whether this place of a file can't be read, and others perhaps can: a sector that has gone bad.
-/// The kinds are those that Linux has for it (EIO, ENODATA).
+/// Reports whether an error means that this place of a file cannot be read, though others perhaps
+/// can: a bad sector. The kinds are those of Linux (EIO, ENODATA).
 pub(super) fn is_bad_place(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(5 | 61))
 }
 
-/// Why the disk did not do what it was asked to.
+/// A failure of the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DiskError {
-    /// It is full (or a quota is).
+    /// Whether the disk or a disk quota is full.
     pub full: bool,
-    /// What it said.
+    /// The system's error message.
     pub text: String,
 }
 
 impl DiskError {
     pub fn of(error: &io::Error) -> DiskError {
-        // The kinds are what std makes of ENOSPC (28), EDQUOT (122) and EFBIG (27) where it knows
-        // them. The last is the end of what this process may write to a file, or the file system
-        // keep in one: there is room again once that is raised.
+        // std maps ENOSPC (28), EDQUOT (122) and EFBIG (27) to these kinds, where it knows them.
+        // The last is the limit of a file's size for this process or the file system. There is room
+        // again once that is raised.
         let full = matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
@@ -178,12 +178,12 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// How syncs of the directory end that are to come.
+        /// The results of the next syncs of the directory.
         static SYNCS: RefCell<VecDeque<bool>> = const { RefCell::new(VecDeque::new()) };
     }
 
-    /// The name was made sure of once, by whoever made the file; where that had failed a crash
-    /// could take the file with all that was in it.
+    /// A regression test: the directory was synced only once, when the file was created. If that
+    /// had failed, a crash could lose the file with all its content.
     #[test]
     fn the_name_of_a_file_is_made_sure_of_again_if_that_has_failed() {
         let data = tempfile::tempdir().expect("a directory");

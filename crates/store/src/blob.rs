@@ -1,10 +1,10 @@
-//! A commit's change sets as bytes: what a record of the journal holds.
+//! The encoding of a commit's change sets: the payload of a journal record.
 //!
-//! Layout, integers little-endian: version (u8), length of what follows (u32), then for each change
-//! set its number (u64) and count of changes (u32), then for each change its table (u8), key length
-//! (u32), key, and value length plus one (u32; 0 removes the row) and value. Its events follow as
-//! rows of [`Table::Events`]. Bytes behind that are ignored. The record around it (`record`) has a
-//! checksum; there is none here.
+//! Layout, integers little-endian: version (u8) and length of the rest (u32). Then for each change
+//! set its number (u64) and count of changes (u32). For each change its table (u8), key length
+//! (u32), key, value length plus one (u32; 0 removes the row) and value. Its events follow as rows
+//! of [`Table::Events`]. Bytes after the announced length are ignored. The record around the blob
+//! (`record`) has a checksum; the blob has none.
 
 use bytes::Bytes;
 use stet_actors::store::{Change, EventId, Logged, Seq, Table};
@@ -15,48 +15,48 @@ const HEAD: usize = 5;
 /// A change set with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
-    /// Its number.
+    /// The number of the change set.
     pub seq: Seq,
-    /// The rows that it changes.
+    /// The changed rows.
     pub changes: Vec<Change>,
-    /// What it leaves in the log of events.
+    /// The events that are added to the log.
     pub events: Vec<Logged>,
 }
 
 impl Set {
-    /// As it is written.
+    /// Returns the change set in the borrowed form that is encoded.
     pub fn parts(&self) -> Parts<'_> {
         Parts { seq: self.seq, changes: &self.changes, events: &self.events }
     }
 }
 
-/// What is written of a change set.
+/// A borrowed change set, for encoding.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
-    /// Its number.
+    /// The number of the change set.
     pub seq: Seq,
-    /// The rows that it changes.
+    /// The changed rows.
     pub changes: &'a [Change],
-    /// What it leaves in the log of events.
+    /// The events that are added to the log.
     pub events: &'a [Logged],
 }
 
-/// Bytes that a row beside its key and value takes.
+/// The size in bytes of a row's encoding, without key and value.
 const AROUND: usize = 9;
-/// The longest key of an event.
+/// The longest key of an event, in bytes.
 const EVENT_KEY: usize = 14;
 
-/// Bytes that a change takes; what limits count.
+/// Returns the encoded size of a change in bytes, which is what limits count.
 pub(super) fn change_bytes(change: &Change) -> usize {
     AROUND + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
 }
 
-/// Bytes that an event takes at most; what limits count.
+/// Returns the maximum encoded size of an event in bytes, which is what limits count.
 pub(super) fn event_bytes(event: &Logged) -> usize {
     AROUND + EVENT_KEY + event.value.len()
 }
 
-/// Writes change sets, one after the other, behind what is in the buffer.
+/// Appends the encoded change sets to the buffer.
 pub fn encode<'a>(sets: impl Iterator<Item = Parts<'a>>, blob: &mut Vec<u8>) {
     let begin = blob.len();
     blob.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
@@ -97,10 +97,10 @@ fn put_len(blob: &mut Vec<u8>, len: usize) {
     blob.extend_from_slice(&len_u32(len).to_le_bytes());
 }
 
-/// Reads change sets back; keys and values of rows share the blob's memory, those of events do not.
+/// Decodes change sets. Keys and values of rows share the blob's memory; those of events do not.
 ///
 /// # Errors
-/// Says what is wrong with the bytes.
+/// A description of the fault in the bytes.
 pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
     let mut head = Cursor { blob, at: 0, end: blob.len() };
     let version = head.u8()?;
@@ -116,7 +116,7 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
     while cursor.at < cursor.end {
         let seq = cursor.u64()?;
         let count = cursor.u32()? as usize;
-        // Not trusted for the allocation: every change takes nine bytes at least.
+        // The count is not trusted for the allocation: every change takes at least nine bytes.
         let mut changes = Vec::with_capacity(count.min((cursor.end - cursor.at) / AROUND));
         let mut events = Vec::new();
         for _ in 0..count {
@@ -131,8 +131,8 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
             match (table, value) {
                 (Table::Events, Some(value)) => {
                     let id = EventId::from_key(&key).ok_or_else(|| "the key of an event is none".to_owned())?;
-                    // They stay in memory for longer than all else in the blob, and must not keep
-                    // that there, too.
+                    // Events stay in memory longer than the rest of the blob, and must not keep all
+                    // of it there.
                     let value = Bytes::copy_from_slice(&value);
                     events.push(Logged::read(id, value).map_err(|error| error.to_string())?);
                 }

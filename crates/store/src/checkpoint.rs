@@ -1,19 +1,20 @@
-//! The checkpointer: folds what has gathered in memory into the tables, sorted and coalesced, in
-//! one transaction of its own.
+//! The checkpointer: folds the rows in memory into the tables, sorted and coalesced, in a
+//! transaction of its own.
 //!
-//! 1. Freeze the active generation; from that instant on changes go into a new one.
-//! 2. Wait until everything in the frozen one is decided, which the writer sees to.
-//! 3. Write its rows, and the mark up to where the tables are filled.
-//! 4. Let readers see the tables as they are now, then drop the frozen rows.
-//! 5. Report to the writer which stretch of the journal may be written over.
+//! 1. Freeze the active generation. From then on changes enter a new one.
+//! 2. Wait until the writer has decided everything in the frozen one.
+//! 3. Write its rows, and the number of the change set up to which the tables are filled.
+//! 4. Publish a snapshot of the tables to readers, then drop the frozen rows.
+//! 5. Report to the writer which part of the journal may be overwritten.
 //!
-//! Once an hour, by the store's clock, a checkpoint is made of nothing, if there are events that
-//! are past their time: they go although nobody changes anything.
+//! Once an hour by the store's clock, a checkpoint runs without rows if there are events past their
+//! retention. So these are removed even if nothing changes.
 //!
-//! The writer never waits for any of it. Commits are made with quick repair, so that a big file
-//! opens in milliseconds after a crash. When one fails the file is opened anew and the same rows
-//! are written again, whatever it then contains: only a commit that has succeeded counts, and
-//! writing a row twice does no harm. Meanwhile the active generation grows until submissions are
+//! The writer never waits for a checkpoint. Commits use quick repair, so that a big file opens in
+//! milliseconds after a crash. After a failure the file is reopened and the same rows are written
+//! again, whatever it then contains. Only a successful commit counts, and writing a row twice does
+//! no harm. In the meantime the active generation grows until submissions are refused as
+//! overloaded.
 //! refused as overloaded.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,18 +36,18 @@ use super::shared::Shared;
 use super::tables::{self, BELIEVED, FOLDED, META, RedbError, failure};
 use super::texts::Texts;
 
-/// The first pause after a failure; each is twice the one before.
+/// The first pause after a failure; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How often closing tries to fold what is left; the journal keeps it anyway.
+/// How many times closing tries to fold the remaining rows, which the journal keeps anyway.
 const LAST_ATTEMPTS: u32 = 3;
 
-/// How often is looked for events that are past their time while nothing changes, in milliseconds.
+/// The interval of looking for events past their retention while nothing changes, in milliseconds.
 const IDLE_MS: u64 = 60 * 60 * 1000;
 
-/// So long after the time that the tables have noted another is, in milliseconds, although nothing
-/// changes.
+/// The age, in milliseconds, of the noted clock time after which a checkpoint notes a new one
+/// although nothing changes.
 const NOTED_MS: u64 = DAY_MS / 2;
 
 /// `state.redb`, open for writing.
@@ -75,11 +76,11 @@ impl State {
         tables::fault(&self.lease, error)
     }
 
-    /// Opens the file anew. If it can't be written at all, readers get a snapshot of it as it is,
-    /// and the error is returned.
+    /// Reopens the file. If it cannot be written at all, readers get a snapshot of its present
+    /// state, and the error is returned.
     fn reopen(&mut self) -> (Option<Snapshot>, Result<(), RedbError>) {
         self.lease.end();
-        // Where writing panics, on damaged pages, reading may still do.
+        // Writing may panic on damaged pages where reading does not.
         let opened = unless_it_panics(|| {
             self.db = None;
             let (lease, db) = tables::reopen(&self.kept, self.cache_bytes);
@@ -105,9 +106,9 @@ impl State {
         Snapshot::take_with(db, &lease)
     }
 
-    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables; with
-    /// `ending`, takes out the events whose time is over. Returns the number of rows, and what
-    /// became of events.
+    /// Writes the frozen rows and events, and that everything up to `folded` is in the tables. With
+    /// `ending`, removes events past their retention. Returns the number of rows and the outcome
+    /// for events.
     pub fn fold(
         &self,
         overlay: &Overlay,
@@ -126,8 +127,8 @@ impl State {
             let mut texts = Texts::open(&transaction, *table)?;
             for (key, versions) in rows.iter() {
                 let before = match (versions.newest(), &mut texts) {
-                    // The texts are counted before those of the former row, which may be the same,
-                    // are let go.
+                    // The texts of the new row are counted before those of the former row are
+                    // released, as they may be the same.
                     (Some(value), Some(texts)) => stored.insert(&key.key[..], &texts.cut(*table, value)?[..]),
                     (Some(value), None) => stored.insert(&key.key[..], &value[..]),
                     (None, _) => stored.remove(&key.key[..]),
@@ -154,26 +155,25 @@ impl State {
     }
 }
 
-/// Treats a panic of redb as what it means: a damaged file.
+/// Converts a panic of redb, which is a sign of a damaged file, into an error.
 fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, RedbError>) -> Result<T, RedbError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Box::new(redb::Error::Corrupted("it panicked".to_owned()))))
 }
 
-/// The thread's body.
+/// The state and body of the checkpointer's thread.
 pub(super) struct Checkpointer {
     pub shared: Arc<Shared>,
     pub state: State,
-    /// Up to where the frozen generation goes, if there is one, and the bytes that had been written
-    /// to the journal when it was frozen.
+    /// The last change set of the frozen generation, if there is one, and the size of the journal
+    /// in bytes when it was frozen.
     frozen: Option<(Seq, u64)>,
     trim: Trim,
-    /// When events that are past their time were last removed, or looked for, in epoch
-    /// milliseconds.
+    /// When events past their retention were last removed or looked for, in epoch milliseconds.
     looked_ms: Option<u64>,
-    /// What the tables know of when the clock was last believed.
+    /// The last trusted clock time that the tables have noted.
     noted_ms: Option<u64>,
-    /// Before that the tables are not opened anew because readers ask for it.
+    /// The time before which the tables are not reopened at the request of readers.
     reopens_at: Instant,
 }
 
@@ -191,8 +191,8 @@ impl Checkpointer {
         let mut panicked = false;
         loop {
             let (broken, last) = self.wait(pause);
-            // redb panics on some pages that are damaged. The thread must outlive that: without
-            // checkpoints memory fills up, and nobody would be told why.
+            // redb panics on some damaged pages. The thread must survive that. Without checkpoints
+            // memory fills up, and the cause would not be reported.
             let work = || {
                 let opens = broken || panicked || self.state.db.is_none();
                 (!opens || self.reopen()) && self.checkpoint(last)
@@ -217,12 +217,12 @@ impl Checkpointer {
         }
     }
 
-    /// Waits for the next checkpoint's time: `pause` after a failure. Returns whether the tables
-    /// are to be opened anew for readers, and whether this is the last.
+    /// Waits for the time of the next checkpoint, or for `pause` after a failure. Returns whether
+    /// the tables should be reopened for readers, and whether this checkpoint is the last.
     fn wait(&self, pause: Option<Duration>) -> (bool, bool) {
         let until = Instant::now() + pause.unwrap_or(self.shared.options.checkpoint.interval);
         let mut signal = self.shared.signal.lock();
-        // After a failure a passed threshold says nothing new.
+        // After a failure the threshold has been passed already.
         while !signal.last && (pause.is_some() || !signal.due) {
             let until = if signal.broken { until.min(self.reopens_at) } else { until };
             if self.shared.signalled.wait_until(&mut signal, until).timed_out() {
@@ -236,7 +236,7 @@ impl Checkpointer {
         (broken, signal.last)
     }
 
-    /// One checkpoint, if there is anything to fold; false if it failed.
+    /// Runs one checkpoint, if there is anything to fold. Returns whether it succeeded.
     fn checkpoint(&mut self, last: bool) -> bool {
         let idle = match self.is_past() {
             Ok(past) => past,
@@ -270,7 +270,7 @@ impl Checkpointer {
             self.shared.overlay.log.let_go(packed, removed);
         }
         self.noted_ms = self.shared.ends.last_ms();
-        // There may be more than one checkpoint removes.
+        // One checkpoint may leave some of them.
         self.looked_ms = Some(options.clock.now_ms()).filter(|_| trimmed == 0);
         if let Some((_, journaled)) = self.frozen.take() {
             self.shared.journal_folded.store(journaled, Ordering::Release);
@@ -282,40 +282,40 @@ impl Checkpointer {
         true
     }
 
-    /// Whether there are events that are past their time and nothing else to fold, and an hour has
-    /// passed since that was last looked for.
+    /// Reports whether a checkpoint without rows is due: there are events past their retention,
+    /// nothing else to fold, and the last search was an hour ago.
     fn is_past(&mut self) -> Result<bool, RedbError> {
         let options = &self.shared.options;
         let now_ms = options.clock.now_ms();
-        // The clock may have been set back meanwhile.
+        // The clock may have been set back in the meantime.
         let is_time = self.looked_ms.is_none_or(|looked| now_ms.abs_diff(looked) >= IDLE_MS);
         if self.frozen.is_some() || self.shared.overlay.active().0 > 0 || !is_time {
             return Ok(false);
         }
-        // A look that fails has been one: it would be repeated, and the tables opened anew, for as
-        // long as nothing changes.
+        // A failed search counts as a search. Otherwise it would be repeated, and the tables
+        // reopened, as long as nothing changes.
         self.looked_ms = Some(now_ms);
         let past = log::is_past(self.state.db()?, options, &self.shared.ends)?;
         if past {
-            // One from the future, which was passed over, may be old by now.
+            // An event from the future, which was skipped, may be old by now.
             self.trim = Trim::default();
         }
         Ok(past || self.is_to_be_noted())
     }
 
-    /// Whether the tables should know of a later time at which the clock was believed: a server
-    /// that nobody uses is not to wait at its next start as if it had stood still.
+    /// Reports whether the tables should note a later trusted clock time. Otherwise an unused
+    /// server would wait at its next start as if it had been stopped for that long.
     fn is_to_be_noted(&self) -> bool {
         let last_ms = self.shared.ends.last_ms();
         last_ms.is_some_and(|last_ms| self.noted_ms.is_none_or(|noted_ms| last_ms.abs_diff(noted_ms) >= NOTED_MS))
     }
 
-    /// Freezes what has gathered, or nothing if `idle`, unless something is frozen already, and
-    /// waits until all of it is decided. `None`: there is nothing to be folded.
+    /// Freezes the active generation, even an empty one if `idle`, unless one is frozen already.
+    /// Waits until everything in it is decided. Returns `None` if there is nothing to fold.
     ///
-    /// Gives the change set up to which all that stands is frozen. That is never more than has been
-    /// committed: of a batch that was given up the record may yet be found, and must then be
-    /// carried out whole.
+    /// Returns the last change set whose frozen changes are valid. It is never above the committed
+    /// number. The record of a batch that was given up may still be found, and must then be
+    /// replayed as a whole.
     fn freeze(&mut self, idle: bool) -> Option<Seq> {
         let mut gate = self.shared.gate.lock();
         let folded = match self.frozen {
@@ -323,8 +323,8 @@ impl Checkpointer {
             None if self.shared.overlay.active().0 == 0 && !idle => return None,
             None => {
                 self.shared.overlay.freeze(gate.last);
-                // What is written of it from now on counts as not folded: too much, until the next
-                // checkpoint.
+                // Any part of it that is written to the journal from now on counts as not folded.
+                // That is too much until the next checkpoint.
                 self.frozen.insert((gate.last, self.shared.journaled.load(Ordering::Acquire))).0
             }
         };
@@ -345,14 +345,15 @@ impl Checkpointer {
         self.shared.fault(|faults| faults.state = Some(fault));
     }
 
-    /// Opens `state.redb` anew; false if it can't be written.
+    /// Reopens `state.redb`. Returns whether it can be written.
     fn reopen(&mut self) -> bool {
         let (snapshot, outcome) = self.state.reopen();
         self.shared.fault(|faults| faults.unreadable = snapshot.is_none());
         self.reopens_at = self.shared.end_reopening(snapshot, outcome.is_ok());
         match outcome {
             Ok(()) => {
-                // While a checkpoint is outstanding, only its success shows that the disk works.
+                // As long as a checkpoint is outstanding, only its success proves that the disk
+                // works.
                 self.shared.fault(|faults| faults.state.take_if(|_| self.frozen.is_none()));
                 true
             }

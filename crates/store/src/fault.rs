@@ -1,7 +1,7 @@
-//! A disk in memory that fails, stalls and crashes when a test says so.
+//! A simulated disk in memory that fails, stalls and crashes at the request of a test.
 //!
-//! Like a real one it keeps what is written apart from what is synced: readers see both, a crash
-//! keeps the synced part and any part of the rest, torn at any sector.
+//! Written data is kept apart from synced data, as on a real disk. Readers see both. A crash keeps
+//! the synced part and any part of the rest, torn at any sector.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -16,47 +16,47 @@ use crate::{Backends, StoreFile};
 
 const SECTOR: usize = 512;
 
-/// What fails, and how.
+/// A kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskFault {
-    /// Syncs return an I/O error; what was to be synced stays unsynced.
+    /// Syncs return an I/O error, and their data stays unsynced.
     Sync,
-    /// Syncs return an I/O error, and what was to be synced is never written, though it still reads
-    /// back: what Linux does.
+    /// Syncs return an I/O error, and their data is never written, though it still reads back.
+    /// Linux does that.
     SyncForgets,
     /// Writes and syncs return an I/O error.
     Write,
     /// Writes return that the disk is full.
     Full,
-    /// Writes to where nothing has been written yet return that the disk is full; existing bytes
-    /// can be written over. What most file systems do.
+    /// Writes to places never written before return that the disk is full. Existing bytes can be
+    /// overwritten. Most file systems do that.
     NoRoom,
-    /// The machine goes down in the middle of a sync.
+    /// The machine crashes in the middle of a sync.
     Crash,
-    /// Writes panic, as redb does on some pages that are damaged.
+    /// Writes panic, as redb does on some damaged pages.
     Panic,
 }
 
-/// A failure to come: at the sync of number `at` (from 1, over both files, or those of one) and for
-/// `times` failing operations.
+/// A planned failure: it begins at the sync of number `at` (from 1, over both files or one) and
+/// affects `times` operations.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Number of the sync.
+    /// The number of the sync at which it begins.
     pub at: u64,
-    /// How many operations fail.
+    /// The number of operations that fail.
     pub times: u64,
-    /// What they fail with.
+    /// The kind of failure.
     pub fault: DiskFault,
 }
 
 #[derive(Default)]
 struct Content {
-    /// What reads see.
+    /// The bytes that reads return.
     now: Vec<u8>,
-    /// What a crash leaves for certain.
+    /// The bytes that certainly survive a crash.
     synced: Vec<u8>,
     unsynced: Vec<Op>,
-    /// The sectors that have been given to the file.
+    /// The sectors that are allocated to the file.
     given: HashSet<usize>,
     locked: Vec<(Bound<u64>, Bound<u64>)>,
 }
@@ -85,47 +85,47 @@ struct Inner {
     syncs_of: HashMap<StoreFile, u64>,
     writes: u64,
     plan: Option<Planned>,
-    /// How many operations the plan has struck.
+    /// The number of operations that failed by the plan.
     struck: u64,
     stalled: Option<StoreFile>,
-    /// Syncs that wait because their file is stalled.
+    /// The number of syncs that wait because their file is stalled.
     waiting: usize,
     failing_reads: Option<(StoreFile, u64)>,
     bad: Option<Bad>,
-    /// Counts the crashes; handles from before the last one are dead.
+    /// The number of crashes. Handles from before the last one are dead.
     boot: u64,
 }
 
-/// Sectors that can't be read.
+/// Sectors that cannot be read.
 struct Bad {
     file: StoreFile,
     sectors: HashSet<usize>,
-    /// Reading them panics, as redb does on some pages that are damaged.
+    /// Whether reading them panics, as redb does on some damaged pages.
     panics: bool,
-    /// They can be read once they have been written.
+    /// Whether they can be read again after they have been written.
     mends: bool,
 }
 
 #[derive(Clone, Copy)]
 struct Planned {
     plan: Plan,
-    /// The only file that it concerns.
+    /// The only affected file.
     file: Option<StoreFile>,
-    /// `at` counts writes, not syncs.
+    /// Whether `at` counts writes instead of syncs.
     writes: bool,
 }
 
-/// The disk. Clones are the same disk.
+/// The simulated disk. Clones are the same disk.
 #[derive(Clone, Default)]
 pub struct Disk(Arc<(Mutex<Inner>, Condvar)>);
 
 impl Disk {
-    /// An empty disk that works.
+    /// Creates an empty disk that works.
     pub fn new() -> Disk {
         Disk::default()
     }
 
-    /// A disk with these files on it, synced.
+    /// Creates a disk with these files, synced.
     pub fn holding(files: impl IntoIterator<Item = (StoreFile, Vec<u8>)>) -> Disk {
         let disk = Disk::new();
         for (file, bytes) in files {
@@ -136,37 +136,37 @@ impl Disk {
         disk
     }
 
-    /// What readers of `file` see.
+    /// Returns the bytes that readers of `file` see.
     pub fn bytes(&self, file: StoreFile) -> Vec<u8> {
         self.0.0.lock().files.get(&file).map(|content| content.now.clone()).unwrap_or_default()
     }
 
-    /// How many syncs there have been.
+    /// Returns the number of syncs.
     pub fn syncs(&self) -> u64 {
         self.0.0.lock().syncs
     }
 
-    /// How many of them were of `file`.
+    /// Returns the number of syncs of `file`.
     pub fn syncs_of(&self, file: StoreFile) -> u64 {
         self.0.0.lock().syncs_of.get(&file).copied().unwrap_or_default()
     }
 
-    /// How many writes there have been.
+    /// Returns the number of writes.
     pub fn writes(&self) -> u64 {
         self.0.0.lock().writes
     }
 
-    /// Lets `plan` come.
+    /// Sets the plan of failures.
     pub fn plan(&self, plan: Plan) {
         self.set_plan(Planned { plan, file: None, writes: false });
     }
 
-    /// Lets `plan` come, counted by the syncs of `file` and for that alone.
+    /// Sets a plan that counts the syncs of `file` and affects only that file.
     pub fn plan_for(&self, file: StoreFile, plan: Plan) {
         self.set_plan(Planned { plan, file: Some(file), writes: false });
     }
 
-    /// Lets `plan` come, counted by writes.
+    /// Sets a plan that counts writes.
     pub fn plan_at_write(&self, plan: Plan) {
         self.set_plan(Planned { plan, file: None, writes: true });
     }
@@ -177,33 +177,33 @@ impl Disk {
         inner.struck = 0;
     }
 
-    /// How many operations the last plan has struck.
+    /// Returns the number of operations that failed by the last plan.
     pub fn struck(&self) -> u64 {
         self.0.0.lock().struck
     }
 
-    /// How many syncs wait at a stalled file.
+    /// Returns the number of syncs that wait at a stalled file.
     pub fn waiting(&self) -> usize {
         self.0.0.lock().waiting
     }
 
-    /// How often the machine has gone down.
+    /// Returns the number of crashes.
     pub fn boots(&self) -> u64 {
         self.0.0.lock().boot
     }
 
-    /// Everything works again.
+    /// Makes everything work again.
     pub fn heal(&self) {
         self.0.0.lock().plan = None;
     }
 
-    /// The next reads of `file` fail, so many.
+    /// Makes the next `times` reads of `file` fail.
     pub fn fail_reads(&self, file: StoreFile, times: u64) {
         self.0.0.lock().failing_reads = Some((file, times));
     }
 
-    /// Wherever `file` has `text`, the sector can't be read any more, or reading it panics. Gives
-    /// the number of such sectors.
+    /// Makes each sector of `file` that contains `text` unreadable, or reading it panic. Returns
+    /// the number of these sectors.
     pub fn spoil(&self, file: StoreFile, text: &[u8], panics: bool) -> usize {
         let bytes = self.bytes(file);
         let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
@@ -213,31 +213,31 @@ impl Disk {
         count
     }
 
-    /// The page of `file` at `offset` can't be read any more, until it is written.
+    /// Makes the page of `file` at `offset` unreadable until it is written.
     pub fn lose_page(&self, file: StoreFile, offset: usize) {
         let mut inner = self.0.0.lock();
         let sectors = (offset / SECTOR..(offset + 4096) / SECTOR).collect();
         inner.bad = Some(Bad { file, sectors, panics: false, mends: true });
     }
 
-    /// All sectors can be read again.
+    /// Makes all sectors readable again.
     pub fn mend(&self) {
         self.0.0.lock().bad = None;
     }
 
-    /// Syncs of `file` wait until [`Disk::release`].
+    /// Makes syncs of `file` wait until [`Disk::release`].
     pub fn stall(&self, file: StoreFile) {
         self.0.0.lock().stalled = Some(file);
     }
 
-    /// Lets waiting syncs go on.
+    /// Lets waiting syncs proceed.
     pub fn release(&self) {
         self.0.0.lock().stalled = None;
         self.0.1.notify_all();
     }
 
-    /// The machine goes down: handles are dead, and of what was not synced only some survives, as
-    /// `seed` has it.
+    /// Crashes the machine. Handles are dead, and only part of the unsynced data survives,
+    /// depending on `seed`.
     pub fn crash(&self, seed: u64) {
         self.0.0.lock().crash(seed);
         self.0.1.notify_all();
@@ -276,7 +276,7 @@ fn torn(op: Op, at: usize) -> Op {
     }
 }
 
-/// The next number of a sequence that looks random (splitmix64).
+/// Returns the next pseudo-random number (splitmix64).
 pub fn random(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *seed;
@@ -339,12 +339,12 @@ impl Handle {
 }
 
 impl Inner {
-    /// The fault that strikes an operation now.
+    /// Returns the fault that affects the present operation.
     fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<DiskFault> {
         let Planned { plan, file: only, writes } = self.plan.as_mut()?;
         let strikes = match plan.fault {
             DiskFault::Sync | DiskFault::SyncForgets => sync,
-            // Counted by writes, it comes with one.
+            // A plan that counts writes crashes at a write.
             DiskFault::Crash => sync != *writes,
             DiskFault::Write => true,
             DiskFault::Full | DiskFault::Panic => !sync,
@@ -357,7 +357,7 @@ impl Inner {
         let reached = match (*writes, sync) {
             (true, _) => self.writes >= plan.at,
             (false, true) => syncs >= plan.at,
-            // A fault of writes begins with those that the sync of that number is to make durable.
+            // A fault of writes begins with the writes before the sync of that number.
             (false, false) => syncs + 1 >= plan.at,
         };
         if !strikes || !reached || plan.times == 0 || only.is_some_and(|only| only != file) {
@@ -428,8 +428,8 @@ impl StorageBackend for Handle {
                 Some(fault) => return Err(error(fault)),
                 None => {}
             }
-            // What is written over gets another place, by whole pages: of a part the system reads
-            // the rest first.
+            // Overwritten pages get another place on the disk, but only whole ones: for a partial
+            // write the system reads the rest first.
             if let Some(bad) = inner.bad.as_mut().filter(|bad| bad.file == self.file && bad.mends) {
                 let (first, behind) = (offset as usize / PAGE, (offset as usize + data.len()).div_ceil(PAGE));
                 let whole = (offset as usize).div_ceil(PAGE)..(offset as usize + data.len()) / PAGE;

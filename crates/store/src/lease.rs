@@ -1,10 +1,11 @@
-//! What lets the store recover from the failures of its files.
+//! Recovery of the store from failures of its files.
 //!
-//! redb closes itself for good after the first I/O error, so recovering means opening a new
-//! `Database` on the same file. [`Kept`] holds the file open, and locked, across that: no other
-//! process can slip in, and nothing depends on the directory being usable just then. Each opening
-//! works through a [`Lease`], which remembers why it failed and can be ended, so that a `Database`
-//! that is given up can't write, nor its readers read, once the next one has taken over.
+//! redb closes itself permanently after the first I/O error, so recovery means opening a new
+//! `Database` on the same file. [`Kept`] holds the file open and locked across that. So no other
+//! process can take it, and the directory need not be usable at that moment. Each opening works
+//! through a [`Lease`], which remembers the reason of its failure and can be ended. Then a
+//! `Database` that was given up can no longer write, nor its readers read, once the next one has
+//! taken over.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,7 +19,7 @@ use redb::{BackendError, StorageBackend};
 use super::backend::DiskError;
 use super::over::Over;
 
-/// A file that stays open and locked while databases on it come and go.
+/// A file that stays open and locked while databases on it are reopened.
 #[derive(Debug)]
 pub(super) struct Kept {
     file: Box<dyn StorageBackend>,
@@ -26,12 +27,13 @@ pub(super) struct Kept {
     unsynced: Mutex<Unsynced>,
 }
 
-/// Where has been written since the last sync that succeeded.
+/// The places written since the last successful sync.
 #[derive(Debug, Default)]
 struct Unsynced {
-    /// Length by offset. A map, so that a store that never syncs does not gather them without end.
+    /// Lengths by offset. It is a map, so that a store that never syncs does not collect entries
+    /// without end.
     parts: HashMap<u64, usize>,
-    /// A sync has failed since.
+    /// Whether a sync has failed since.
     failed: bool,
 }
 
@@ -47,12 +49,12 @@ impl Kept {
         Arc::new(Kept { file, locked: Mutex::default(), unsynced: Mutex::default() })
     }
 
-    /// Whether a database may have been being made in the file when the machine went down: it is to
-    /// be cleared then.
+    /// Reports whether the creation of a database in the file was interrupted by a crash. If so,
+    /// the file must be cleared.
     ///
     /// redb writes a new file's first bytes last. While they are zero nothing was ever committed,
-    /// but redb refuses the file. To be called after an attempt to open it, which takes the lock:
-    /// another process may just be making it.
+    /// but redb refuses the file. This must be called after an attempt to open it, which takes the
+    /// lock: otherwise another process may just be creating it.
     pub fn is_unfinished(&self) -> io::Result<bool> {
         let mut first = [0; 9];
         let unfinished = self.file.len()? >= first.len() as u64 && {
@@ -67,7 +69,7 @@ impl Kept {
         self.file.set_len(0)
     }
 
-    /// The file's length.
+    /// Returns the file's length.
     pub fn len(&self) -> io::Result<u64> {
         self.file.len()
     }
@@ -88,12 +90,12 @@ impl Kept {
         outcome
     }
 
-    /// After a failed sync: writes again, and syncs, what that sync was to make durable.
+    /// Writes and syncs the data of failed syncs again.
     ///
-    /// The system forgets what it could not write: the pages are clean, a later sync says that all
-    /// is well, and reads still show what the disk does not have. A database on top of that would
-    /// lose pages in a crash that it has every reason to rely on, and not only those of the failed
-    /// commit. To be called while no database is open.
+    /// After a failed sync the system forgets what it could not write. The pages are clean, a later
+    /// sync succeeds, and reads still return what the disk does not have. In a crash, a database on
+    /// top of that would lose pages that it has every reason to rely on, and not only those of the
+    /// failed commit. No database may be open during this call.
     pub fn write_back(&self) -> io::Result<()> {
         let parts = {
             let unsynced = self.unsynced.lock();
@@ -115,7 +117,7 @@ impl Kept {
         Ok(())
     }
 
-    /// A new lease for a database that writes.
+    /// Creates a lease for a database that writes.
     pub fn lease(self: &Arc<Kept>) -> Lease {
         Lease(Arc::new(Inner {
             kept: self.clone(),
@@ -125,7 +127,7 @@ impl Kept {
         }))
     }
 
-    /// A new lease whose writes stay in memory: reads go on where the disk refuses every write.
+    /// Creates a lease whose writes stay in memory, for reads on a disk that refuses every write.
     pub fn read_only_lease(self: &Arc<Kept>) -> io::Result<Lease> {
         let over = Some(Mutex::new(Over::new(self.file.len()?)));
         Ok(Lease(Arc::new(Inner { kept: self.clone(), ended: AtomicBool::new(false), fault: Mutex::new(None), over })))
@@ -134,7 +136,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Releases the lock; nobody is left to report an error to, and the end of the process
+        // This releases the lock. No caller is left to receive an error, and the end of the process
         // releases it too.
         let _ = self.file.close();
     }
@@ -153,17 +155,18 @@ struct Inner {
 }
 
 impl Lease {
-    /// Refuses everything from now on.
+    /// Refuses all operations from now on.
     pub fn end(&self) {
         self.0.ended.store(true, Ordering::Release);
     }
 
-    /// Whether it refuses everything.
+    /// Reports whether the lease has ended.
     pub fn is_ended(&self) -> bool {
         self.0.ended.load(Ordering::Acquire)
     }
 
-    /// The first failure under this lease: redb itself only says that there was an earlier one.
+    /// Returns the first failure under this lease. redb itself only reports that there was an
+    /// earlier one.
     pub fn fault(&self) -> Option<DiskError> {
         self.0.fault.lock().clone()
     }
@@ -235,7 +238,7 @@ impl StorageBackend for Lease {
     }
 
     fn unlock_range(&self, _start: Bound<u64>, _end: Bound<u64>) -> Result<(), BackendError> {
-        // Kept until the file itself is closed.
+        // The lock is held until the file itself is closed.
         Ok(())
     }
 

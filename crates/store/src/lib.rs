@@ -1,25 +1,25 @@
 //! Persistence in redb: an implementation of [`stet_actors::store::Store`].
 //!
-//! **The promise.** A change set answered with `Ok` has been synced to `journal.wal`, whole, and
-//! survives a crash of the process and of the machine, and so does everything submitted before it
-//! that was not refused. One answered with an error is not there after any restart; the one
-//! exception is [`StoreError::Unknown`]: the disk failed so that the journal could not even be
-//! opened again within [`StoreOptions::decide_within`], and the process ended before it could.
+//! **The promise.** A change set answered with `Ok` has been synced to `journal.wal` completely,
+//! and survives a crash of the process and of the machine. So does everything submitted before it
+//! that was not refused. A change set answered with an error is not there after any restart. The
+//! one exception is [`StoreError::Unknown`]: the disk failed so that the journal could not be
+//! reopened within [`StoreOptions::decide_within`], and the process ended before it could.
 //!
-//! **The life of a change set.** [`Store::submit`] numbers it, puts its rows into memory as pending
-//! (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
-//! record (`blob`), appends that to `journal.wal` with one write and one fsync (`journal`), raises
-//! the committed number, calls every `on_commit` and then every `on_done` (`writer`). When a commit
-//! fails it finds out what the disk has and goes on (`recover`). Every few seconds or megabytes the
-//! checkpointer folds the rows in memory into the tables of `state.redb` in one transaction
-//! (`checkpoint`) and drops them from memory; the writer may then write over that stretch of
-//! journal. A reader looks into memory first, then into the tables as of the last checkpoint
-//! (`reader`), and waits for neither thread. At start the rest of the journal is read back into
-//! memory.
+//! **The life of a change set.** [`Store::submit`] numbers it, adds its rows to memory as pending
+//! (`overlay`) and queues it. The writer thread takes the whole queue at once and encodes it as one
+//! record (`blob`). It appends that to `journal.wal` with one write and one fsync (`journal`),
+//! raises the committed number, and calls every `on_commit` and then every `on_done` (`writer`).
+//! When a commit fails it finds out what is on disk and continues (`recover`). Every few seconds or
+//! megabytes the checkpointer folds the rows in memory into the tables of `state.redb` in one
+//! transaction (`checkpoint`). It drops them from memory, and the writer may then overwrite that
+//! part of the journal. A reader looks into memory first, then into the tables as of the last
+//! checkpoint (`reader`), and waits for neither thread. At start the unfolded part of the journal
+//! is read back into memory.
 
 mod at_rest;
 mod backend;
-/// For the fuzzer, which feeds it any bytes.
+/// The encoding of change sets, public for the fuzzer, which decodes arbitrary bytes with it.
 #[doc(hidden)]
 pub mod blob;
 mod checkpoint;
@@ -70,7 +70,7 @@ use self::journal::Journal;
 use self::reader::Snapshot;
 use self::shared::{Phase, Shared};
 
-/// Rows read at a time by [`RedbStore::for_each`].
+/// The number of rows that [`RedbStore::for_each`] reads at a time.
 const PAGE: usize = 1_000;
 
 /// A store in a data directory. Dropping it closes it.
@@ -85,30 +85,30 @@ struct Threads {
 }
 
 impl RedbStore {
-    /// Opens the store in `options.data`, or makes a new one there; reads the journal's rest back
-    /// and starts the two threads.
+    /// Opens the store in `options.data`, or creates one there. Reads the unfolded part of the
+    /// journal and starts the two threads.
     ///
     /// # Errors
-    /// See [`OpenError`]; nothing has been changed, except that migrations before a failed one stay
-    /// done.
+    /// An [`OpenError`]. Nothing has been changed, except that migrations before a failed one
+    /// remain done.
     pub fn open(options: StoreOptions) -> Result<RedbStore, OpenError> {
         RedbStore::open_with(options, migrate::MIGRATIONS)
     }
 
-    /// Says what is missing from the journal in `options.data`. If something is and `accept_loss`
-    /// is set, it is given up: the tables get every change up to the first that is missing, the
-    /// journal is set aside under another name, and the directory opens again. Otherwise nothing is
+    /// Determines what is missing from the journal in `options.data`. If anything is and
+    /// `accept_loss` is set, it is given up: the tables get every change up to the first missing
+    /// one, and the journal is renamed. Then the directory opens again. Otherwise nothing is
     /// changed.
     ///
     /// # Errors
-    /// See [`OpenError`]: for what can't be mended this way.
+    /// An [`OpenError`], for faults that cannot be repaired this way.
     pub fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvage, OpenError> {
         salvage::salvage(options, accept_loss)
     }
 
-    /// Refuses new change sets, waits until those queued are decided, folds everything into the
+    /// Refuses new change sets, waits until the queued ones are decided, folds everything into the
     /// tables, ends the threads and closes the files. Reads fail with [`StoreError::Closed`] from
-    /// then on. A second call does nothing; it may return before the first has.
+    /// then on. A second call does nothing, and may return before the first.
     pub fn close(&self) {
         let Some(threads) = self.threads.lock().take() else { return };
         {
@@ -120,8 +120,8 @@ impl RedbStore {
         }
         let own = std::thread::current().id();
         if own == threads.writer.thread().id() || own == threads.checkpointer.thread().id() {
-            // Dropped by a callback on its own thread, which can't wait for itself: the threads end
-            // on their own, and what is not folded yet is in the journal.
+            // A callback dropped the store on one of its own threads, which cannot wait for itself.
+            // The threads end on their own, and unfolded rows are in the journal.
             self.end_checkpointer();
             return;
         }
@@ -144,17 +144,18 @@ impl RedbStore {
         self.shared.signalled.notify_one();
     }
 
-    /// Bytes of the journal that are not in the tables yet: what the next start would have to read.
+    /// Returns the number of bytes of the journal that are not in the tables yet, which the next
+    /// start would read.
     pub fn unfolded_bytes(&self) -> u64 {
         self.shared.journal_bytes()
     }
 
-    /// Calls `row` with every row of a table in key order, a page at a time, until it breaks. What
-    /// changes meanwhile is seen or not, row by row; on a store that nobody writes to, the whole is
-    /// one state.
+    /// Calls `row` with every row of a table in key order, a page at a time, until it breaks. Each
+    /// row may be read before or after concurrent changes. Without concurrent writes, all rows are
+    /// of one state.
     ///
     /// # Errors
-    /// A page can't be read; the rows before it have been passed on.
+    /// A page cannot be read. The rows before it have been passed on.
     pub fn for_each<B>(
         &self,
         view: View,
@@ -164,10 +165,10 @@ impl RedbStore {
         self.for_each_in(view, table, Range::prefix(&[]), row)
     }
 
-    /// [`RedbStore::for_each`] with the rows of a part of the table.
+    /// Calls `row` with the rows of a range, as [`RedbStore::for_each`] does with all rows.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`RedbStore::for_each`].
     pub fn for_each_in<B>(
         &self,
         view: View,

@@ -1,18 +1,18 @@
-//! `journal.mark`: the number of the newest change that was acknowledged, beside the journal.
+//! `journal.mark`: the number of the newest acknowledged change, beside the journal.
 //!
-//! The journal alone can't say that its newest records are missing: what has been cut off, or
-//! zeroed, looks like what was never written. So the writer notes, after each sync of the journal
-//! and before anybody is answered, up to where the journal goes. The note is written and not
-//! synced: another block in the journal's own sync was measured at a tenth of a commit, this write
-//! at some 4 µs of 140 to 380. A process that is killed leaves it exact. A loss of power leaves it
-//! as of some earlier moment, never of a later one; then the tables' last checkpoint, seconds ago,
-//! is what the journal must reach beyond.
+//! The journal alone cannot show that its newest records are missing: a truncated or zeroed part
+//! looks as if it was never written. So after each sync of the journal, and before any reply, the
+//! writer notes how far the journal extends. The note is written and not synced. Another block in
+//! the journal's own sync was measured at a tenth of a commit, this write at about 4 µs of 140 to
+//! 380. After a kill of the process the mark is exact. After a power failure it may be from an
+//! earlier moment, but never from a later one. Then the journal must still extend beyond the
+//! tables' last checkpoint, which is seconds old.
 //!
-//! Beside the number stands the checksum of the record that ends with it. A copy of the directory
-//! goes on with the same salt and the same numbers, and with other records: so the journal of a
-//! copy is told from the one that was written here.
+//! Beside the number is the checksum of the record that ends with it. A copy of the directory
+//! continues with the same salt and the same numbers, but with other records. So the checksum
+//! distinguishes the journal of a copy from the one written here.
 //!
-//! Two halves are written by turns, so that a write torn by a loss of power leaves one of them.
+//! Two halves are written alternately, so that a write torn by a power failure leaves one intact.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::options::OpenError;
 use super::record::{MARK, Marked, PAGE, Salt};
 use redb::StorageBackend;
 
-/// Where the halves begin.
+/// The offsets of the halves.
 const HALVES: [u64; 2] = [0, PAGE as u64];
 
 /// The file, open for writing.
@@ -32,12 +32,12 @@ pub(super) struct Mark {
     salt: Salt,
     /// The half that is written next.
     next: usize,
-    /// The last write failed, and that has been told.
+    /// Whether the last write failed, which has been logged.
     failing: bool,
 }
 
 impl Mark {
-    /// Makes the file anew, on disk when it returns.
+    /// Creates the file in place of any existing one. It is on disk when this returns.
     pub fn make(backends: &dyn Backends, salt: Salt, marked: Marked) -> Result<Mark, OpenError> {
         let kept = Kept::new(backends.open(StoreFile::Mark).map_err(|error| failed(&error))?);
         let mut mark = Mark { lease: kept.lease(), salt, next: 0, failing: false };
@@ -52,8 +52,9 @@ impl Mark {
         Ok(mark)
     }
 
-    /// Opens the file of the journal with this salt: what it says, in one half or in both, and it
-    /// to go on with. `None`: it is missing or damaged, or that of another journal.
+    /// Opens the file of the journal with this salt. Returns its content, from one half or both,
+    /// and the mark for further notes. Returns `None` if the file is missing, damaged or that of
+    /// another journal.
     pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Vec<Marked>, Mark)>, OpenError> {
         let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else {
             return Ok(None);
@@ -61,15 +62,15 @@ impl Mark {
         let kept = Kept::new(file);
         let halves = halves(&kept, salt).map_err(|error| failed(&error))?;
         let Some(sure) = halves.iter().flatten().map(|marked| marked.sure).max() else { return Ok(None) };
-        // The newer half stays. Of one change both may speak: of its record, and of the one that a
-        // clean close has written after it.
+        // The newer half is kept. Both may name the same change: one with its record, the other
+        // with the one that a clean close has written after it.
         let next = usize::from(halves[0].is_some_and(|marked| marked.sure == sure));
         let newest = halves.into_iter().flatten().filter(|marked| marked.sure == sure).collect();
         Ok(Some((newest, Mark { lease: kept.lease(), salt, next, failing: false })))
     }
 
-    /// Notes up to where every change is on disk. It is an aid for later: that it can't be written
-    /// stops nothing.
+    /// Notes how far every change is on disk. A failure is only logged, because the mark matters
+    /// only for detecting a later loss.
     pub fn note(&mut self, marked: Marked) {
         match self.write(marked) {
             Ok(()) => self.failing = false,
@@ -82,14 +83,14 @@ impl Mark {
         }
     }
 
-    /// Makes it durable, before the file is closed in good order.
+    /// Makes the mark durable, before the file is closed in good order.
     pub fn finish(&mut self, marked: Marked) -> io::Result<()> {
         self.write(marked)?;
         self.lease.sync_data()
     }
 
-    /// Writes a half, as a whole page: of a part the system would read the rest first, and for ever
-    /// fail where that can't be read.
+    /// Writes a half as a whole page. For a partial write the system would read the rest first, and
+    /// fail permanently if that cannot be read.
     fn write(&mut self, marked: Marked) -> io::Result<()> {
         let (mut page, half) = ([0; PAGE], self.salt.mark(marked));
         page[..half.len()].copy_from_slice(&half);
@@ -99,7 +100,7 @@ impl Mark {
     }
 }
 
-/// What the halves say.
+/// Reads both halves.
 fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Marked>; 2]> {
     let lease = kept.lease();
     let len = lease.len()?;
@@ -109,7 +110,7 @@ fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Marked>; 2]> {
         if at + MARK as u64 <= len {
             match lease.read(at, &mut half) {
                 Ok(()) => *found = salt.marked(&half),
-                // As if it were damaged.
+                // This is treated as damage.
                 Err(error) if is_bad_place(&error) => {
                     tracing::warn!(%error, at, "a half of journal.mark can't be read")
                 }

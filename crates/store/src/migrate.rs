@@ -1,10 +1,9 @@
 //! Opening `state.redb`: its format number, and the numbered steps from an older format to the
 //! present one.
 //!
-//! A migration raises the format to its own number; it is one transaction, so that a crash leaves
-//! the format before or after it. To change a format: append a [`Migration`] to [`MIGRATIONS`].
-//! Rows that wait in the journal are folded first, so a migration sees all rows in the tables and
-//! none elsewhere.
+//! A migration raises the format to its own number. It is one transaction, so that a crash leaves
+//! the format before or after it. To change a format, append a [`Migration`] to [`MIGRATIONS`].
+//! Rows in the journal are folded first, so a migration finds all rows in the tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,39 +21,39 @@ use super::texts::{TEXT_USES, TEXTS};
 /// The first format number.
 pub(super) const BASE: u64 = 1;
 
-/// One step of the format.
+/// A step to the next format.
 pub(super) struct Migration {
-    /// The format that it leads to: one more than the step before.
+    /// The resulting format: one more than that of the previous step.
     pub number: u64,
-    /// What it does, for the log.
+    /// A description for the log.
     pub what: &'static str,
-    /// Does it; returns how many rows were touched.
+    /// The function that carries it out. It returns the number of changed rows.
     pub run: fn(&WriteTransaction) -> Result<u64, RedbError>,
 }
 
 /// The steps to the present format, oldest first. There are none yet.
 pub(super) const MIGRATIONS: &[Migration] = &[];
 
-/// What a `state.redb` says about itself.
+/// The metadata of a `state.redb`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub format: u64,
     pub folded: Seq,
-    /// The salt of the journal that goes with it; `None` before there was one.
+    /// The salt of its journal; `None` before there was one.
     pub salt: Option<Salt>,
-    /// What the clock said when it was last believed; `None` before that was noted.
+    /// The last trusted clock time; `None` before one was noted.
     pub believed_ms: Option<u64>,
 }
 
 impl Head {
-    /// What is known of the journal.
+    /// Returns the known facts about the journal.
     pub fn journal(&self) -> Known {
         Known { folded: self.folded, salt: self.salt, made: self.salt.is_some() }
     }
 }
 
-/// Opens the database in a file for the first time. `is_new` is asked before a file that looks
-/// unfinished is made anew, and refuses where it can't have been.
+/// Opens the database in a file for the first time. `is_new` is called before a file that looks
+/// unfinished is replaced. It returns an error if the file cannot have been unfinished.
 pub(super) fn open_database(
     kept: &Arc<Kept>,
     cache_bytes: usize,
@@ -80,7 +79,8 @@ pub(super) fn open_database(
     }
 }
 
-/// Reads the head; makes what a new file, or one that an older stet has written, lacks.
+/// Reads the metadata, and creates everything that is missing in a new file or one of an older
+/// stet.
 pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, OpenError> {
     let present = present(migrations);
     let head = read_head(db).map_err(io)?;
@@ -99,12 +99,12 @@ pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, Open
     }
 }
 
-/// The newest format that `migrations` lead to.
+/// Returns the newest format that `migrations` lead to.
 pub(super) fn present(migrations: &[Migration]) -> u64 {
     migrations.last().map_or(BASE, |migration| migration.number)
 }
 
-/// Runs the migrations that a file of the format `from` has not seen.
+/// Runs the migrations that are newer than the format `from`.
 pub(super) fn migrate(db: &Database, from: u64, migrations: &[Migration]) -> Result<(), OpenError> {
     for migration in migrations.iter().filter(|migration| migration.number > from) {
         let rows = step(db, migration).map_err(|error| OpenError::Migration(migration.number, error.to_string()))?;
@@ -122,7 +122,7 @@ fn step(db: &Database, migration: &Migration) -> Result<u64, RedbError> {
     Ok(rows)
 }
 
-/// Notes which journal goes with the tables: from then on no other does, and it must be there.
+/// Notes the journal of the tables. From then on it must exist, and no other is accepted.
 pub(super) fn pair(db: &Database, salt: Salt) -> Result<(), RedbError> {
     let mut transaction = db.begin_write().map_err(failure)?;
     transaction.set_quick_repair(true);
@@ -135,8 +135,7 @@ pub(super) fn pair(db: &Database, salt: Salt) -> Result<(), RedbError> {
     transaction.commit().map_err(failure)
 }
 
-/// Holds the checksum of every page of a file that is there against what is in it, and writes
-/// nothing.
+/// Checks the checksum of every page of an existing file, and writes nothing.
 pub(super) fn verify(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(), OpenError> {
     let damaged = |why: &str| OpenError::Corrupt(format!("state.redb: {why}"));
     let lease = kept.read_only_lease().map_err(|error| OpenError::Io(format!("state.redb: {error}")))?;
@@ -145,7 +144,7 @@ pub(super) fn verify(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(), OpenErr
         Err(error) if matches!(*error, redb::Error::DatabaseAlreadyOpen) => {
             return Err(OpenError::InUse(PathBuf::new()));
         }
-        // Said, or mended, by the opening that follows.
+        // The following regular opening reports or repairs this error.
         Err(_) => return Ok(()),
     };
     match db.check_integrity() {
@@ -173,7 +172,7 @@ pub(super) fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
     Ok(Some(Head { format, folded, salt, believed_ms }))
 }
 
-/// Makes the tables that are missing and, in a new file, the head.
+/// Creates the missing tables and, in a new file, the metadata.
 fn complete(db: &Database, format: Option<u64>) -> Result<(), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let names: Vec<String> = transaction.list_tables().map_err(failure)?.map(|table| table.name().to_owned()).collect();

@@ -1,5 +1,5 @@
-//! Opening: formats, replay, migrations, threads. No table is scanned but that of the events that
-//! are in no segment, some thousand: the time it takes depends on the journal's rest alone.
+//! Opening a store: formats, replay, migrations, threads. Only one table is scanned: that of the
+//! few thousand events in no segment. So the time depends only on the unfolded part of the journal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,9 +30,10 @@ impl RedbStore {
         RedbStore::open_as(options, migrations, false)
     }
 
-    /// The same; with a new journal in place of any that is there if `anew`.
+    /// Opens a store as [`RedbStore::open_with`] does. With `anew`, creates a new journal in place
+    /// of any existing one.
     pub(super) fn open_as(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<RedbStore, OpenError> {
-        // redb panics on some pages that are damaged.
+        // redb panics on some damaged pages.
         let opened = catch_unwind(AssertUnwindSafe(|| open(options, migrations, anew)));
         opened.unwrap_or_else(|_| Err(OpenError::Corrupt("state.redb: its pages are damaged".to_owned())))
     }
@@ -69,8 +70,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     }
     let is_older = head.format < migrate::present(migrations);
     let is_used = options.durability == Durability::Journal;
-    // Migrations see rows in the tables only. Without a journal from now on, what is in it must
-    // never be read again.
+    // Migrations see only rows in the tables. If no journal is used from now on, the content of the
+    // existing one must never be read again.
     if is_older || (!is_used && committed > folded) {
         fold_all(&state, &overlay, committed, &Packing::of(&options)).map_err(io)?;
         folded = committed;
@@ -79,7 +80,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
         migrate::migrate(state.db().map_err(io)?, head.format, migrations)?;
     }
     if head.salt != Some(journal.salt()) {
-        // Before anything is acknowledged with it: then it must be there, and no other.
+        // The mark is created before anything is acknowledged with the journal. From then on it
+        // must exist.
         journal.make_mark(backends, committed)?;
         migrate::pair(state.db().map_err(io)?, journal.salt()).map_err(io)?;
     }
@@ -90,28 +92,29 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let replayed = overlay.total().0;
     let last_ms = match head.believed_ms {
         Some(believed_ms) => Some(believed_ms),
-        // No checkpoint has noted it yet: the newest event will do.
+        // No checkpoint has noted the time yet. The newest event's time is used instead.
         None => log::newest_ms(state.db().map_err(io)?, &overlay.log).map_err(io)?,
     };
     let ends = Ends::since(options.clock.clone(), last_ms);
     let shared = Arc::new(Shared::new((options, ends), overlay, snapshot, committed, folded));
     shared.fault(|_| ());
     shared.journaled.store(if committed > folded { journal.bytes() } else { 0 }, Ordering::Release);
-    // What a server that was killed has left may be all that memory holds, whatever its limits
-    // were: then nothing is taken before it is folded.
+    // The rows left by a killed server may fill the memory completely, whatever its limits were.
+    // Then no change is accepted before they are folded.
     shared.checkpoint_if_due();
     tracing::info!(committed, folded, replayed, took_ms = begun.elapsed().as_millis() as u64, "the store is open");
     start(shared, is_used.then_some(journal), state)
 }
 
-/// The longest `state.redb` that can be of a store that was never finished: redb makes it so, and
-/// writes its first bytes last.
+/// The largest size in bytes of a `state.redb` whose creation was not finished. redb creates files
+/// of this size, and writes the first bytes last.
 const UNFINISHED: u64 = 2 << 20;
 
-/// Refuses to make a `state.redb`, in place of one of `len` bytes whose first are zero, or of none,
-/// where changes were in it.
+/// Refuses to create a `state.redb` if changes were in it. `len` is the size of the existing file,
+/// whose first bytes are zero, or 0 if it is missing.
 fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
-    // A store whose tables were not on disk yet has all its changes in its journal, from the first.
+    // A store whose tables were not on disk yet has all changes in its journal, beginning with the
+    // first.
     let found = Found::read(backends, &Known { folded: 0, salt: None, made: false })?;
     let marked = backends.open_existing(StoreFile::Mark).map_err(|error| OpenError::Io(error.to_string()))?.is_some();
     let fits = found.is_there() || !marked;
@@ -123,7 +126,7 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     Err(OpenError::Corrupt(why.to_owned()))
 }
 
-/// Folds everything at once; nothing ends by that.
+/// Folds everything at once. It removes no events.
 pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, packing: &Packing) -> Result<(), RedbError> {
     overlay.freeze(folded);
     state.fold(overlay, folded, Commit::Immediate, packing, None)?;
@@ -132,8 +135,7 @@ pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, packing: &
 }
 
 fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<RedbStore, OpenError> {
-    // Nothing is the matter yet, and whoever watches the metrics is told so before the first
-    // commit.
+    // No fault exists yet. The metrics report that before the first commit.
     shared.fault(|_| ());
     let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let writer = Writer::new(shared.clone(), journal);
@@ -143,8 +145,8 @@ fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<
         spawn("stet-checkpoint").spawn(move || checkpointer.run()).map_err(|error| OpenError::Io(error.to_string()))?;
     let writer = spawn("stet-writer")
         .spawn(move || {
-            // The writer catches its callbacks' panics; any other is a defect. Then the store must
-            // say that it has failed, and not let everybody wait.
+            // The writer catches panics of callbacks; any other panic is a defect. Then the store
+            // must report its failure instead of letting callers wait.
             catch_unwind(AssertUnwindSafe(|| writer.run())).unwrap_or_else(|_| {
                 give_up(&watched);
                 None
@@ -154,7 +156,8 @@ fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<
     Ok(RedbStore { shared, threads: Mutex::new(Some(Threads { writer, checkpointer })) })
 }
 
-/// Ends a store whose writer is gone: nothing is taken, nothing stays queued, nobody waits.
+/// Ends a store whose writer is gone: it accepts no changes, empties the queue and lets no caller
+/// wait.
 fn give_up(shared: &Shared) {
     tracing::error!("the writer has panicked; the store is closed");
     let queue = {
@@ -162,14 +165,14 @@ fn give_up(shared: &Shared) {
         gate.phase = Phase::Broken;
         gate.taken = 0;
         gate.decided = gate.last;
-        // What the writer has not decided is in nobody's answer, and must not get into the tables.
+        // Changes that the writer has not decided are in no reply, and must not reach the tables.
         shared.overlay.fall_back(shared.committed());
         std::mem::take(&mut gate.queue)
     };
     shared.settled.notify_all();
     shared.fault(|faults| faults.closed = true);
-    // Dropped unanswered, which those who wait notice: an error would claim to know that the last
-    // batch is not on disk.
+    // The queue is dropped without replies, which waiting callers notice. An error would claim that
+    // the last batch is not on disk.
     drop(queue);
 }
 

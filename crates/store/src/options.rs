@@ -1,4 +1,4 @@
-//! How a store is opened: one struct, a reason and a default for each setting.
+//! The options of a store: one struct, with a reason and a default for each setting.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,38 +13,38 @@ use super::backend::{Backends, Files};
 /// A day in milliseconds.
 pub(super) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What a commit waits for.
+/// The event that a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The journal's fsync: an answered change survives a crash of the machine.
+    /// The journal's fsync. An acknowledged change survives a crash of the machine.
     #[default]
     Journal,
-    /// Nothing: no journal and no fsync, the rest of the pipeline as ever. For measuring what
-    /// durability costs; a crash loses all that changed since the store was opened. A clean close
-    /// still saves everything. What waits in a journal is folded into the tables when the store is
-    /// opened.
+    /// Nothing. There is no journal and no fsync; the rest of the pipeline is the same. It serves
+    /// to measure the cost of durability. A crash loses all changes since the store was opened. A
+    /// clean close still saves everything. Rows in an existing journal are folded into the tables
+    /// when the store is opened.
     None,
 }
 
-/// When what has gathered in memory is folded into the tables. However much it says, a checkpoint
+/// The conditions under which rows in memory are folded into the tables. In any case a checkpoint
 /// begins when memory is half full ([`LimitOptions`]).
 #[derive(Debug, Clone)]
 pub struct CheckpointOptions {
-    /// Bytes of rows in memory that start a checkpoint. More coalesces better and costs memory and
-    /// start-up time.
+    /// The size of rows in memory, in bytes, that starts a checkpoint. More coalesces better, but
+    /// costs memory and start-up time.
     pub bytes: usize,
-    /// Rows in memory that start a checkpoint.
+    /// The number of rows in memory that starts a checkpoint.
     pub entries: usize,
-    /// The longest that a change waits for its checkpoint.
+    /// The maximum time that a change waits for its checkpoint.
     pub interval: Duration,
-    /// The most events that one checkpoint removes because they are past their retention, and those
-    /// of one segment more: bounds its length.
+    /// The maximum number of events past their retention that one checkpoint removes, in addition
+    /// to those of one segment. It bounds the checkpoint's length.
     pub trim: usize,
-    /// How many events make a segment of the log. More take less room, and more is read for one of
-    /// them.
+    /// The number of events in a segment of the log. More take less room, but reading one of them
+    /// reads more.
     pub segment_events: usize,
-    /// How far apart in time the events of a segment may be, milliseconds: so much longer than
-    /// their retention may they stay.
+    /// The maximum time between events of a segment, in milliseconds. Events may stay longer than
+    /// their retention by that time.
     pub segment_span_ms: u64,
 }
 
@@ -61,26 +61,26 @@ impl Default for CheckpointOptions {
     }
 }
 
-/// Where submissions are refused as overloaded, and how much one commit takes.
+/// The limits above which submissions are refused as overloaded, and the size of one commit.
 #[derive(Debug, Clone)]
 pub struct LimitOptions {
-    /// Bytes of rows in memory (not yet folded, both generations) beyond which nothing more is
-    /// taken.
+    /// The size of rows in memory, in bytes, at which no more changes are accepted. It counts
+    /// unfolded rows of both generations.
     pub overlay_bytes: usize,
-    /// Rows in memory beyond which nothing more is taken.
+    /// The number of rows in memory at which no more changes are accepted.
     pub overlay_entries: usize,
-    /// Change sets waiting for the writer beyond which nothing more is taken.
+    /// The number of change sets waiting for the writer at which no more are accepted.
     pub queued: usize,
-    /// The most change sets in one commit.
+    /// The maximum number of change sets in one commit.
     pub batch_sets: usize,
-    /// Bytes after which a commit takes no further change set.
+    /// The size in bytes at which a commit takes no further change set.
     pub batch_bytes: usize,
-    /// Bytes of records in the journal that are not folded beyond which nothing more is taken; a
-    /// quarter of it starts a checkpoint. A row that is changed again and again takes room there
-    /// each time, and in memory once; and a start has to read it all.
+    /// The size of unfolded records in the journal, in bytes, at which no more changes are
+    /// accepted. A quarter of it starts a checkpoint. A row that is changed repeatedly takes room
+    /// there each time, but in memory once, and a start has to read all of it.
     pub journal_bytes: u64,
-    /// The largest change set, in bytes of keys and values. It is in memory several times while it
-    /// is committed.
+    /// The maximum size of a change set, in bytes of keys and values. It is in memory several times
+    /// during its commit.
     pub set_bytes: usize,
 }
 
@@ -99,62 +99,60 @@ impl Default for LimitOptions {
 }
 
 impl LimitOptions {
-    /// The most bytes and rows in memory that [`CheckpointOptions`] may wait for: the other half is
-    /// filled while a checkpoint is made.
+    /// Returns the maximum bytes and rows in memory that [`CheckpointOptions`] may wait for. The
+    /// other half fills during a checkpoint.
     pub fn most_gathered(&self) -> (usize, usize) {
         (self.overlay_bytes / 2, self.overlay_entries / 2)
     }
 
-    /// Whether nothing more is taken beside these rows and bytes in memory and, if there are any,
-    /// so many bytes of the journal.
+    /// Reports whether no more changes are accepted with these rows and bytes in memory. Bytes of
+    /// the journal count only if there are rows.
     pub(super) fn is_full(&self, gathered: (usize, usize), journal: u64) -> bool {
         self.reaches(4, gathered, journal)
     }
 
-    /// Whether three quarters of that are reached: more than what is gathered before a checkpoint
-    /// begins, so it makes room.
+    /// Reports whether three quarters of the limits are reached. That is more than a checkpoint
+    /// waits for, so one is already making room.
     pub(super) fn fills(&self, gathered: (usize, usize), journal: u64) -> bool {
         self.reaches(3, gathered, journal)
     }
 
     fn reaches(&self, quarters: u8, (rows, bytes): (usize, usize), journal: u64) -> bool {
         let of = |limit: u64| limit - limit / 4 * u64::from(4 - quarters);
-        // With nothing in memory all is folded, whatever the journal's count says.
+        // Without rows in memory everything is folded, whatever the journal's size.
         rows as u64 >= of(self.overlay_entries as u64)
             || bytes as u64 >= of(self.overlay_bytes as u64)
             || (rows > 0 && journal >= of(self.journal_bytes))
     }
 }
 
-/// How a store is opened.
+/// The options of a store.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// The data directory; made if it is not there. Holds `journal.wal` and `state.redb`.
+    /// The data directory, which is created if it is missing. It contains `journal.wal` and
+    /// `state.redb`.
     pub data: PathBuf,
-    /// What a commit waits for.
+    /// The event that a commit waits for.
     pub durability: Durability,
-    /// When changes are folded into the tables.
+    /// The conditions under which changes are folded into the tables.
     pub checkpoint: CheckpointOptions,
-    /// When submissions are refused.
+    /// The limits above which submissions are refused.
     pub limits: LimitOptions,
-    /// Bytes of memory that the tables' pages take at most.
+    /// The maximum size in bytes of the tables' page cache.
     pub cache_bytes: usize,
     /// How long events are kept, in milliseconds by `clock`; `None` keeps them for ever.
     pub event_retention_ms: Option<u64>,
-    /// How long the change sets of a failed commit wait for their fate when the journal can't even
-    /// be reopened; afterwards they are answered with an error that says so (see the module's
-    /// head).
+    /// How long the change sets of a failed commit wait for their outcome when the journal cannot
+    /// be reopened. Afterwards they are answered with an error that calls the outcome unknown.
     pub decide_within: Duration,
-    /// How long the writer stays awake when it has nothing to do (see its module's head). Zero: not
-    /// at all.
+    /// How long the writer stays awake without work (see the head of `writer`). Zero disables it.
     pub linger: Duration,
-    /// Whether the checksum of every page of the tables is held against what is in it before
-    /// anything else is done. It reads the whole file; a store that is opened without it notices
-    /// damage only where redb itself does.
+    /// Whether the checksum of every page of the tables is checked first. It reads the whole file.
+    /// Without it, only the damage that redb itself notices is found.
     pub verify: bool,
-    /// The time: what ends by it asks [`Ends`](stet_actors::ends::Ends), which asks this one.
+    /// The clock. Expirations use it through [`Ends`](stet_actors::ends::Ends).
     pub clock: Arc<dyn Clock>,
-    /// Opens the files.
+    /// The source of the files.
     pub backends: Arc<dyn Backends>,
 }
 
@@ -177,7 +175,7 @@ impl StoreOptions {
         }
     }
 
-    /// Whether so many rows and bytes in memory, or so many bytes of the journal, start a
+    /// Reports whether these rows and bytes in memory, or these bytes of the journal, start a
     /// checkpoint.
     pub(super) fn is_due(&self, (rows, bytes): (usize, usize), journal: u64) -> bool {
         let (most_bytes, most_rows) = self.limits.most_gathered();
@@ -200,15 +198,15 @@ impl fmt::Debug for StoreOptions {
     }
 }
 
-/// What is missing from a journal.
+/// The loss of changes from a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// What is wrong with the files.
+    /// A description of the fault in the files.
     pub why: String,
-    /// Every change up to this number is there.
+    /// The last change up to which none is missing.
     pub kept: Seq,
-    /// The last change that is known to have been there; not above `kept` if none is missing.
-    /// `None`: nothing is known of those after `kept`.
+    /// The last change that is known to have existed; at most `kept` if none is missing. `None`: it
+    /// is unknown whether changes after `kept` existed.
     pub last: Option<Seq>,
 }
 
@@ -225,7 +223,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Why a store could not be opened.
+/// The reason why a store could not be opened.
 #[derive(Debug)]
 pub enum OpenError {
     /// Another process has the data directory open.
@@ -239,13 +237,13 @@ pub enum OpenError {
         /// The newest format number that this stet reads.
         known: u64,
     },
-    /// Changes that were acknowledged are missing, or nobody can know that they are not.
+    /// Acknowledged changes are missing, or it cannot be ruled out.
     Lost(Loss),
-    /// What is stored can't be understood.
+    /// The stored data cannot be decoded.
     Corrupt(String),
-    /// Migration of that number failed; the file is as it was before it.
+    /// The migration of this number failed; the file is as it was before it.
     Migration(u64, String),
-    /// The files can't be read or written.
+    /// The files cannot be read or written.
     Io(String),
 }
 

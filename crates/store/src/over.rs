@@ -1,5 +1,5 @@
-//! Writes that stay in memory, over a file that is only read: with them redb opens a file that
-//! can't be written.
+//! A memory layer for writes over a read-only file. With it redb can open a file that cannot be
+//! written.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,7 +10,7 @@ use redb::StorageBackend;
 
 const PAGE: usize = 4096;
 
-/// The pages written, and the length that the whole has with them.
+/// The written pages, and the resulting length of the file.
 #[derive(Debug)]
 pub(super) struct Over {
     len: u64,
@@ -18,7 +18,7 @@ pub(super) struct Over {
 }
 
 impl Over {
-    /// Over a file of `len` bytes.
+    /// Creates the layer over a file of `len` bytes.
     pub fn new(len: u64) -> Over {
         Over { len, pages: HashMap::new() }
     }
@@ -27,8 +27,8 @@ impl Over {
         self.len
     }
 
-    /// Pages beyond a shorter length would show again in a longer one; redb grows files only while
-    /// it is opening one.
+    /// Sets the length. Pages beyond a shorter length are dropped, or they would reappear in a
+    /// longer file. redb grows files only while it opens one.
     pub fn set_len(&mut self, len: u64) {
         self.pages.retain(|page, _| page * (PAGE as u64) < len);
         self.len = len;
@@ -39,7 +39,7 @@ impl Over {
         if end > self.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // What lies beyond the file's end is zero, until a page says otherwise.
+        // The part beyond the file's end is zero, unless a page covers it.
         let on_disk = file.len()?.min(end).saturating_sub(offset) as usize;
         let (from_disk, rest) = out.split_at_mut(on_disk);
         if !from_disk.is_empty() {
@@ -76,7 +76,8 @@ impl Over {
     }
 }
 
-/// The pages that `len` bytes at `offset` lie in: page number, place in it, part of the bytes.
+/// Returns the pages that contain `len` bytes at `offset`: page number, offset in it, and range of
+/// the bytes.
 fn pages(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {

@@ -1,20 +1,21 @@
-//! Rows in memory that the tables on disk don't have yet: pending ones, and committed ones that are
-//! not folded.
+//! The rows in memory that the tables on disk do not contain yet: pending ones, and committed ones
+//! that are not folded.
 //!
-//! Two generations: changes go into the *active* one; a checkpoint freezes it, folds the *frozen*
-//! one into the tables and drops it whole, so that no row is ever taken out one by one. A row is a
-//! short list of versions, newest first. Those that no view can see any more go when the next
-//! version comes, so a commit touches no row at all: it only raises the committed number.
+//! There are two generations. Changes enter the *active* one. A checkpoint freezes it, folds the
+//! *frozen* one into the tables and drops it as a whole, so that rows are never removed one by one.
+//! A row is a short list of versions, newest first. Versions that no view can see any more are
+//! dropped when the next version is added. So a commit touches no row: it only raises the committed
+//! number.
 //!
-//! Events are not rows: they are counted here, and lie in the [`Tail`] of their log once they are
+//! Events are not rows. They are counted here, and are in the [`Tail`] of their log once they are
 //! committed.
 //!
-//! One lock a table, held for the few instructions of a look-up or the copying of a page of a scan,
-//! never over a disk access. A plain `BTreeMap` serves: nobody needs the snapshots of a persistent
-//! map, since the frozen generation is one.
+//! Each table has a lock, which is held for the few instructions of a look-up or while a page of a
+//! scan is copied. It is never held during a disk access. A plain `BTreeMap` is enough: the frozen
+//! generation serves as a snapshot, so a persistent map is not needed.
 //!
-//! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which distinguish
-//! nearly all keys of a table apart, lie in the tree's nodes.
+//! A look-up in a big tree mostly waits for memory. So a key's first 16 bytes, which distinguish
+//! nearly all keys of a table, are in the tree's nodes.
 
 use std::collections::btree_map;
 use std::ops::Bound;
@@ -38,15 +39,16 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// The row's value as of `seq`. `Some(None)`: removed. `None`: the tables on disk know.
+    /// Returns the row's value as of `seq`: `Some(None)` if it was removed, `None` if only the
+    /// tables on disk have it.
     pub fn get(&self, key: &[u8], seq: Seq) -> Option<&Option<Bytes>> {
         let sought: &dyn Ordered = &Sought::new(key);
         let active = self.active.get(sought).and_then(|versions| versions.at(seq));
         active.or_else(|| self.frozen.as_ref()?.get(sought)?.at(seq))
     }
 
-    /// The rows of the range, which must not be empty, as of `seq`, removed ones too, in order (or
-    /// backwards), until `limit` that are not removed.
+    /// Returns the rows of a range, which must not be empty, as of `seq` and in order or backwards.
+    /// Removed rows are included; the walk ends at `limit` others.
     pub fn collect(&self, range: &Range, seq: Seq, limit: usize, backwards: bool) -> Vec<(Bytes, Option<Bytes>)> {
         let (from, to) = (Sought::new(&range.from), range.to.as_ref().map(|to| Sought::new(to)));
         let from: Bound<&dyn Ordered> = Bound::Included(&from);
@@ -67,7 +69,7 @@ impl Shelf {
     }
 }
 
-/// A range walked in one direction, with a look at what comes next.
+/// A walk through a range in one direction, with the next row in advance.
 struct OneWay<'a> {
     rows: btree_map::Range<'a, RowKey, Versions>,
     backwards: bool,
@@ -87,7 +89,7 @@ impl<'a> OneWay<'a> {
     }
 }
 
-/// Both generations of a table side by side.
+/// Both generations of a table, merged.
 struct Merged<'a> {
     active: OneWay<'a>,
     frozen: OneWay<'a>,
@@ -110,7 +112,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-/// How much a generation holds.
+/// The size of a generation.
 #[derive(Debug, Default)]
 struct Count {
     rows: AtomicUsize,
@@ -128,15 +130,15 @@ impl Count {
     }
 }
 
-/// All rows in memory. Changes are made by one thread at a time (the submission lock sees to that).
+/// All rows in memory. The submission lock ensures that only one thread changes them at a time.
 #[derive(Debug)]
 pub(super) struct Overlay {
     shelves: [RwLock<Shelf>; COUNT],
-    /// Events that are committed.
+    /// The committed events.
     pub log: Tail,
-    /// The change sets whose events are frozen: those after the first, up to the second. What is
-    /// active comes after them. Held while the frozen generation is dropped, or what is pending,
-    /// for a few instructions a table or as long as it takes to walk all rows.
+    /// The change sets whose events are frozen: those after the first number, up to the second.
+    /// Active ones have higher numbers. The lock is held while the frozen generation or all pending
+    /// rows are dropped. That takes a few instructions a table, or a walk through all rows.
     events_frozen: Mutex<(Seq, Seq)>,
     active: Count,
     frozen: Count,
@@ -154,31 +156,31 @@ impl Overlay {
         }
     }
 
-    /// The rows of one table, as they stand while the guard lives. Hold it briefly.
+    /// Returns the rows of one table, locked while the guard lives. Hold it briefly.
     pub fn shelf(&self, table: Table) -> RwLockReadGuard<'_, Shelf> {
         self.shelves[place(table)].read()
     }
 
-    /// Rows and bytes that wait for the next checkpoint.
+    /// Returns the number of rows, and of bytes, that wait for the next checkpoint.
     pub fn active(&self) -> (usize, usize) {
         self.active.get()
     }
 
-    /// Rows and bytes of both generations.
+    /// Returns the number of rows, and of bytes, of both generations.
     pub fn total(&self) -> (usize, usize) {
         let (active, frozen) = (self.active.get(), self.frozen.get());
         (active.0 + frozen.0, active.1 + frozen.1)
     }
 
-    /// Puts the events in that are in rows of the tables, which have all up to `folded`: they go
-    /// before those that are here already. `packed`: the last one that is in a segment.
+    /// Adds the events that are stored as rows of the tables, which have everything up to `folded`.
+    /// They precede the events that are here already. `packed` is the last event in a segment.
     pub fn begin_log(&self, unpacked: Vec<Logged>, packed: Option<EventId>, folded: Seq) {
         let active = self.log.between(folded, Seq::MAX);
         self.log.begin(unpacked.into_iter().chain(active), packed);
         *self.events_frozen.lock() = (folded, folded);
     }
 
-    /// Takes a change set in that was committed, behind all others. Gives its number.
+    /// Adds a committed change set after all others. Returns its number.
     pub fn replay(&self, set: Set, committed: Seq) -> Seq {
         let Set { seq, changes, events } = set;
         self.insert(seq, &changes, &events, committed);
@@ -186,8 +188,8 @@ impl Overlay {
         seq
     }
 
-    /// Takes the changes of a change set in. Its events are counted; they are to come into the log
-    /// when it is committed.
+    /// Adds the changes of a change set. Its events are only counted, as they enter the log when it
+    /// is committed.
     pub fn insert(&self, seq: Seq, changes: &[Change], events: &[Logged], committed: Seq) {
         let (mut rows, mut bytes) = self.active.get();
         rows += events.len();
@@ -209,8 +211,8 @@ impl Overlay {
         self.active.set((rows, bytes));
     }
 
-    /// Begins a new active generation, of what is submitted after `last`. There must be no frozen
-    /// one.
+    /// Begins a new active generation, for change sets after `last`. There must be no frozen
+    /// generation.
     pub fn freeze(&self, last: Seq) {
         self.events_frozen.lock().1 = last;
         for shelf in &self.shelves {
@@ -222,33 +224,33 @@ impl Overlay {
         self.active.set((0, 0));
     }
 
-    /// The frozen rows of a table, for folding. Nothing in them may be pending any more.
+    /// Returns the frozen rows of a table, for folding. None of them may be pending.
     pub fn frozen(&self, table: Table) -> Option<Arc<Rows>> {
         self.shelf(table).frozen.clone()
     }
 
-    /// The frozen events, for folding, in order. None of them is pending.
+    /// Returns the frozen events in order, for folding. None of them is pending.
     pub fn frozen_events(&self) -> Vec<Logged> {
         let (folded, last) = *self.events_frozen.lock();
         self.log.between(folded, last)
     }
 
-    /// Drops the frozen generation: the tables on disk, as every reader sees them from now on, have
-    /// it.
+    /// Drops the frozen generation. From now on the tables on disk, as every reader sees them,
+    /// contain it.
     pub fn drop_frozen(&self) {
         let mut events = self.events_frozen.lock();
         let rows: Vec<_> = self.shelves.iter().map(|shelf| shelf.write().frozen.take()).collect();
         events.0 = events.1;
         self.frozen.set((0, 0));
         drop(events);
-        // Freed here, where nobody waits for it: a million rows take a while.
+        // The rows are freed without a lock, since a million of them take a while.
         drop(rows);
     }
 
-    /// Drops everything pending.
+    /// Drops all pending versions.
     pub fn fall_back(&self, committed: Seq) {
-        // Held until all is counted: else a frozen generation that is dropped meanwhile would be
-        // counted in part, or for ever.
+        // The lock is held until everything is counted. Otherwise a frozen generation dropped in
+        // the meantime would be counted in part, or permanently.
         let events_frozen = self.events_frozen.lock();
         let mut active = (0, 0);
         let mut frozen = (0, 0);
@@ -265,7 +267,8 @@ impl Overlay {
                 }
                 stays
             });
-            // Shared only once everything in it was decided: then there is nothing to drop.
+            // The frozen rows are shared only after everything in them was decided. Then there is
+            // nothing to drop.
             if let Some(rows) = shelf.frozen.as_mut().and_then(Arc::get_mut) {
                 rows.retain(|_, versions| versions.fall_back(committed));
             }
@@ -273,7 +276,7 @@ impl Overlay {
                 rows.iter().for_each(|(key, versions)| tally(&mut frozen, key, versions));
             }
         }
-        // Of events, those that are pending are in no list yet.
+        // Pending events are in no list yet.
         let (folded, last) = *events_frozen;
         for (count, events) in
             [(&mut frozen, self.log.between(folded, last)), (&mut active, self.log.between(last, Seq::MAX))]
@@ -299,8 +302,8 @@ mod tests {
         Change { table, key: Bytes::copy_from_slice(key.as_bytes()), value: Some(value) }
     }
 
-    /// What was counted of the frozen generation before it was dropped was noted after that, as if
-    /// it were still there.
+    /// A regression test: the frozen generation was counted before it was dropped, and the count
+    /// was stored after that, as if it still existed.
     #[test]
     fn a_frozen_generation_that_is_dropped_while_what_is_pending_is_dropped_is_not_counted() {
         let (first, last) = (Table::ALL[0], Table::ALL[COUNT - 1]);
@@ -312,7 +315,7 @@ mod tests {
         std::thread::scope(|scope| {
             let reader = overlay.shelf(last);
             scope.spawn(|| overlay.fall_back(1));
-            // It has been through all tables but the last.
+            // The thread has been through all tables but the last.
             until("it waits for the reader", || overlay.shelves[place(last)].try_read().is_none());
             scope.spawn(|| overlay.drop_frozen());
             until("one of them counts", || overlay.events_frozen.is_locked());
@@ -322,10 +325,11 @@ mod tests {
         assert!(overlay.frozen(first).is_none());
     }
 
-    /// Whoever falls back holds the gate, and waited for as long as it takes to free a generation.
+    /// A regression test: the thread that drops pending rows holds the gate, and waited until a
+    /// generation was freed.
     #[test]
     fn nobody_waits_while_what_was_dropped_is_freed() {
-        /// A value that sees, when it is freed, whether others have to wait.
+        /// A value that notes, when it is freed, whether any lock is held.
         struct Freed(Arc<Overlay>, Arc<AtomicUsize>);
         impl AsRef<[u8]> for Freed {
             fn as_ref(&self) -> &[u8] {

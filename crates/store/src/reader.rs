@@ -1,15 +1,14 @@
 //! Reads: first the rows in memory, then the tables as of the last checkpoint.
 //!
-//! The order makes a look-up consistent. With a table's rows in memory held still, the reader picks
-//! up the present [`Snapshot`], then the number of the change set up to which it reads, and then
-//! takes what it needs from memory. A checkpoint folds only what is committed, so the tables in the
-//! snapshot go no further than that number; and it publishes its snapshot before it drops rows from
-//! memory, which waits for the reader, so memory has all that came after the snapshot. The tables
-//! are read without any lock.
+//! The order makes a look-up consistent. The reader locks a table's rows in memory. Then it takes
+//! the present [`Snapshot`], the number of the change set up to which it reads, and last the rows
+//! from memory. A checkpoint folds only committed changes, so the snapshot extends no further than
+//! that number. It publishes its snapshot before it drops rows from memory, which waits for the
+//! reader, so memory has everything after the snapshot. The tables are read without any lock.
 //!
-//! A checkpoint asks no reader before it publishes. So the other way round, or with a snapshot that
-//! comes later than what was taken from memory, a scan would be of two states: a row that was moved
-//! meanwhile would be in both of its places, or in none.
+//! A checkpoint does not wait for readers before it publishes. So in the opposite order, or with a
+//! snapshot later than the rows from memory, a scan would mix two states. A row that was moved in
+//! the meantime would be in both places, or in neither.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,36 +24,36 @@ use super::shared::Shared;
 use super::tables::{self, RedbError, failure, place};
 use super::texts::{self, TEXTS};
 
-/// How often one read is tried, as others' failures end a snapshot, too: nobody should wait for
-/// ever.
+/// The maximum number of attempts of one read. Failures of other reads end its snapshot, too, but
+/// it must not wait forever.
 const MOST_ATTEMPTS: usize = 4;
 
-/// A table that is read alone.
+/// A table opened for reading only.
 pub(super) type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type RowsFound = Vec<(Bytes, Bytes)>;
 
-/// The tables as of one checkpoint. Empty once the store is closed.
+/// The tables as of one checkpoint; empty after the store is closed.
 pub(super) struct Snapshot {
     tables: Vec<TableReader>,
-    /// The texts that rows have in common.
+    /// The table of texts that several rows share.
     texts: Option<TableReader>,
-    /// The database that the tables are in, where nobody else holds it.
+    /// The database of the tables, if only the snapshot holds it.
     _kept: Option<Database>,
     lease: Option<Lease>,
 }
 
 impl Snapshot {
-    /// The snapshot after closing.
+    /// Returns the snapshot of a closed store.
     pub fn closed() -> Snapshot {
         Snapshot { tables: Vec::new(), texts: None, _kept: None, lease: None }
     }
 
-    /// Whether it is that after closing.
+    /// Reports whether this is the snapshot of a closed store.
     pub fn is_closed(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// The present state of the tables in `db`.
+    /// Takes a snapshot of the tables in `db`.
     pub fn take(db: &Database, lease: &Lease) -> Result<Snapshot, RedbError> {
         let transaction = db.begin_read().map_err(failure)?;
         let open = |table: &Table| transaction.open_table(tables::rows(*table)).map_err(failure);
@@ -63,14 +62,14 @@ impl Snapshot {
         Ok(Snapshot { tables, texts, _kept: None, lease: Some(lease.clone()) })
     }
 
-    /// The present state of `db`, which lives as long as the snapshot.
+    /// Takes a snapshot of `db`, which then lives as long as the snapshot.
     pub fn take_with(db: Database, lease: &Lease) -> Result<Snapshot, RedbError> {
         let mut snapshot = Snapshot::take(&db, lease)?;
         snapshot._kept = Some(db);
         Ok(snapshot)
     }
 
-    /// Whether a read has failed by itself, and not because an earlier one had.
+    /// Reports whether a read failed by itself, rather than because of an earlier failure.
     fn is_own(&self, error: &redb::StorageError) -> bool {
         let others = matches!(
             error,
@@ -88,12 +87,12 @@ impl Snapshot {
         found.map(|value| self.whole(table, value.value())).transpose()
     }
 
-    /// A row as it was written.
+    /// Restores the row's original value, with its shared text.
     fn whole(&self, table: Table, stored: &[u8]) -> Result<Bytes, Broken> {
         Ok(texts::whole(table, stored, self.texts.as_ref().ok_or(Broken::Closed)?)?)
     }
 
-    /// Merges the rows in memory, which win, with those of the table.
+    /// Merges the rows in memory, which take precedence, with those of the table.
     fn scan(
         &self,
         table: Table,
@@ -126,7 +125,7 @@ impl Snapshot {
             } else if let Some((key, value)) = &on_disk {
                 found.push((Bytes::copy_from_slice(key.value()), self.whole(table, value.value())?));
             }
-            // The table's row is used up if it was taken, or if the one in memory has replaced it.
+            // The table's row is consumed if it was returned, or if the row in memory replaces it.
             if order.is_ge() {
                 on_disk = next()?;
             }
@@ -135,7 +134,7 @@ impl Snapshot {
     }
 }
 
-/// Why a snapshot could not be read.
+/// The reason why a snapshot could not be read.
 pub(super) enum Broken {
     Closed,
     Storage(redb::StorageError),
@@ -148,12 +147,12 @@ impl From<redb::StorageError> for Broken {
 }
 
 impl Shared {
-    /// [`stet_actors::store::Look::get`].
+    /// Implements [`stet_actors::store::Look::get`].
     pub fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let look = || {
-            // One row is of one state, whichever of those that there are during the call. So this
-            // takes the snapshot only where it is needed: most of what is asked for is in memory,
-            // or in the tables for long.
+            // A single-row read may observe any state that was current during the call. So it takes
+            // the snapshot only if memory does not have the row. Most rows that are read are in
+            // memory, or have been in the tables for a while.
             let shelf = self.overlay.shelf(table);
             if let Some(value) = shelf.get(key, self.limit_of(view)) {
                 return ControlFlow::Break(value.clone());
@@ -165,7 +164,7 @@ impl Shared {
         self.read(|| number_of((table, key)), look, |snapshot, ()| snapshot.get(table, key))
     }
 
-    /// [`stet_actors::store::Look::scan`].
+    /// Implements [`stet_actors::store::Look::scan`].
     pub fn scan(
         &self,
         view: View,
@@ -188,11 +187,11 @@ impl Shared {
         self.read(number, look, |snapshot, memory| snapshot.scan(table, range, limit, backwards, memory))
     }
 
-    /// Looks into memory, which may have the answer or goes with a snapshot, and reads from that;
-    /// and does both again if the file had to be opened anew meanwhile: what was taken from memory
-    /// goes with no other snapshot.
+    /// Looks into memory, which has the result or is combined with a snapshot, and reads from the
+    /// snapshot. Repeats both if the file was reopened in the meantime, because rows from memory
+    /// match no other snapshot.
     ///
-    /// `number` is what the read is known by if it fails.
+    /// `number` identifies the read if it fails.
     fn read<M, T>(
         &self,
         number: impl Fn() -> u64,
@@ -209,8 +208,8 @@ impl Shared {
             if let Some(why) = self.reopening.failure_of(&number) {
                 return Err(why);
             }
-            // redb panics on some pages that are damaged, and leaves locks behind that only a new
-            // opening is rid of.
+            // redb panics on some damaged pages, and leaves locks behind that only a new opening
+            // removes.
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &memory)));
             let damaged = || Broken::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
             let error = match outcome.unwrap_or_else(|_| Err(damaged())) {
@@ -238,18 +237,18 @@ impl Shared {
     }
 }
 
-/// What tests do in the midst of a read.
+/// Callbacks of tests in the middle of a read.
 #[cfg(test)]
 #[derive(Default)]
 pub(super) struct Hooks {
-    /// A scan has its snapshot, and is to look into memory; or what is sought alone is not in
-    /// memory, and is to be read.
+    /// Called when a scan has its snapshot and is about to look into memory. For a single row,
+    /// called when it is not in memory and is about to be read.
     pub amid_look: Hook,
-    /// A snapshot could not be read.
+    /// Called when a snapshot could not be read.
     pub read_failed: Hook,
 }
 
-/// What is done once, by whom it comes to first.
+/// A callback that runs once, at its first call.
 #[cfg(test)]
 #[derive(Default)]
 pub(super) struct Hook(parking_lot::Mutex<Option<Box<dyn FnOnce() + Send>>>);

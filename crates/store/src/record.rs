@@ -1,70 +1,69 @@
-//! The layout of `journal.wal`: the file's head, and records of whole pages behind it, in any
-//! order.
+//! The layout of `journal.wal`: a file head, and after it records of whole pages in any order.
 //!
 //! The head fills the first page: [`MAGIC`], format number (u64), salt (16 bytes), checksum of
 //! those (u32). A record is a head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64
 //! each), length of the payload (u32), checksum (u32) of all that and of the payload), the payload,
 //! and zeros up to the page's end. Integers are little-endian, checksums CRC-32 (ISO 3309). The
-//! salt is random, made with the file: what clients send, wherever it comes to stand, can't be
-//! taken for a record. The tables keep it too, so that no other directory's journal is taken for
-//! theirs.
+//! salt is random and created with the file. So data from clients, wherever it is stored, cannot be
+//! mistaken for a record. The tables keep the salt too, so that the journal of another directory is
+//! not accepted.
 //!
 //! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a
 //! number (u64), the checksum of the record that ends with it (u32), and the checksum (u32) of
-//! those. Where that record is not known, the magic is [`MARK_ALONE`], and there is no checksum of
-//! a record.
+//! those. If that record is not known, the magic is [`MARK_ALONE`], and there is no checksum of a
+//! record.
 
 use stet_actors::store::Seq;
 
-/// What records begin and end with: no write of one touches another, on disks of 512-byte and 4 KiB
-/// sectors alike.
+/// The alignment of records in bytes. Writing one never touches another, on disks with sectors of
+/// 512 bytes or 4 KiB.
 pub(super) const PAGE: usize = 4096;
 
-/// Bytes in front of a record's payload.
+/// The size of a record's head in bytes.
 pub(super) const HEAD: usize = SALT + 8 + 8 + 4 + 4;
 
-/// Bytes of one half of `journal.mark`.
+/// The size of one half of `journal.mark` in bytes.
 pub(super) const MARK: usize = 8 + SALT + 8 + 4 + 4;
 
 const MAGIC: &[u8; 8] = b"stet-wal";
 const MARK_ALONE: &[u8; 8] = b"stet-mrk";
 const MARK_OF_RECORD: &[u8; 8] = b"stet-mk2";
 const SALT: usize = 16;
-/// Where the checksum stands in a record's head.
+/// The offset of the checksum in a record's head.
 const SUM: usize = HEAD - 4;
 const FILE_HEAD: usize = 8 + 8 + SALT + 4;
 
-/// What a record says of itself.
+/// The head of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     /// The last change set before the record's.
     pub previous: Seq,
-    /// Its last change set.
+    /// The last change set of the record.
     pub last: Seq,
-    /// Bytes of the payload.
+    /// The size of the payload in bytes.
     pub length: usize,
-    /// The checksum of all of it.
+    /// The checksum of the head and the payload.
     pub sum: u32,
 }
 
-/// What `journal.mark` says.
+/// The content of `journal.mark`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marked {
-    /// Every change up to here is in the journal, or in the tables.
+    /// The change up to which everything is in the journal or in the tables.
     pub sure: Seq,
-    /// The checksum of the record whose last change that is: tells the journal from any other in
-    /// which there is a change of that number. `None` if there is no such record.
+    /// The checksum of the record whose last change that is; `None` if there is no such record. It
+    /// distinguishes the journal from any other that contains a change of that number.
     pub sum: Option<u32>,
 }
 
 impl Head {
-    /// Bytes that the whole record takes.
+    /// Returns the size of the whole record in bytes.
     pub fn size(&self) -> usize {
         (HEAD + self.length).next_multiple_of(PAGE)
     }
 }
 
-/// What the head of a file says.
+/// The head of a journal file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FileHead {
     pub format: u64,
@@ -72,7 +71,7 @@ pub(super) struct FileHead {
 }
 
 impl FileHead {
-    /// The first page of a file.
+    /// Returns the first page of a file.
     pub fn page(&self) -> Vec<u8> {
         let mut page = Vec::with_capacity(PAGE);
         page.extend_from_slice(MAGIC);
@@ -84,7 +83,7 @@ impl FileHead {
         page
     }
 
-    /// Reads a first page; `None` if it is none.
+    /// Parses a first page; returns `None` if it is not valid.
     pub fn read(page: &[u8]) -> Option<FileHead> {
         let head = page.get(..FILE_HEAD)?;
         let (said, sum) = head.split_at(FILE_HEAD - 4);
@@ -94,28 +93,29 @@ impl FileHead {
     }
 }
 
-/// Distinguishes the records of a file from anything else.
+/// The random salt that distinguishes the records of a file from anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Salt([u8; SALT]);
 
 impl Salt {
-    /// A new one.
+    /// Creates a random salt.
     pub fn random() -> Salt {
         Salt(rand::random())
     }
 
-    /// As two numbers, which the tables keep.
+    /// Converts the salt to two numbers, which the tables keep.
     pub fn numbers(&self) -> [u64; 2] {
         [u64::from_le_bytes(array(&self.0[..8])), u64::from_le_bytes(array(&self.0[8..]))]
     }
 
-    /// From its numbers.
+    /// Creates the salt from its numbers.
     pub fn of([first, second]: [u64; 2]) -> Salt {
         let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
         Salt(array(&bytes))
     }
 
-    /// One half of `journal.mark`, of the journal with this salt; of [`MARK`] bytes at most.
+    /// Encodes one half of `journal.mark` for the journal with this salt, in at most [`MARK`]
+    /// bytes.
     pub fn mark(&self, marked: Marked) -> Vec<u8> {
         let magic = if marked.sum.is_some() { MARK_OF_RECORD } else { MARK_ALONE };
         let mut mark = [&magic[..], &self.0, &marked.sure.to_le_bytes()].concat();
@@ -125,8 +125,8 @@ impl Salt {
         mark
     }
 
-    /// What a half of `journal.mark` says, of [`MARK`] bytes; `None` if it is unsound or belongs to
-    /// another journal.
+    /// Parses a half of `journal.mark`, of [`MARK`] bytes. Returns `None` if it is damaged or
+    /// belongs to another journal.
     pub fn marked(&self, half: &[u8]) -> Option<Marked> {
         let at = 8 + SALT;
         let sure = u64::from_le_bytes(array(half.get(at..at + 8)?));
@@ -135,7 +135,7 @@ impl Salt {
         half.starts_with(&self.mark(marked)).then_some(marked)
     }
 
-    /// Makes a record in `record`, with what `fill` puts behind that which is there.
+    /// Builds a record in `record`. `fill` appends the payload after the head.
     pub fn sealed(&self, previous: Seq, last: Seq, record: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) -> Head {
         record.clear();
         record.extend_from_slice(&self.0);
@@ -154,8 +154,8 @@ impl Salt {
         Head { previous, last, length, sum }
     }
 
-    /// What the head of a record says that may stand here; whether it is sound is for
-    /// [`Salt::open`] to find out.
+    /// Parses the head of a possible record at the begin of a page. Only [`Salt::open`] checks
+    /// whether the record is sound.
     pub fn claim(&self, page: &[u8]) -> Option<Head> {
         let head = page.get(..HEAD).filter(|head| head.starts_with(&self.0))?;
         Some(Head {
@@ -166,7 +166,7 @@ impl Salt {
         })
     }
 
-    /// A record's head and payload, if it is whole.
+    /// Returns a record's head and payload, if it is intact.
     pub fn open<'r>(&self, record: &'r [u8]) -> Option<(Head, &'r [u8])> {
         let head = self.claim(record)?;
         let record = record.get(..HEAD.checked_add(head.length)?)?;
@@ -174,7 +174,7 @@ impl Salt {
     }
 }
 
-/// The checksum of a record: of all but itself.
+/// Computes the checksum of a record, which covers everything but itself.
 fn sum(record: &[u8]) -> u32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&record[..SUM]);
@@ -182,7 +182,7 @@ fn sum(record: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// Bytes of a known number as an array.
+/// Copies the first bytes of a slice into an array.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|index| bytes[index])
 }

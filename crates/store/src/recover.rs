@@ -1,16 +1,15 @@
-//! After a failed commit: find out what the disk has, answer accordingly, and go on.
+//! Recovery after a failed commit: finds out what is on disk, answers accordingly, and continues.
 //!
-//! An error says only that a commit failed, not whether it is there. So the journal is opened anew
-//! and read. If the record is there, it is written again and synced, and counts as committed, and
-//! those queued behind it stay; if not, the batch is refused, and everything behind it as stale, or
-//! with it for want of room.
+//! An error says only that a commit failed, not whether its record is on disk. So the journal is
+//! reopened and read. If the record is there, it is written again and synced, and counts as
+//! committed; the change sets queued after it stay. If not, the batch is refused. Everything after
+//! it is refused as stale, or for lack of room as the batch is.
 //!
-//! When the journal can't be opened either, the batch waits for its fate, up to
-//! `StoreOptions::decide_within`, while it is tried again and again and new submissions are refused
-//! at once. Past that it is answered with an error that calls the outcome unknown, and the first
-//! thing done to a journal that opens again is to remove whatever lies above the last commit. What
-//! remains is the crash of the process between that answer and the next opening: then the change
-//! may be found there.
+//! If the journal cannot be reopened, the batch waits for at most `StoreOptions::decide_within`. In
+//! the meantime reopening is retried and new submissions are refused at once. After that the batch
+//! is answered with an error that calls the outcome unknown. Once the journal opens, everything
+//! above the last commit is removed first. One case remains: if the process crashes between that
+//! answer and the next opening, the change may be found there.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -21,14 +20,14 @@ use super::backend::DiskError;
 use super::shared::{Phase, Waiting, refusal};
 use super::writer::Writer;
 
-/// The first pause between two attempts; each is twice the one before.
+/// The first pause between two attempts; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Writer {
-    /// Decides the batch whose commit failed, and gets the journal back. When the store is closed
-    /// meanwhile it gives up after one more attempt.
+    /// Decides the batch whose commit failed, and reopens the journal. If the store is closed in
+    /// the meantime, it gives up after one more attempt.
     pub fn recover(&mut self, batch: Vec<Waiting>, last: Seq, error: &io::Error) {
         let mut batch = Some((batch, last));
         let fault = DiskError::of(error);
@@ -45,7 +44,7 @@ impl Writer {
             match journal.reopen(last) {
                 Ok(found) => {
                     self.unsettled = false;
-                    // A journal that opens has been synced, so the disk works. That it was full is
+                    // A journal that opens has been synced, so the disk works. A full disk is
                     // reported until a commit succeeds.
                     self.shared.fault(|faults| faults.journal.take_if(|fault| !fault.full || batch.is_none()));
                     match batch {
@@ -75,8 +74,8 @@ impl Writer {
         }
     }
 
-    /// Answers those who have waited long enough. Sets that are still queued were never written:
-    /// they are refused for certain.
+    /// Answers callers that have waited long enough. Queued change sets were never written: their
+    /// refusal is certain.
     fn stop_waiting(&mut self, batch: Option<Vec<Waiting>>, cause: &StoreError) {
         if let Some(batch) = batch {
             self.unsettled = true;
@@ -91,7 +90,7 @@ impl Writer {
         }
     }
 
-    /// Notes the phase, unless the store is being closed.
+    /// Sets the phase, unless the store is being closed.
     fn enter(&self, phase: Phase) {
         let mut gate = self.shared.gate.lock();
         if gate.phase != Phase::Closing {
@@ -99,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Waits a while; returns whether the store is being closed.
+    /// Waits for `pause`. Returns whether the store is being closed.
     pub fn pause(&mut self, pause: Duration) -> bool {
         let mut gate = self.shared.gate.lock();
         if gate.phase != Phase::Closing {

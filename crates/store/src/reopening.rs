@@ -1,17 +1,17 @@
-//! Tables that can't be read: when they are opened anew, who waits for that, and what is not tried
-//! again meanwhile.
+//! Reopening of tables that cannot be read: when it happens, which readers wait for it, and which
+//! reads are not repeated for a while.
 //!
-//! redb refuses everything once one read has failed, so one page that can't be read ends the
-//! snapshot of every reader, and only a new opening gives them another. The checkpointer makes it.
-//! A reader asks for it and waits, for otherwise an error that came once would be told to many; but
-//! readers are threads that others need, so
+//! redb refuses everything after one failed read. So one unreadable page ends the snapshot of every
+//! reader, and only a new opening by the checkpointer gives them another. A reader requests it and
+//! waits; otherwise a single error would be returned to many callers. But readers are threads that
+//! other work needs, so
 //!
-//! - who waits is told of each opening that ends, well or not, and nobody waits for one that is not
-//!   to come soon;
-//! - readers get one only so long after another ([`PACE`]), and after one that has failed the
-//!   checkpointer tries again in its own time;
-//! - a read that has failed by itself is not tried again for a while ([`REST`]): a page that many
-//!   ask for would else end the snapshots of all others as fast as they come.
+//! - waiting readers are notified of each opening that ends, successful or not, and no reader waits
+//!   for one that is not due soon;
+//! - openings for readers are at least [`PACE`] apart, and after a failed one the checkpointer
+//!   retries at its own pace;
+//! - a read that failed by itself is not repeated for a while ([`REST`]). Otherwise a page that
+//!   many readers request would end all other snapshots as fast as they are made.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -25,56 +25,56 @@ use stet_actors::store::StoreError;
 use super::reader::Snapshot;
 use super::shared::Shared;
 
-/// How long after the end of one opening the next begins that readers ask for, at the earliest.
+/// The minimum time between the end of one opening and the begin of the next for readers.
 pub(super) const PACE: Duration = Duration::from_millis(250);
 
-/// How long a read that has failed is not tried again, and how long after an opening that has
-/// failed none is made for readers.
+/// The time for which a failed read is not repeated, and for which no opening for readers follows a
+/// failed one.
 pub(super) const REST: Duration = Duration::from_secs(2);
 
-/// How long an opening that was asked for is waited for, by all together.
+/// The maximum time from the first request of an opening for which any reader waits.
 const WITHIN: Duration = Duration::from_secs(2);
 
-/// How many reads that have failed are remembered.
+/// The maximum number of failed reads that are remembered.
 const MOST_FAILED: usize = 64;
 
-/// The openings so far, and the reads that have failed.
+/// The openings so far, and the failed reads.
 #[derive(Default)]
 pub(super) struct Reopening {
     state: Mutex<State>,
     /// Notified when there is another snapshot, or an opening has ended.
     ended: Condvar,
-    /// Whether there are any; spares readers the lock.
+    /// Whether any read has failed; spares readers the lock.
     any_failed: AtomicBool,
     failed: Mutex<Vec<Failed>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How many have ended.
+    /// The number of ended openings.
     ended: u64,
-    /// When the next begins that readers ask for, at the earliest.
+    /// The earliest time of the next opening for readers.
     next: Option<Instant>,
-    /// Since when the one is asked for that has not ended.
+    /// The time of the first request of an opening that has not ended.
     asked: Option<Instant>,
     #[cfg(test)]
     waits: u64,
 }
 
-/// A read that has failed.
+/// A failed read.
 struct Failed {
     read: u64,
     until: Instant,
     why: StoreError,
 }
 
-/// A number for what is read.
+/// Returns a number that identifies a read.
 pub(super) fn number_of(read: impl Hash) -> u64 {
     FixedState::default().hash_one(read)
 }
 
 impl Reopening {
-    /// Why a read would fail that has failed just now.
+    /// Returns the error of a read that has failed recently.
     pub fn failure_of(&self, read: impl FnOnce() -> u64) -> Option<StoreError> {
         if !self.any_failed.load(Ordering::Acquire) {
             return None;
@@ -86,7 +86,7 @@ impl Reopening {
         failed.iter().find(|failed| failed.read == read).map(|failed| failed.why.clone())
     }
 
-    /// Notes a read that has failed by itself.
+    /// Notes a read that failed by itself.
     pub fn has_failed(&self, read: u64, why: &StoreError) {
         let mut failed = self.failed.lock();
         failed.retain(|other| other.read != read);
@@ -97,7 +97,7 @@ impl Reopening {
         self.any_failed.store(true, Ordering::Release);
     }
 
-    /// How many openings have ended, and how often a reader has waited for one.
+    /// Returns the number of ended openings, and how often a reader has waited for one.
     #[cfg(test)]
     pub fn counts(&self) -> (u64, u64) {
         let state = self.state.lock();
@@ -106,9 +106,9 @@ impl Reopening {
 }
 
 impl Shared {
-    /// Lets readers see the tables as of `snapshot`.
+    /// Publishes `snapshot` to readers.
     pub fn set_snapshot(&self, snapshot: Snapshot) {
-        // Taken so that nobody is between finding the old one and waiting.
+        // The lock is taken so that no reader is between finding the old snapshot and waiting.
         let state = self.reopening.state.lock();
         let before = self.replace_snapshot(snapshot);
         drop(state);
@@ -116,15 +116,15 @@ impl Shared {
         self.reopening.ended.notify_all();
     }
 
-    /// Notes that an opening has ended, and with which snapshot. Gives the time before which the
-    /// next is not made for readers.
+    /// Notes the end of an opening and its snapshot. Returns the earliest time of the next opening
+    /// for readers.
     pub fn end_reopening(&self, snapshot: Option<Snapshot>, well: bool) -> Instant {
         let mut state = self.reopening.state.lock();
         let before = snapshot.map(|snapshot| self.replace_snapshot(snapshot));
         let next = Instant::now() + if well { PACE } else { REST };
         state.ended += 1;
         state.next = Some(next);
-        // Whoever has asked found the snapshot before this one.
+        // The readers that made the request found the previous snapshot.
         state.asked = None;
         self.signal.lock().broken = false;
         drop(state);
@@ -133,9 +133,9 @@ impl Shared {
         next
     }
 
-    /// Asks for another snapshot in place of `broken`, and tells whether it is there. It is waited
-    /// for if it is to come soon; not by whose `own` read has failed of tables that have just been
-    /// opened anew, which another opening would not help.
+    /// Requests another snapshot in place of `broken`, and reports whether there is one. Waits for
+    /// it if it is due soon. A reader whose `own` read failed on freshly reopened tables does not
+    /// wait, as another opening would not help.
     pub fn is_reopened(&self, broken: &Arc<Snapshot>, own: bool) -> bool {
         let patience = if own { Duration::ZERO } else { PACE };
         let mut state = self.reopening.state.lock();

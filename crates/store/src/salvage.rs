@@ -1,14 +1,13 @@
-//! Going on without changes that are lost: what `stet recover` does.
+//! Continuing without lost changes: the implementation of `stet recover`.
 //!
-//! Whatever it does is repeatable: until the last step a start says again what is missing, or has
-//! nothing to miss any more.
+//! Every step can be repeated. Until the last one, a start reports the loss again, or finds nothing
+//! missing any more.
 //!
-//! 1. What is whole up to the first change that is missing goes into the tables, in one transaction
-//!    with the number of the last one lost: that number is not given again, and a journal that
-//!    turns up again is not replayed.
-//! 2. The journal gets another name. Nothing reads it again; it is what is left of the lost
-//!    changes.
-//! 3. A new journal is made, and the tables note its salt.
+//! 1. Everything up to the first missing change is folded into the tables, in one transaction with
+//!    the number of the last lost one. That number is not assigned again, and a journal that
+//!    reappears is not replayed.
+//! 2. The journal is renamed. No stet reads it again; it contains what remains of the lost changes.
+//! 3. A new journal is created, and the tables note its salt.
 
 use super::RedbStore;
 use super::at_rest::opened;
@@ -23,18 +22,18 @@ use super::options::{Loss, OpenError, StoreOptions};
 use super::overlay::Overlay;
 use super::tables;
 
-/// What was found in a data directory, and done with it.
+/// The findings in a data directory, and the actions taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvage {
-    /// The tables have every change up to this number.
+    /// The last change in the tables.
     pub folded: u64,
-    /// How many records of the journal after that are whole and follow on each other.
+    /// The number of consecutive intact records of the journal after `folded`.
     pub records: usize,
-    /// Every change up to this number is there.
+    /// The last change up to which none is missing.
     pub kept: u64,
-    /// What is missing; `None` if the directory opens as it is.
+    /// The loss; `None` if the directory opens as it is.
     pub loss: Option<Loss>,
-    /// The name that the journal has got, if it was there and was set aside.
+    /// The new name of the journal, if it existed and was set aside.
     pub aside: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! What submitters, readers, the writer and the checkpointer share, and who may hold which lock.
+//! State that submitters, readers, the writer and the checkpointer share, and the order of its
+//! locks.
 //!
 //! Locks, in the order in which they may be taken: the gate, the bounds of the frozen generation,
 //! one table's rows in memory, the events in memory, the openings, the snapshot, the checkpointer's
@@ -24,7 +25,7 @@ use super::reopening::Reopening;
 /// A change set in the queue.
 pub(super) struct Waiting {
     pub seq: Seq,
-    /// Empty, like `events`, for one that only waits for those before it.
+    /// Empty, like `events`, for a set that only waits for the sets before it.
     pub changes: Vec<Change>,
     pub events: Vec<Logged>,
     pub bytes: usize,
@@ -34,65 +35,66 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Whether it changes anything.
+    /// Reports whether the set changes anything.
     pub fn writes(&self) -> bool {
         !self.changes.is_empty() || !self.events.is_empty()
     }
 
-    /// As it is written.
+    /// Returns the set in the form in which the journal writes it.
     pub fn parts(&self) -> Parts<'_> {
         Parts { seq: self.seq, changes: &self.changes, events: &self.events }
     }
 }
 
-/// Where submissions stand.
+/// The store's readiness for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// They are taken.
+    /// Submissions are accepted.
     Open,
-    /// The journal has failed and is not open again: they are refused at once.
+    /// The journal has failed and has not been reopened: submissions are refused at once.
     Failing,
-    /// The store is being closed, or is: they are refused, what is queued is still written.
+    /// The store is closed or being closed. Submissions are refused; queued sets are still written.
     Closing,
-    /// The writer has panicked: they are refused, and nothing is written any more.
+    /// The writer has panicked. Submissions are refused, and nothing is written any more.
     Broken,
 }
 
-/// Everything that is decided in one instant for all submitters.
+/// State that must change in one instant for all submitters.
 pub(super) struct Gate {
     pub phase: Phase,
-    /// The number given last.
+    /// The last number that was assigned.
     pub last: Seq,
     /// Everything up to this number is committed or refused, and its callbacks have returned.
     pub decided: Seq,
     pub queue: VecDeque<Waiting>,
-    /// The writer has taken change sets whose callbacks have not all returned: so many.
+    /// The number of change sets that the writer has taken and whose callbacks have not all
+    /// returned.
     pub taken: usize,
-    /// When it took them, epoch milliseconds.
+    /// The time at which the writer took them, in epoch milliseconds.
     pub taken_ms: u64,
     /// The writer waits for [`Shared::work`].
     pub asleep: bool,
 }
 
 impl Gate {
-    /// Whether anything taken has not been decided, or not been reported as decided.
+    /// Reports whether the outcome of any accepted set is still open or unreported.
     pub fn pending(&self) -> bool {
         self.taken > 0 || !self.queue.is_empty()
     }
 }
 
-/// What the checkpointer is asked to do.
+/// Requests to the checkpointer.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     /// A threshold has been passed.
     pub due: bool,
     /// A reader found the tables unreadable.
     pub broken: bool,
-    /// No more changes will come: fold all, then end.
+    /// No more changes will follow: fold all rows into the tables, then end.
     pub last: bool,
 }
 
-/// The faults that last.
+/// The store's lasting faults.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     pub journal: Option<DiskError>,
@@ -104,13 +106,13 @@ pub(super) struct Faults {
 
 pub(super) struct Shared {
     pub options: StoreOptions,
-    /// The clock that things end by.
+    /// The clock that decides when stored things expire.
     pub ends: Arc<Ends>,
     pub overlay: Overlay,
     pub gate: Mutex<Gate>,
-    /// Wakes the writer; goes with the gate.
+    /// Wakes the writer; used with the gate.
     pub work: Condvar,
-    /// Notified when `decided` rises; goes with the gate.
+    /// Notified when `decided` rises; used with the gate.
     pub settled: Condvar,
     committed: AtomicU64,
     published: AtomicU64,
@@ -119,13 +121,13 @@ pub(super) struct Shared {
     pub reopening: Reopening,
     pub signal: Mutex<Signal>,
     pub signalled: Condvar,
-    /// `Signal::due` is up; spares submitters the lock.
+    /// Mirrors `Signal::due`; spares submitters the lock.
     pub due: AtomicBool,
     /// The journal up to this number has been folded.
     pub folded: AtomicU64,
-    /// Bytes of all records that have been written to the journal, and of those read back from it.
+    /// Bytes of all records written to the journal, and of those read back from it.
     pub journaled: AtomicU64,
-    /// How many of them were there when what has been folded was frozen.
+    /// The value of `journaled` when the rows that were folded last had been frozen.
     pub journal_folded: AtomicU64,
     pub opened: Opened,
     faults: Mutex<Faults>,
@@ -174,17 +176,17 @@ impl Shared {
         }
     }
 
-    /// The last change set on disk.
+    /// Returns the last change set on disk.
     pub fn committed(&self) -> Seq {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// The last change set whose callback at its commit has been called.
+    /// Returns the last change set whose callback at its commit has been called.
     pub fn published(&self) -> Seq {
         self.published.load(Ordering::Acquire)
     }
 
-    /// Notes that of everything up to `seq` the callbacks at the commit have been called.
+    /// Notes that the callbacks at the commit have been called for everything up to `seq`.
     pub fn set_published(&self, seq: Seq) {
         self.published.store(seq, Ordering::Release);
     }
@@ -194,7 +196,7 @@ impl Shared {
         self.committed.store(seq, Ordering::Release);
     }
 
-    /// The present epoch.
+    /// Returns the present epoch.
     pub fn epoch(&self) -> Epoch {
         self.epoch.load(Ordering::Acquire)
     }
@@ -204,8 +206,8 @@ impl Shared {
         self.epoch.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The newest change set that `view` shows. Under a table's lock, so that no version it shows
-    /// is forgotten meanwhile.
+    /// Returns the newest change set that `view` shows. Call it under a table's lock, so that no
+    /// version that it shows is forgotten in between.
     pub fn limit_of(&self, view: View) -> Seq {
         match view {
             View::Committed => self.committed(),
@@ -213,12 +215,12 @@ impl Shared {
         }
     }
 
-    /// The present snapshot of the tables.
+    /// Returns the present snapshot of the tables.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.read().clone()
     }
 
-    /// Puts another in its place; gives the one before.
+    /// Replaces the snapshot and returns the former one.
     pub fn replace_snapshot(&self, snapshot: Snapshot) -> Arc<Snapshot> {
         std::mem::replace(&mut *self.snapshot.write(), Arc::new(snapshot))
     }
@@ -228,7 +230,7 @@ impl Shared {
         self.journaled.load(Ordering::Acquire).saturating_sub(self.journal_folded.load(Ordering::Acquire))
     }
 
-    /// Asks for a checkpoint if so much has gathered.
+    /// Asks for a checkpoint if a threshold of rows, bytes or journal size is passed.
     pub fn checkpoint_if_due(&self) {
         if self.options.is_due(self.overlay.active(), self.journal_bytes()) {
             self.checkpoint_due();
@@ -243,7 +245,7 @@ impl Shared {
         }
     }
 
-    /// Notes what stands in the way, or nothing any more.
+    /// Changes the noted faults, and updates the health metric.
     pub fn fault<T>(&self, change: impl FnOnce(&mut Faults) -> T) {
         let mut faults = self.faults.lock();
         change(&mut faults);
@@ -251,7 +253,7 @@ impl Shared {
         metrics::gauge!("stet_store_healthy").set(if well { 1.0 } else { 0.0 });
     }
 
-    /// How the journal's fault is answered.
+    /// Returns the error for submissions while the journal has a fault.
     pub fn journal_error(&self) -> StoreError {
         match &self.faults.lock().journal {
             Some(fault) => refusal(fault),
@@ -259,20 +261,20 @@ impl Shared {
         }
     }
 
-    /// [`stet_actors::store::Store::is_certain`].
+    /// Implements [`stet_actors::store::Store::is_certain`].
     pub fn is_certain(&self) -> bool {
         // Any record of a set of unknown outcome is removed before the phase is `Open` again.
         self.gate.lock().phase == Phase::Open
     }
 
-    /// [`stet_actors::store::Store::backlog`].
+    /// Implements [`stet_actors::store::Store::backlog`].
     pub fn backlog(&self) -> Backlog {
         let fills = self.options.limits.fills(self.overlay.total(), self.journal_bytes());
         let gate = self.gate.lock();
         Backlog { sets: gate.taken + gate.queue.len(), since_ms: (gate.taken > 0).then_some(gate.taken_ms), fills }
     }
 
-    /// [`stet_actors::store::Store::health`].
+    /// Implements [`stet_actors::store::Store::health`].
     pub fn health(&self) -> Health {
         let faults = self.faults.lock();
         if faults.closed {
@@ -290,7 +292,7 @@ impl Shared {
     }
 }
 
-/// How a fault is answered.
+/// Returns the error for callers while `fault` lasts.
 pub(super) fn refusal(fault: &DiskError) -> StoreError {
     if fault.full { StoreError::Full } else { StoreError::Failed(fault.text.clone()) }
 }

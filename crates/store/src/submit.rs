@@ -1,4 +1,4 @@
-//! Taking a change set in: one instant for all submitters, and no disk access within it.
+//! Accepting a change set: in one instant for all submitters, and without disk access.
 
 use stet_actors::store::{ChangeSet, EventId, Logged, Refusal, Seq, StoreError};
 
@@ -6,7 +6,7 @@ use super::blob::{change_bytes, event_bytes};
 use super::shared::{Gate, Phase, Shared, Waiting};
 
 impl Shared {
-    /// [`stet_actors::store::Store::submit`].
+    /// Implements [`stet_actors::store::Store::submit`].
     pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
         // No set within `LimitOptions::set_bytes` has more than four bytes count.
         let mut events: Vec<Logged> =
@@ -33,7 +33,8 @@ impl Shared {
         Ok(seq)
     }
 
-    /// An empty change set: done at once if nothing is pending, else after that.
+    /// Accepts an empty change set: it is done at once if nothing is pending, else after the
+    /// pending sets.
     fn fence(&self, mut gate: parking_lot::MutexGuard<'_, Gate>, set: ChangeSet) -> Seq {
         let seq = gate.last;
         if gate.pending() {
@@ -57,8 +58,8 @@ impl Shared {
 
     fn admit(&self, gate: &Gate, set: &ChangeSet, bytes: usize) -> Result<(), StoreError> {
         let empty = set.changes.is_empty() && set.events.is_empty();
-        // While a store is being closed, those who wait for what it still decides may join the
-        // queue. A broken one decides nothing.
+        // While a store is being closed, callers may still queue to wait for its last decisions. A
+        // broken store decides nothing any more.
         let joins = empty && gate.pending();
         if gate.phase == Phase::Broken || (gate.phase == Phase::Closing && !joins) {
             return Err(StoreError::Closed);
@@ -66,8 +67,8 @@ impl Shared {
         if set.epoch < self.epoch() {
             return Err(StoreError::Stale);
         }
-        // A set without changes takes no room, and who waits for a decision must not be sent away
-        // before it.
+        // A set without changes takes no room. A caller who waits for a decision must not be
+        // refused before it.
         if !empty {
             if gate.phase == Phase::Failing {
                 return Err(self.journal_error());

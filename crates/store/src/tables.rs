@@ -20,17 +20,17 @@ pub(super) const FORMAT: &str = "format";
 /// Key in [`META`]: every change set up to this number is in the tables.
 pub(super) const FOLDED: &str = "folded";
 
-/// Key in [`META`]: what the clock that things end by said when it was last believed, epoch
+/// Key in [`META`]: the last plausible reading of the clock that decides about expiry, in epoch
 /// milliseconds.
 pub(super) const BELIEVED: &str = "clock believed";
 
-/// Keys in [`META`]: the salt of the journal that goes with the tables, in two numbers.
+/// Keys in [`META`]: the salt of the journal that belongs to the tables, in two numbers.
 pub(super) const SALT: [&str; 2] = ["journal salt 1", "journal salt 2"];
 
-/// How many tables there are.
+/// The number of tables.
 pub(super) const COUNT: usize = Table::ALL.len();
 
-/// A table's place among [`Table::ALL`].
+/// Returns the index of a table in [`Table::ALL`].
 pub(super) fn place(table: Table) -> usize {
     const PLACES: [u8; 256] = {
         let mut places = [u8::MAX; 256];
@@ -44,15 +44,15 @@ pub(super) fn place(table: Table) -> usize {
     PLACES[table as usize] as usize
 }
 
-/// The rows of `table`.
+/// Returns the rows of `table`.
 pub(super) fn rows(table: Table) -> Rows {
     TableDefinition::new(table.name())
 }
 
-/// Why redb did not do it. Boxed: redb's error is large, and this is the rare way out.
+/// The reason why redb failed. Boxed, because redb's error is large and failures are rare.
 pub(super) type RedbError = Box<redb::Error>;
 
-/// Any of redb's errors.
+/// Converts any of redb's errors.
 pub(super) fn failure(error: impl Into<redb::Error>) -> RedbError {
     Box::new(error.into())
 }
@@ -60,8 +60,8 @@ pub(super) fn failure(error: impl Into<redb::Error>) -> RedbError {
 /// Opens the database behind `lease`.
 pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, RedbError> {
     let mut builder = Builder::new();
-    // redb counts the bytes of pages. One of 4 KiB takes 5 in memory, as larger ones take a quarter
-    // more: a count stands before it, and the allocator has no room between the two sizes.
+    // redb counts the bytes of pages. A page of 4 KiB takes 5 in memory, and larger ones take a
+    // quarter more: a count stands before each, and the allocator has no size between the two.
     builder.set_cache_size(cache_bytes / 5 * 4);
     builder.set_repair_callback(|session| {
         tracing::debug!(progress = session.progress(), "checking a file that was not closed");
@@ -69,8 +69,8 @@ pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, RedbEr
     builder.create_with_backend(lease.clone()).map_err(failure)
 }
 
-/// Opens the database in `kept` after a failure under an earlier lease. With its lease, which says
-/// why if it can't be opened.
+/// Opens the database in `kept` after a failure under an earlier lease. Returns its lease too,
+/// which states why the database can't be opened.
 pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Database, RedbError>) {
     let lease = kept.lease();
     let written = kept.write_back().map_err(|error| {
@@ -81,7 +81,7 @@ pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Dat
     (lease, db)
 }
 
-/// What went wrong under `lease`, for which redb says `error`.
+/// Describes a failure under `lease`, which redb reports as `error`.
 pub(super) fn fault(lease: &Lease, error: &redb::Error) -> DiskError {
     lease.fault().unwrap_or_else(|| DiskError { full: false, text: error.to_string() })
 }

@@ -1,12 +1,12 @@
-//! Large attribute texts, each of which the tables keep once, however many rows have it.
+//! Large attribute texts, of which the tables keep one copy each, however many rows have it.
 //!
-//! Copies, channel copies and objects from a template have the attributes of what they were made
-//! of. Without this, a request of a hundred bytes would take megabytes of the disk.
+//! Copies, channel copies and objects from a template have the attributes of their source. Without
+//! this, a request of a hundred bytes could take megabytes of the disk.
 //!
 //! The checkpointer cuts the texts out of a row when it writes it ([`Texts::cut`]), and readers put
-//! them back ([`whole`]). Two tables of the file belong to this: the texts by hash, and the number
-//! of rows that have each of them. Both change in the transaction that writes the rows, so a text
-//! is there exactly as long as a row has it. The journal and the rows in memory have their texts
+//! them back ([`whole`]). The file has two tables for this: the texts by hash, and the number of
+//! rows that use each. Both change in the transaction that writes the rows, so a text exists
+//! exactly as long as a row has it. The journal and the rows in memory contain their texts
 //! themselves.
 
 use std::borrow::Cow;
@@ -31,10 +31,10 @@ pub(super) const LARGE_TEXT: usize = 16 << 10;
 /// number of their format, which is smaller.
 const CUT: u8 = 0xff;
 const HASH: usize = 32;
-/// Bytes of the place of one text: where it begins in the whole row, and its hash.
+/// Bytes of one text's place: its offset in the whole row, and its hash.
 const PLACE: usize = 4 + HASH;
 
-/// The table whose rows have such texts.
+/// Reports whether the rows of a table have such texts.
 fn has_texts(table: Table) -> bool {
     matches!(table, Table::Attributes)
 }
@@ -46,7 +46,7 @@ pub(super) struct Texts<'txn> {
 }
 
 impl<'txn> Texts<'txn> {
-    /// The texts for rows of a table; `None` for a table whose rows have none.
+    /// Returns the texts for rows of a table; `None` for a table whose rows have none.
     pub fn open(transaction: &'txn WriteTransaction, table: Table) -> Result<Option<Texts<'txn>>, RedbError> {
         if !has_texts(table) {
             return Ok(None);
@@ -59,7 +59,7 @@ impl<'txn> Texts<'txn> {
     /// Keeps the large texts of a row that is about to be written. Returns what to write.
     pub fn cut<'v>(&mut self, table: Table, value: &'v [u8]) -> Result<Cow<'v, [u8]>, RedbError> {
         let places = texts_of_row(table, value, LARGE_TEXT);
-        // Before any text is counted: a row is cut as a whole, or not at all.
+        // Decided before any text is counted: a row is cut as a whole, or not at all.
         let fits = u32::try_from(value.len()).is_ok();
         let count = u8::try_from(places.len()).ok().filter(|count| fits && *count > 0);
         let Some(count) = count else { return Ok(value.into()) };
@@ -84,7 +84,7 @@ impl<'txn> Texts<'txn> {
         Ok(head.into())
     }
 
-    /// Lets go of the texts of a row that is no longer there, as it was stored.
+    /// Releases the texts of a row that was removed, given as it was stored.
     pub fn release(&mut self, stored: &[u8]) -> Result<(), RedbError> {
         let Some((places, _)) = cut_row(stored).map_err(failure)? else { return Ok(()) };
         for (_, hash) in places {
@@ -100,10 +100,10 @@ impl<'txn> Texts<'txn> {
     }
 }
 
-/// A row as it was before its texts were cut out.
+/// Returns a row as it was before its texts were cut out.
 ///
 /// # Errors
-/// What redb says, or that a text is not there.
+/// redb's error, or corruption if a text is missing.
 pub(super) fn whole(
     table: Table,
     stored: &[u8],
@@ -127,8 +127,8 @@ pub(super) fn whole(
     Ok(value.freeze())
 }
 
-/// The places of the texts that are cut out of a stored row, and what is left of it; `None` if it
-/// is whole.
+/// Returns the places of the texts that were cut out of a stored row, and the remaining bytes;
+/// `None` if the row is whole.
 #[expect(clippy::type_complexity, reason = "a name for it would say no more")]
 fn cut_row(stored: &[u8]) -> Result<Option<(Vec<(usize, &[u8])>, &[u8])>, StorageError> {
     let [CUT, count, places @ ..] = stored else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! A row in memory: its key, made quick to compare, and its versions.
+//! A row in memory: its key, in a form that compares fast, and its versions.
 
 use std::borrow::Borrow;
 use std::cmp;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use stet_actors::store::Seq;
 
-/// What a row in memory takes beside its key and its versions, roughly: its place in a tree whose
-/// nodes are half full, the key's count of references, and what the allocator rounds up.
+/// Approximate bytes of a row in memory beside its key and its versions. They comprise its place in
+/// a tree whose nodes are half full, the key's reference count, and the allocator's rounding.
 pub(super) const ROW_OVERHEAD: usize = 240;
-/// What a version takes beside its value.
+/// Bytes of a version beside its value.
 const VERSION_OVERHEAD: usize = 48;
 
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ impl Version {
     }
 }
 
-/// What a version takes that has this value.
+/// Returns the bytes that a version with this value takes.
 pub(super) fn version_bytes(value: Option<&Bytes>) -> usize {
     VERSION_OVERHEAD + value.map_or(0, Bytes::len)
 }
@@ -42,13 +42,13 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    /// A row with one version.
+    /// Creates a row with one version.
     pub fn new(seq: Seq, value: Option<Bytes>) -> Versions {
         Versions { newest: Version { seq, value }, older: Vec::new() }
     }
 
-    /// The newest value among those up to `seq`. `Some(None)`: the row is removed. `None`: nothing
-    /// known.
+    /// Returns the newest value among the versions up to `seq`. `Some(None)`: the row is removed.
+    /// `None`: no version is known.
     pub fn at(&self, seq: Seq) -> Option<&Option<Bytes>> {
         if self.newest.seq <= seq {
             return Some(&self.newest.value);
@@ -56,13 +56,13 @@ impl Versions {
         self.older.iter().find(|version| version.seq <= seq).map(|version| &version.value)
     }
 
-    /// The newest value.
+    /// Returns the newest value.
     pub fn newest(&self) -> Option<&Bytes> {
         self.newest.value.as_ref()
     }
 
-    /// Puts a new version in front and forgets those that neither view can see. Returns the bytes
-    /// forgotten.
+    /// Adds a new version in front, and drops those that neither view can see. Returns the number
+    /// of bytes dropped.
     pub fn push(&mut self, seq: Seq, value: Option<Bytes>, committed: Seq) -> usize {
         let before = std::mem::replace(&mut self.newest, Version { seq, value });
         if before.seq == seq {
@@ -88,7 +88,7 @@ impl Versions {
         forgotten
     }
 
-    /// Forgets what came after `committed`; false if nothing is left.
+    /// Drops the versions after `committed`; returns false if none is left.
     pub fn fall_back(&mut self, committed: Seq) -> bool {
         if self.newest.seq <= committed {
             return true;
@@ -104,7 +104,7 @@ impl Versions {
     }
 }
 
-/// A row's key with its beginning at hand.
+/// A row's key with its first bytes as a number.
 #[derive(Debug, Clone)]
 pub(super) struct RowKey {
     head: u128,
@@ -117,8 +117,8 @@ impl RowKey {
     }
 }
 
-/// The first 16 bytes as a number, zeros after a shorter key: never in another order than the
-/// keys', but for ties.
+/// Returns the first 16 bytes of a key as a number, padded with zeros. Its order never contradicts
+/// the order of the keys; it only leaves ties.
 fn head(key: &[u8]) -> u128 {
     let mut head = [0; 16];
     let len = key.len().min(16);
@@ -126,7 +126,8 @@ fn head(key: &[u8]) -> u128 {
     u128::from_be_bytes(head)
 }
 
-/// What keys are compared by; a trait so that a borrowed key can be looked up without copying it.
+/// The parts by which keys are compared. A trait, so that a borrowed key can be looked up without a
+/// copy.
 pub(super) trait Ordered {
     fn parts(&self) -> (u128, &[u8]);
 }
@@ -137,7 +138,7 @@ impl Ordered for RowKey {
     }
 }
 
-/// A key to look up.
+/// A borrowed key for a lookup.
 pub(super) struct Sought<'a>(u128, &'a [u8]);
 
 impl<'a> Sought<'a> {

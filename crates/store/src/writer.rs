@@ -1,13 +1,13 @@
-//! The writer: takes what has gathered, commits it as one record of the journal, publishes,
-//! answers.
+//! The writer: takes the queued change sets, commits them as one record of the journal, publishes
+//! them and reports the outcomes.
 //!
-//! The commit under way is the batching window: while it waits for the disk the next batch gathers,
+//! The running commit is the batching window: while it waits for the disk, the next batch gathers,
 //! so there is no timer. Under [`Durability::None`](super::Durability) there is no journal, and a
 //! batch is committed as soon as it is taken.
 //!
-//! A writer that has nothing to do stays awake for a moment, yielding to other threads: the client
-//! that has just been answered is likely to send the next change, and to wake a sleeping thread
-//! takes longer than to apply a change.
+//! An idle writer stays awake for a moment and yields to other threads. The client that just
+//! received a reply is likely to send the next change, and waking a sleeping thread takes longer
+//! than applying a change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,19 +23,19 @@ pub(super) struct Writer {
     pub shared: Arc<Shared>,
     /// `None` under `Durability::None`.
     pub journal: Option<Journal>,
-    /// Change sets have been answered with an error whose record may be in the journal: nothing is
-    /// committed before it has been removed.
+    /// Change sets have failed whose record may still be in the journal. Nothing is committed
+    /// before that record has been removed.
     pub unsettled: bool,
 }
 
-/// What the writer does next.
+/// The writer's next action.
 enum Work {
     Commit(Vec<Waiting>),
     End,
 }
 
-/// Closes the store when the writer panics, before its batch is let go: those who wait for that
-/// hear of it so, and whoever they tell is not taken in any more.
+/// Closes the store when the writer panics, before its batch is dropped. Callers who learn of the
+/// failure from the drop then can't submit to the store any more.
 struct ClosesInPanic(Arc<Shared>);
 
 impl Drop for ClosesInPanic {
@@ -51,8 +51,8 @@ impl Writer {
         Writer { shared, journal, unsettled: false }
     }
 
-    /// Runs until the store is closed and everything queued has been decided. Gives the journal
-    /// back for its last tidying.
+    /// Runs until the store is closed and everything queued has been decided. Returns the journal
+    /// for its last cleanup.
     pub fn run(mut self) -> Option<Journal> {
         loop {
             match self.next() {
@@ -108,14 +108,14 @@ impl Writer {
         self.publish(batch, last);
     }
 
-    /// Makes a batch that is on disk visible, then answers it.
+    /// Makes a batch that is on disk visible, then reports its outcome.
     pub fn publish(&mut self, mut batch: Vec<Waiting>, last: Option<Seq>) {
         if let Some(last) = last {
             self.shared.set_committed(last);
             #[cfg(feature = "planted-bugs")]
             stet_actors::planted::late_views();
-            // Not before: whoever sees an event waits for the views of all that is committed by
-            // then.
+            // Not earlier: a reader of an event waits for the views of everything that is committed
+            // by then.
             self.shared.overlay.log.append(batch.iter_mut().flat_map(|set| std::mem::take(&mut set.events)));
             self.shared.fault(|faults| faults.journal = None);
             metrics::counter!("stet_store_commits_total").increment(1);
@@ -146,18 +146,18 @@ impl Writer {
         self.settle(decided);
     }
 
-    /// Refuses a batch with `why`, and everything queued behind it for what the disk said
-    /// (`cause`): it was computed on top of the batch, and none of it was ever written. In the same
-    /// instant new submissions meet `phase`, so that who is refused, loads again and submits is not
-    /// refused for the old failure.
+    /// Refuses a batch with `why`, and all sets queued behind it for the disk's error (`cause`):
+    /// they were computed on top of the batch and never written. New submissions meet `phase` from
+    /// the same instant. So a caller who was refused, loads again and submits is not refused for
+    /// the old failure.
     pub fn refuse(&mut self, batch: Vec<Waiting>, why: &StoreError, cause: &StoreError, phase: Phase) {
         let (behind, decided) = {
             let mut gate = self.shared.gate.lock();
             if gate.phase != Phase::Closing {
                 gate.phase = phase;
             }
-            // In this order: whoever finds the new epoch, which they do without the gate, finds
-            // nothing any more of what is refused.
+            // In this order: readers see the new epoch without the gate, and must not find refused
+            // rows then.
             self.shared.overlay.fall_back(self.shared.committed());
             self.shared.next_epoch();
             (std::mem::take(&mut gate.queue), gate.last)
@@ -181,9 +181,9 @@ impl Writer {
     }
 }
 
-/// What those hear who were queued behind a commit that failed for this: of a full disk as the
-/// commit's own callers do, for whoever has to make room must not be told of a fault. Anything else
-/// happened to the commit and not to them: they are stale.
+/// Returns the error for sets that were queued behind a failed commit. A full disk is reported as
+/// such, because a user who has to make room must not see an internal fault. For any other cause
+/// the sets are merely stale: the fault was the commit's and not theirs.
 fn told_behind(cause: &StoreError) -> StoreError {
     match cause {
         StoreError::Full => StoreError::Full,
@@ -191,7 +191,7 @@ fn told_behind(cause: &StoreError) -> StoreError {
     }
 }
 
-/// Calls a callback; its panic must not end the writer.
+/// Calls a callback. Its panic must not end the writer.
 fn guarded(which: &str, callback: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -1,8 +1,8 @@
-//! `stet config apply`: brings the configuration files of a repository to what a directory has,
+//! `stet config apply`: brings the configuration files of a repository to the state of a directory,
 //! once they have been checked.
 //!
-//! The files are checked together with those that the repository has beside them, as they would be
-//! read afterwards. Nothing is written if anything is wrong. Each file is a new version of its
+//! The files are checked together with the repository's other files, as they would be read
+//! afterwards. Nothing is written if there is any fault. Each file becomes a new version of its
 //! object, or a new object. In the end the caches are refreshed, so that all files come into force
 //! together.
 
@@ -16,45 +16,47 @@ use super::files;
 use super::layout::{RECORD, is_part};
 use crate::{TransferError, media_type_of};
 
-/// The folder that all configuration lies in.
+/// The folder of all configuration.
 const FOLDER: &str = "/SysConfig";
 
 /// Levels of folders that are walked.
 const MAX_DEPTH: usize = 64;
 
-/// Most files of a directory: a wrong one, such as a home, has more.
+/// Most files of a directory. A wrong directory, such as a home directory, has more.
 const MAX_FILES: usize = 10_000;
 
-/// Most bytes of a file that is checked. Others are written, and can't be read as configuration.
+/// Most bytes of a file that is checked. Larger ones are written, but can't be read as
+/// configuration.
 const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
-/// What a check of configuration files has found.
+/// The result of a check of configuration files.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// A line for each fault, and for what is not known and would be passed over.
+    /// A line for each fault, and for each unknown name that would be ignored.
     pub lines: Vec<String>,
-    /// How many of them keep the files from being taken over.
+    /// The number of lines that prevent the files from being applied.
     pub faults: usize,
 }
 
-/// Gives the bytes of a configuration file by its path in the repository; `None` if there is none.
+/// A function that returns the bytes of a configuration file by its path in the repository; `None`
+/// if there is none.
 pub type ReadFile<'r> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, String> + 'r;
 
-/// Checks configuration files. The crate knows nothing of what stands in them.
+/// Checks configuration files. This crate does not know their formats.
 ///
 /// # Errors
 /// A sentence that says why a file can't be read.
 pub type CheckFiles = fn(&mut ReadFile<'_>) -> Result<Findings, String>;
 
-/// What is to be applied, and how.
+/// A directory to apply, with the server and the options.
 pub struct Apply<'a> {
-    /// The server, in the database that is meant.
+    /// The server, in the chosen database.
     pub client: &'a Client,
-    /// The server, in its main database: what a database does not have counts from there.
+    /// The server, in its main database, whose files count where the database has none.
     pub main: &'a Client,
-    /// Holds `SysConfig`, or is it.
+    /// The directory that contains `SysConfig`, or is it.
     pub directory: &'a Path,
-    /// Whether nothing is written, and only said what would be.
+    /// Whether nothing is written and the changes are only listed.
     pub dry_run: bool,
     /// The check.
     pub check: CheckFiles,
@@ -64,7 +66,7 @@ pub struct Apply<'a> {
 struct Differing {
     path: String,
     file: PathBuf,
-    /// The object of the same path; none for a new file.
+    /// The object of the same path; `None` for a new file.
     stored: Option<Stored>,
 }
 
@@ -81,11 +83,11 @@ fn failed(what: &str, why: impl std::fmt::Display) -> TransferError {
 }
 
 impl Apply<'_> {
-    /// Checks, writes what differs, and refreshes the caches. Returns what was done, a line for
-    /// each file.
+    /// Checks the files, writes those that differ, and refreshes the caches. Returns a report with
+    /// a line for each file.
     ///
     /// # Errors
-    /// `Faults` when the files are not sound, `Failed` when something can't be read or written.
+    /// `Faults` if the files have faults, `Failed` if something can't be read or written.
     pub fn run(&self) -> Result<String, TransferError> {
         let files = configuration_files(self.directory)?;
         let found = (self.check)(&mut |path| self.read(&files, path)).map_err(TransferError::Failed)?;
@@ -106,7 +108,7 @@ impl Apply<'_> {
             return Ok(format!("{told}{} would be written, {unchanged}", count(differing.len(), "file", "files")));
         }
         if !differing.is_empty() {
-            // Files that the server has may be at fault: the new ones may mend them.
+            // Files that the server has may be at fault: the new ones may repair them.
             self.refresh().map_err(|why| failed("nothing was written: the caches can't be refreshed", why))?;
         }
         for (place, one) in differing.iter().enumerate() {
@@ -126,7 +128,7 @@ impl Apply<'_> {
         Ok(format!("{told}{} written, {unchanged}; the caches are refreshed", count(differing.len(), "file", "files")))
     }
 
-    /// A file as it will be: that of the directory, or else that of the repository.
+    /// Returns a file as it will be: the directory's, or else the repository's.
     fn read(&self, files: &BTreeMap<String, PathBuf>, path: &str) -> Result<Option<Vec<u8>>, String> {
         if let Some(file) = files.get(path) {
             return files::read(file, MAX_CHECKED_BYTES)
@@ -144,7 +146,7 @@ impl Apply<'_> {
         Ok(None)
     }
 
-    /// The files that differ, and the type of those that are there.
+    /// Returns the files that differ, and the type of the existing configuration objects.
     fn differing(&self, files: &BTreeMap<String, PathBuf>) -> Result<(Vec<Differing>, Option<String>), TransferError> {
         let (mut differing, mut kind) = (Vec::new(), None);
         for (path, file) in files {
@@ -176,8 +178,8 @@ impl Apply<'_> {
         }))
     }
 
-    /// Makes a file a new version of its object, if that is as it was when it was compared; or a
-    /// new object of a type.
+    /// Writes a file as a new version of its object, unless that has changed since it was compared,
+    /// or as a new object of type `kind`.
     fn write(&self, one: &Differing, kind: Option<&str>) -> Result<(), CallError> {
         let (folder, name) = one.path.rsplit_once('/').unwrap_or((FOLDER, &one.path));
         let mut options = json!({ "name": name, "folderPath": folder });
@@ -199,8 +201,9 @@ impl Apply<'_> {
         self.client.form_if("/v3/object/create", &options, Some(upload), tag).map(drop)
     }
 
-    /// Refreshes the caches. Done before anything is written, too: a caller who may not do so
-    /// learns it in time. Returns the first fault of a file that keeps a cache as it is.
+    /// Refreshes the caches. This happens before anything is written, too, so that a caller without
+    /// the right learns it in time. Returns the first fault of a file that keeps a cache from being
+    /// refreshed.
     fn refresh(&self) -> Result<Option<String>, CallError> {
         let replies =
             [self.main.get("/v3/conf/cache/refresh"), self.main.post("/v3/conf/xmlfiles/clearcache", &json!({}))];
@@ -223,30 +226,30 @@ impl Differing {
     }
 }
 
-/// A number of things in words.
+/// Formats a number of things, such as `1 file`.
 fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Returns the configuration files in a directory, one that is `SysConfig` or holds it, by their
-/// paths in the repository.
+/// Returns the configuration files in a directory by their paths in the repository. The directory
+/// is `SysConfig` or contains it.
 ///
 /// # Errors
-/// `Failed` when there are none or too many, or what is there can't be read.
+/// `Failed` when there are no files or too many, or when one can't be read.
 pub fn configuration_files(directory: &Path) -> Result<BTreeMap<String, PathBuf>, TransferError> {
     let inner = directory.join(FOLDER.trim_start_matches('/'));
     let base = if inner.is_dir() { inner } else { directory.to_owned() };
     let mut found = BTreeMap::new();
     collect(&base, FOLDER, 0, &mut found)?;
     if found.is_empty() {
-        // Of a wrong directory it would be false comfort that nothing is wrong or differs.
+        // For a wrong directory, a report without faults or differences would be false comfort.
         return Err(failed(&base.display().to_string(), "no configuration file is there"));
     }
     Ok(found)
 }
 
-/// Finds the regular files below a directory. Records of an export, and what begins with a dot, are
-/// no configuration.
+/// Finds the regular files below a directory. Records of an export and names that begin with a dot
+/// are skipped.
 fn collect(
     directory: &Path,
     at: &str,

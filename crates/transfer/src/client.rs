@@ -1,4 +1,4 @@
-//! Calls of a server: patient with one that is busy, and safe to repeat.
+//! Calls of a server, repeated while it is busy, and safe to repeat.
 
 use std::fmt;
 use std::io::{self, Cursor, Read, Write};
@@ -16,42 +16,42 @@ use uuid::Uuid;
 use super::files;
 use super::progress::say;
 
-/// How often a call is made before it counts as failed.
+/// Attempts of a call before it counts as failed.
 const ATTEMPTS: u32 = 6;
-/// How long is waited before a call is repeated for the first time.
+/// The wait before the first repetition of a call.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// How much longer each wait is than the one before.
+/// The factor by which each wait is longer than the one before.
 const WAIT_FACTOR: u32 = 3;
-/// How long is waited at most before a call is repeated.
+/// The longest wait before a repetition.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// How long a connection may take: a server that is there takes it within a fraction of that.
+/// The time limit for a connection; a reachable server accepts it within a fraction of that.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// How long the server may be silent.
+/// The longest silence of the server during a call.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Why a call did not succeed.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// The server refused it.
+    /// The server refused the call.
     Refused {
         /// The status.
         status: u16,
         /// The code, without its prefix.
         code: String,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// No answer came, or none that can be understood.
+    /// There was no answer, or an unreadable one.
     Lost(String),
-    /// No connection is possible, however often it is tried: the address or the certificate is at
-    /// fault.
+    /// No connection is possible, however often it is tried: the address or the certificate is
+    /// wrong.
     Hopeless(String),
-    /// A file of ours can't be read or written.
+    /// A local file can't be read or written.
     Disk(String),
 }
 
 impl CallError {
-    /// What a reply says of a failure, of the call or of one of its sources.
+    /// Reads the failure from a reply, of the whole call or of one of its sources.
     pub fn told(status: u16, failure: &Value) -> CallError {
         let text = |field: &str| failure[field].as_str().unwrap_or_default();
         let code = text("code").rsplit('.').next().filter(|code| !code.is_empty());
@@ -59,7 +59,7 @@ impl CallError {
         CallError::Refused { status, code: code.to_owned(), message: message.to_owned() }
     }
 
-    /// Whether it was refused with that code.
+    /// Reports whether the call was refused with that code.
     pub fn is(&self, wanted: &str) -> bool {
         matches!(self, CallError::Refused { code, .. } if code == wanted)
     }
@@ -101,7 +101,7 @@ impl fmt::Display for CallError {
     }
 }
 
-/// A server, and who calls it.
+/// A connection to one server, with the caller's token and database.
 #[derive(Debug, Clone)]
 pub struct Client {
     agent: Agent,
@@ -111,35 +111,35 @@ pub struct Client {
     outage: Arc<Outage>,
 }
 
-/// What is known of a server that does not answer at present.
+/// The present outage of a server, shared by all calls.
 #[derive(Debug, Default)]
 struct Outage {
-    /// Whether the user knows of it.
+    /// Whether the user has been informed.
     announced: AtomicBool,
-    /// Whether a call was given up: then others are not repeated either, until one is answered.
+    /// Whether a call was given up. Until a call is answered again, others are not repeated either.
     given_up: AtomicBool,
 }
 
-/// A part of a path.
+/// Encodes a text as one segment of a path.
 pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// The content of a form.
+/// The `content` part of a form.
 #[derive(Debug, Clone, Copy)]
 pub struct Upload<'f> {
-    /// Where it is.
+    /// The file with the content.
     pub file: &'f Path,
-    /// Its media type.
+    /// The media type of the content.
     pub content_type: &'f str,
 }
 
 impl Client {
-    /// A server at that address, its base path and all; `ca` is a PEM file with the authority to
-    /// trust.
+    /// Creates a client for the server at that address, which includes its base path. `ca` is a PEM
+    /// file with the authority to trust.
     ///
     /// # Errors
-    /// A sentence that names the option.
+    /// A sentence that names the faulty option.
     pub fn new(url: &str, ca: Option<&Path>) -> Result<Client, String> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(format!("`--url` is `{url}`, which begins neither with http:// nor with https://"));
@@ -164,7 +164,7 @@ impl Client {
         let agent = Agent::config_builder()
             .tls_config(TlsConfig::builder().root_certs(roots).build())
             .http_status_as_error(false)
-            // The token goes to the server that was named.
+            // The token may only be sent to the server that was named.
             .max_redirects(0)
             .proxy(None)
             .timeout_connect(Some(CONNECT_PATIENCE))
@@ -176,28 +176,28 @@ impl Client {
         Ok(Client { agent, base, token: None, database: None, outage })
     }
 
-    /// The same, with the token of a session or a key.
+    /// Sets the token of a session or a key.
     pub fn with_token(self, token: &str) -> Client {
         Client { token: Some(token.to_owned()), ..self }
     }
 
-    /// The same, where all calls mean that database; the main one without a name.
+    /// Sets the database for all calls; without a name it is the main one.
     pub fn in_database(self, database: Option<&str>) -> Client {
         Client { database: database.map(str::to_owned), ..self }
     }
 
-    /// What the server replies to a GET.
+    /// Sends a GET and returns the result.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError`].
     pub fn get(&self, path: &str) -> Result<Value, CallError> {
         self.get_tagged(path).map(|(result, _)| result)
     }
 
-    /// What the server replies to a GET, and the entity tag of that state.
+    /// Sends a GET and returns the result with the entity tag of that state.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError`].
     pub fn get_tagged(&self, path: &str) -> Result<(Value, Option<String>), CallError> {
         self.patiently(|| {
             let answer = self.send("GET", path, &[], SendBody::none())?;
@@ -206,10 +206,10 @@ impl Client {
         })
     }
 
-    /// What the server replies to JSON.
+    /// Posts JSON and returns the result.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError`].
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, CallError> {
         let body = body.to_string();
         self.patiently(|| {
@@ -219,19 +219,18 @@ impl Client {
         })
     }
 
-    /// What the server replies to a form of `options` and perhaps `content`.
+    /// Posts a form of `options` and optional `content`, and returns the result.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError`].
     pub fn form(&self, path: &str, options: &Value, content: Option<Upload<'_>>) -> Result<Value, CallError> {
         self.form_if(path, options, content, None)
     }
 
-    /// What the server replies to such a form, if the object that it changes still has that entity
-    /// tag.
+    /// Posts such a form on the condition that the object to change still has that entity tag.
     ///
     /// # Errors
-    /// See [`CallError`]; `PreconditionFailed`.
+    /// [`CallError`], with the code `PreconditionFailed` if it has another.
     pub fn form_if(
         &self,
         path: &str,
@@ -239,7 +238,7 @@ impl Client {
         content: Option<Upload<'_>>,
         tag: Option<&str>,
     ) -> Result<Value, CallError> {
-        // Made of 74 random bits: no content has it.
+        // Contains 74 random bits, so no content contains it.
         let boundary = format!("stet-{}", Uuid::now_v7());
         let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=");
         let mut text = format!("{head}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n");
@@ -260,10 +259,10 @@ impl Client {
         })
     }
 
-    /// Writes the body of the reply to a GET.
+    /// Copies the body of the reply to a GET into `into`.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError`].
     pub fn download(&self, path: &str, into: &mut impl Write) -> Result<(), CallError> {
         let answer = self.patiently(|| {
             let answer = self.send("GET", path, &[], SendBody::none())?;
@@ -296,21 +295,20 @@ impl Client {
         self.agent.run(request).map_err(CallError::of)
     }
 
-    /// Fails if no answer comes at all.
+    /// Fails if the server does not answer at all.
     ///
     /// # Errors
     /// `Lost` or `Hopeless`.
     pub fn reach(&self) -> Result<(), CallError> {
-        // Whoever may not see it gets an answer, too.
+        // A caller without the right to see it gets an answer, too.
         match self.get("/v3/conf/connections") {
             Err(error @ (CallError::Lost(_) | CallError::Hopeless(_))) => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Makes a call again while the server is busy or the connection gets lost. The first call of
-    /// all that gets no answer is announced at once, as the last attempt is made after half a
-    /// minute.
+    /// Repeats a call while the server is busy or the connection is lost. The first call without an
+    /// answer is announced at once, since the last attempt is half a minute later.
     fn patiently<T>(&self, call: impl Fn() -> Result<T, CallError>) -> Result<T, CallError> {
         let mut wait = FIRST_WAIT;
         for _ in 1..ATTEMPTS {
@@ -350,7 +348,7 @@ impl Client {
     }
 }
 
-/// How long all waits of a call take together.
+/// Returns the total of all waits of one call.
 fn all_waits() -> Duration {
     let waits = (1..ATTEMPTS).scan(FIRST_WAIT, |wait, _| {
         let now = *wait;
@@ -364,7 +362,7 @@ fn disk(file: &Path, error: &io::Error) -> CallError {
     CallError::Disk(format!("{}: {error}", file.display()))
 }
 
-/// The result in a reply, or why there is none.
+/// Returns the result in a reply, or the reason for its absence.
 fn result(answer: http::Response<Body>) -> Result<Value, CallError> {
     if !answer.status().is_success() {
         return Err(refusal(answer));

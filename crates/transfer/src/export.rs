@@ -1,4 +1,4 @@
-//! `stet export`: writes what lies in a folder as a tree of files.
+//! `stet export`: writes the contents of a folder as a tree of files.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,68 +19,68 @@ use super::progress::{Fate, Progress};
 use super::record::{ChannelCopy, Content, Link, Record};
 use super::work::Work;
 
-/// How many records are read at a time.
+/// The number of records that one call reads.
 const BATCH: usize = 50;
 
-/// How often an object is read again that changes while it is read.
+/// Attempts to read an object that changes while it is read.
 const ATTEMPTS: usize = 10;
 
-/// Something to be written.
+/// A unit of work of an export.
 enum Task {
-    /// What lies in a folder or bundle.
+    /// The contents of a folder or bundle.
     Folder(Held),
-    /// Some objects that lie there.
+    /// Some objects of a folder or bundle.
     Objects {
-        /// On disk.
+        /// The directory on disk.
         directory: PathBuf,
-        /// In the repository.
+        /// The path in the repository.
         path: String,
-        /// Name on disk and loid.
+        /// The name on disk and the loid of each object.
         objects: Vec<(String, String)>,
-        /// Which listing told of them.
+        /// The listing that contained them.
         listing: u32,
-        /// Uuids of the bundle and its copies by loid; empty for those of a folder.
+        /// Uuids of the bundle and its copies by loid; empty for objects of a folder.
         uuids: HashMap<String, String>,
     },
 }
 
-/// What holds objects.
+/// A folder or bundle whose contents are to be exported.
 struct Held {
-    /// Its loid or path.
+    /// The loid or path for calls.
     source: String,
-    /// In the repository.
+    /// The path in the repository.
     path: String,
-    /// On disk.
+    /// The directory on disk.
     directory: PathBuf,
-    /// Its uuid, if it is a bundle.
+    /// The bundle's loid and uuid; `None` for a folder.
     bundle: Option<(String, String)>,
 }
 
-/// See the module's head.
+/// An export of a folder of a server into a directory.
 pub struct Export<'e> {
     client: &'e Client,
     progress: &'e Progress,
-    /// What has been written: of an object that was moved meanwhile, where the later listing had
-    /// it.
+    /// The places of the written objects. If an object was moved during the export, the place in
+    /// the later listing counts.
     places: Places<u32>,
     listings: AtomicU32,
 }
 
-/// Options that show all that a record file has.
+/// Options that show everything that a record file contains.
 fn everything() -> Value {
     json!({ "showXml": true, "useUnparsedXml": true, "showAdditionalInfo": true, "showVirtualAttributes": true })
 }
 
-/// Parameters that show what is needed to walk on.
+/// Parameters that show only the fields needed to walk on.
 const OUTLINE: &str = "showAdditionalInfo=true&showSystemAttributes=false&showAttributes=false&showUsageTickets=false&showVirtualAttributes=false";
 
 impl<'e> Export<'e> {
-    /// One that calls that server.
+    /// Creates an export from that server.
     pub fn new(client: &'e Client, progress: &'e Progress) -> Export<'e> {
         Export { client, progress, places: Places::default(), listings: AtomicU32::new(0) }
     }
 
-    /// Writes what lies in a folder into a directory, on so many threads.
+    /// Writes the contents of a folder into a directory, on the given number of threads.
     pub fn run(&self, folder: &str, directory: &Path, threads: usize) {
         let first =
             Held { source: folder.to_owned(), path: folder.to_owned(), directory: directory.to_owned(), bundle: None };
@@ -98,7 +98,7 @@ impl<'e> Export<'e> {
         former::remove(directory, &self.places, self.progress);
     }
 
-    /// The names of all databases but the main one, each told as left out.
+    /// Returns the names of all databases but the main one. Each is reported as left out.
     pub fn other_databases(&self) -> Vec<String> {
         let reply = match self.client.get("/v3/conf/connections?showRepositories=true") {
             Ok(reply) => reply,
@@ -185,7 +185,7 @@ impl<'e> Export<'e> {
                 shown.and_then(|shown| self.write(directory, &what, on_disk, id, listing, shown, uuids, work));
             match written {
                 Ok(fate) => self.progress.note(fate, &what, None),
-                // It has been discarded since the names were read.
+                // The object was discarded after the names had been read.
                 Err(error) if error.is("ObjectNotFound") => {}
                 Err(error) => self.progress.note(Fate::Failed, &what, Some(&error)),
             }
@@ -252,7 +252,7 @@ impl<'e> Export<'e> {
         Records::of(reply).take(id)
     }
 
-    /// The links of an object with other objects.
+    /// Returns the links of an object with other objects.
     fn links(&self, id: &str, what: &str) -> Result<Vec<Link>, CallError> {
         let reply = self.client.get(&format!("/v3/object/{}/correlates", encoded(id)))?;
         let mut links = Vec::new();
@@ -275,8 +275,8 @@ impl<'e> Export<'e> {
         Ok(links)
     }
 
-    /// Brings the content to its file, unless it is there; gives whether it did, `None` if it is
-    /// another by now.
+    /// Downloads the content to its file, unless the file has it already. Returns whether it was
+    /// downloaded; `None` if the object has another content by now.
     fn fetch(&self, id: &str, content: &Content, file: &Path) -> Result<Option<bool>, CallError> {
         let there = std::fs::metadata(file).is_ok_and(|there| there.len() == content.size);
         if there && hash_of(file).is_ok_and(|there| there == content.sha256) {
@@ -298,11 +298,10 @@ impl<'e> Export<'e> {
     }
 }
 
-/// What a reply says of the objects that it was asked for: under 200 each may have failed by
-/// itself.
+/// The records and failures of a reply. Under status 200, each object may have failed on its own.
 #[derive(Default)]
 struct Records {
-    /// By their loids.
+    /// The records by loid.
     shown: HashMap<String, Value>,
     failed: HashMap<String, CallError>,
 }
@@ -321,14 +320,14 @@ impl Records {
         records
     }
 
-    /// The record, or why there is none.
+    /// Returns the record, or the reason for its absence.
     fn take(&mut self, id: &str) -> Result<Value, CallError> {
         let untold = || CallError::Lost("the answer says nothing of it".to_owned());
         self.shown.remove(id).ok_or_else(|| self.failed.remove(id).unwrap_or_else(untold))
     }
 }
 
-/// Writes on, and hashes.
+/// A writer that hashes and counts the bytes that it passes on.
 struct Tee<'t, W: Write> {
     out: W,
     hasher: &'t mut Sha256,
@@ -352,7 +351,7 @@ fn disk(file: &Path, error: &std::io::Error) -> CallError {
     CallError::Disk(format!("{}: {error}", file.display()))
 }
 
-/// Puts a text where there may be a file.
+/// Writes a text to a file, replacing an existing one.
 fn replace(file: &Path, text: &str) -> Result<(), CallError> {
     let put = || {
         let part = Part::of(file)?;
@@ -366,7 +365,7 @@ fn replace(file: &Path, text: &str) -> Result<(), CallError> {
 mod tests {
     use super::*;
 
-    /// All that could not be read was taken for discarded, and left out without a word.
+    /// Every object that could not be read was taken for discarded, and left out silently.
     #[test]
     fn an_object_that_could_not_be_read_is_none_that_has_gone() {
         let failed = |source: &str, code: &str| json!({ "source": source, "code": code, "message": "It is so." });

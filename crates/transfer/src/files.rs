@@ -1,5 +1,5 @@
-//! Reading the files of a tree: regular files alone. A link could lead out of the tree, and a named
-//! pipe would never end.
+//! Reading the files of a tree, which must be regular files. A link could lead out of the tree, and
+//! a named pipe would never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
-/// Opens a regular file for reading. Never waits, whatever is there under the name.
+/// Opens a regular file for reading. Never blocks, whatever the name refers to.
 ///
 /// # Errors
 /// The file is missing or may not be read, or is a link, a pipe, a device or a folder.
@@ -31,10 +31,10 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open`]; `FileTooLarge`.
+/// Those of [`open`], and `FileTooLarge`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte beyond the limit tells a file that is too large, even if it grows meanwhile.
+    // One byte beyond the limit detects a file that is too large, even if it grows during the read.
     open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes")));
@@ -45,7 +45,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Returns the SHA-256 of a regular file, in hexadecimal.
 ///
 /// # Errors
-/// As [`open`].
+/// Those of [`open`].
 pub fn hash_of(path: &Path) -> io::Result<String> {
     let (mut file, mut hasher, mut piece) = (BufReader::new(open(path)?), Sha256::new(), vec![0; 128 << 10]);
     loop {
@@ -57,7 +57,7 @@ pub fn hash_of(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Bytes in hexadecimal.
+/// Formats bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,5 @@
-//! What earlier exports into a directory have written of objects that have been renamed or moved
-//! since: it goes, for else an import would find two records of one object.
+//! Removal of the records that earlier exports into a directory wrote of objects that have since
+//! been renamed or moved. Otherwise an import would find two records of one object.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use super::places::Places;
 use super::progress::{Fate, Progress};
 use super::record::Record;
 
-/// Removes from a directory, and from what lies below it, all records of objects that are
-/// elsewhere, with what lies beside them. It looks where an export writes and nowhere else: in
-/// folders and bundles that have a record.
+/// Removes all records of objects that are elsewhere, with the files beside them, from a directory
+/// and its subdirectories. Only places to which an export writes are searched: folders and bundles
+/// that have a record.
 pub fn remove<O: Ord>(directory: &Path, places: &Places<O>, progress: &Progress) {
     part::sweep(directory);
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(on_disk) = name.to_str().and_then(|name| name.strip_suffix(RECORD)) else { continue };
         let file = entry.path();
-        // What can't be read is no record of ours; an import tells it.
+        // An unreadable file is no record of ours; an import reports it.
         let Ok(record) = Record::read(&file) else { continue };
         let holds = held(directory, on_disk, &record);
         if holds.symlink_metadata().is_ok_and(|there| there.is_dir()) {
@@ -37,13 +37,13 @@ pub fn remove<O: Ord>(directory: &Path, places: &Places<O>, progress: &Progress)
     }
 }
 
-/// The directory with what an object holds, if it holds any.
+/// Returns the directory of an object's members, if it has any.
 fn held(directory: &Path, on_disk: &str, record: &Record) -> PathBuf {
     if record.is_folder() { directory.join(on_disk) } else { beside(directory, on_disk, MEMBERS) }
 }
 
-/// The record goes last: without one, the rest would be files of their own. What was held and is
-/// nowhere in the repository stays.
+/// Removes one record and its files. The record is removed last, because without it the other files
+/// would count as files of their own. Members that are nowhere in the repository stay.
 fn remove_one(directory: &Path, on_disk: &str, record: &Record, file: &Path) -> io::Result<()> {
     if record.content.is_some() {
         gone(std::fs::remove_file(directory.join(on_disk)))?;
@@ -51,18 +51,18 @@ fn remove_one(directory: &Path, on_disk: &str, record: &Record, file: &Path) -> 
     let holds = held(directory, on_disk, record);
     match gone(std::fs::remove_dir(&holds)) {
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && record.is_folder() => {}
-        // It is no folder that an import could make: so it is set aside.
+        // An import could not create it as a folder, so it is set aside under another name.
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
             std::fs::rename(&holds, directory.join(format!(".{}{MEMBERS}", Uuid::now_v7())))?;
         }
-        // Something else has the name by now.
+        // Something else has taken the name.
         Err(error) if error.kind() == ErrorKind::NotADirectory => {}
         done => done?,
     }
     gone(std::fs::remove_file(file))
 }
 
-/// It may have gone already.
+/// Ignores that the file was removed already.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

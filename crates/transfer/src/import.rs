@@ -1,4 +1,4 @@
-//! `stet import`: makes what lies in a tree of files.
+//! `stet import`: creates the objects of a tree of files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,41 +19,41 @@ use super::work::Work;
 /// Levels of folders and bundles that are walked: as many as a path can have.
 const MAX_DEPTH: usize = 200;
 
-/// See the module's head.
+/// An import of a tree of files into a folder of a server.
 pub struct Import<'i> {
     client: &'i Client,
     progress: &'i Progress,
-    /// Of two records of one object the one that was changed later counts, of two that are alike
-    /// the one that was written later.
+    /// The places of the records. Of two records of one object, the one that was changed later
+    /// counts; if they are equally old, the file that was written later.
     places: Places<(u64, SystemTime)>,
     /// Files without a record.
     plain: Plain<'i>,
 }
 
-/// An object to be made.
+/// An object to be created.
 struct Job {
-    /// Its record file; a plain file has none.
+    /// The object's record file; a plain file has none.
     record: Option<PathBuf>,
-    /// Where its content is, if there is any.
+    /// The file with the content, if there is any.
     content: Option<PathBuf>,
-    /// Path of the folder or bundle that it goes into.
+    /// The path of the target folder or bundle.
     into: String,
-    /// Its name, if it is a plain file.
+    /// The object's name, if it is a plain file.
     name: String,
 }
 
-/// What has been found, by level: what lies in folders first, then what bundles hold, then what
-/// bundles in them hold. Those of one bundle are made one after the other.
+/// The objects found, by level: first those in folders, then the members of bundles, then those of
+/// bundles in bundles. The objects of one inner list belong to one bundle and are created in order.
 type Found = BTreeMap<usize, Vec<Vec<Job>>>;
 
 impl<'i> Import<'i> {
-    /// An import into a folder of that server. With `update`, newer versions of wire items become
-    /// new versions of their objects.
+    /// Creates an import into a folder of that server. With `update`, newer versions of wire items
+    /// become new versions of their objects.
     pub fn new(client: &'i Client, progress: &'i Progress, into: &'i str, update: bool) -> Import<'i> {
         Import { client, progress, places: Places::default(), plain: Plain::new(client, progress, into, update) }
     }
 
-    /// Makes what lies in a directory in that folder, on so many threads.
+    /// Imports a directory into that folder, on the given number of threads.
     pub fn run(&self, directory: &Path, into: &str, threads: usize) {
         self.note_places(directory, 0);
         let mut found = Found::new();
@@ -67,8 +67,8 @@ impl<'i> Import<'i> {
         self.progress.note(Fate::Failed, &what.display().to_string(), Some(why));
     }
 
-    /// Notes where each object has its record, before any is made. What can't be read is told when
-    /// it is walked.
+    /// Notes the place of each object's record before any object is created. Unreadable files are
+    /// reported by the walk.
     fn note_places(&self, directory: &Path, depth: usize) {
         let Ok(entries) = entries(directory) else { return };
         for (name, kind) in &entries {
@@ -87,7 +87,7 @@ impl<'i> Import<'i> {
         }
     }
 
-    /// Whether another record of the object counts; tells so.
+    /// Reports whether another record of the object counts, and prints a note if so.
     fn is_older(&self, record: &Record, file: &Path) -> bool {
         let older = record.uuid.parse().is_ok_and(|uuid| self.places.is_elsewhere(uuid, file));
         if older {
@@ -97,7 +97,7 @@ impl<'i> Import<'i> {
         older
     }
 
-    /// Finds what lies in a directory, and makes the folders on the way.
+    /// Collects the objects of a directory, and creates the folders on the way.
     fn walk(&self, directory: &Path, into: &str, depth: usize, found: &mut Found) {
         let entries = match entries(directory) {
             Ok(entries) => entries,
@@ -142,7 +142,7 @@ impl<'i> Import<'i> {
         }
     }
 
-    /// What lies beside a record file, and in it.
+    /// Walks the files that belong to a record: its content, its folder or its members.
     fn walk_recorded(
         &self,
         directory: &Path,
@@ -160,8 +160,8 @@ impl<'i> Import<'i> {
         let kind = |name: &str| entries.get(&OsString::from(name)).copied();
         let older = self.is_older(&record, &file);
         if record.is_folder() {
-            // In the folder of an older record there may be what is nowhere else: it goes where it
-            // was.
+            // The folder of an older record may contain objects that are nowhere else. They are
+            // imported to that place.
             let job = Job { record: Some(file), content: None, into: into.to_owned(), name: String::new() };
             if (older || self.make(&job)) && kind(on_disk) == Some(Kind::Directory) {
                 self.walk(&directory.join(on_disk), &below(into, &record.name), depth + 1, found);
@@ -180,7 +180,7 @@ impl<'i> Import<'i> {
         }
     }
 
-    /// What a bundle holds; without the path of one its record was an older one.
+    /// Walks the members of a bundle. Without a path, the bundle's record was an older one.
     fn walk_bundle(&self, directory: &Path, into: Option<&str>, level: usize, found: &mut Found) {
         let entries = match entries(directory) {
             Ok(entries) => entries,
@@ -227,7 +227,7 @@ impl<'i> Import<'i> {
         }
     }
 
-    /// Makes an object; gives whether it is there.
+    /// Creates an object; returns whether it exists now.
     fn make(&self, job: &Job) -> bool {
         let file = job.record.as_ref().or(job.content.as_ref());
         let what = file.map(|file| file.display().to_string()).unwrap_or_default();
@@ -250,7 +250,7 @@ impl<'i> Import<'i> {
         }
     }
 
-    /// Makes the object that a record describes.
+    /// Creates the object that a record describes.
     fn recorded(&self, file: &Path, job: &Job) -> Result<(Fate, Option<String>), CallError> {
         let record = Record::read(file).map_err(CallError::Disk)?;
         let upload = match (&record.content, &job.content) {
@@ -264,7 +264,7 @@ impl<'i> Import<'i> {
             }
             _ => None,
         };
-        // A call without the bytes tells whether they are needed.
+        // A call without the bytes shows whether they are needed.
         if let Some(known) = self.known(&record)? {
             return Ok(known);
         }
@@ -274,7 +274,7 @@ impl<'i> Import<'i> {
                 self.progress.add_bytes(record.content.map_or(0, |content| content.size));
                 Ok((Fate::Done, None))
             }
-            // Another import has made it since; its reply does not show the content.
+            // Another import created it in between; its reply does not show the content.
             Ok(reply) => match self.known(&record)? {
                 Some(known) => Ok(known),
                 None => Ok(compared(&record, &reply["info"])),
@@ -288,7 +288,7 @@ impl<'i> Import<'i> {
         }
     }
 
-    /// What is to be said of an object that is there already.
+    /// Returns the outcome for an object that exists already; `None` if it does not.
     fn known(&self, record: &Record) -> Result<Option<(Fate, Option<String>)>, CallError> {
         let shown = "showSystemAttributes=false&showAttributes=false&showUsageTickets=false&showAdditionalInfo=true";
         match self.client.get(&format!("/v3/object/{}?{shown}", encoded(&record.uuid))) {
@@ -299,7 +299,7 @@ impl<'i> Import<'i> {
     }
 }
 
-/// What is to be said of an object that has the uuid already.
+/// Compares a record with the object that has its uuid already; returns the outcome.
 fn compared(record: &Record, there: &Value) -> (Fate, Option<String>) {
     if record.is_folder() {
         return (Fate::There, None);
@@ -330,7 +330,7 @@ fn compared(record: &Record, there: &Value) -> (Fate, Option<String>) {
     (Fate::Differs, Some(format!("`{uuid}` is there with another {which}, and was left as it is")))
 }
 
-/// What a bundle holds, each behind what it was inherited from.
+/// Sorts the members of a bundle so that each follows its source of inheritance.
 fn in_order(mut members: Vec<(Record, PathBuf, String)>) -> Vec<(Record, PathBuf, String)> {
     let mut ordered: Vec<(Record, PathBuf, String)> = Vec::with_capacity(members.len());
     while !members.is_empty() {
@@ -340,7 +340,7 @@ fn in_order(mut members: Vec<(Record, PathBuf, String)>) -> Vec<(Record, PathBuf
         };
         let (later, now): (Vec<_>, Vec<_>) =
             (0..members.len()).partition(|at| members.get(*at).is_some_and(|(record, ..)| waits(record, &members)));
-        // A circle, which none should be, is taken as it comes.
+        // A cycle, which should not occur, is left in its order.
         let now = if now.is_empty() { later } else { now };
         for at in now.into_iter().rev() {
             ordered.push(members.remove(at));
@@ -349,7 +349,7 @@ fn in_order(mut members: Vec<(Record, PathBuf, String)>) -> Vec<(Record, PathBuf
     ordered
 }
 
-/// What a name in a directory stands for.
+/// The kind of a directory's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
@@ -358,19 +358,19 @@ enum Kind {
     Other,
 }
 
-/// Whether there is a record beside a name.
+/// Reports whether a record belongs to that name.
 fn has_record(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
     entries.contains_key(&OsString::from(format!("{name}{RECORD}")))
 }
 
-/// What exports leave that were cut short, and what desktops put everywhere: unless it is an
-/// object's, it begins with a dot.
+/// Reports whether a name is skipped: leftovers of interrupted exports and files that desktops
+/// create. They begin with a dot; a name of an object is never skipped.
 fn is_passed_over(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
     let is_held = || name.strip_suffix(MEMBERS).is_some_and(|name| has_record(name, entries));
     name.starts_with('.') && !has_record(name, entries) && !is_held()
 }
 
-/// The names in a directory, in order.
+/// Returns the names in a directory, in order.
 fn entries(directory: &Path) -> std::io::Result<BTreeMap<OsString, Kind>> {
     let mut entries = BTreeMap::new();
     for entry in std::fs::read_dir(directory)? {

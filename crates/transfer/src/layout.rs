@@ -1,14 +1,14 @@
-//! Where an object lies on disk: its content under its name, its record beside it, what a bundle
-//! holds in a folder beside that (docs/TRANSFER.md).
+//! The place of an object on disk: its content under its name, its record beside that, and a
+//! bundle's members in a folder beside both (docs/TRANSFER.md).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// What the name of a record file ends in.
+/// The ending of a record file's name.
 pub const RECORD: &str = ".record.json";
-/// What the name of the folder with a bundle's objects ends in.
+/// The ending of the name of the folder with a bundle's members.
 pub const MEMBERS: &str = ".copies";
 
 /// The beginning of the name of a file that is being written.
@@ -16,7 +16,7 @@ pub const PART_PREFIX: &str = ".stet-";
 /// The end of the name of a file that is being written.
 pub const PART_SUFFIX: &str = ".part";
 
-/// Whether a name is one that files have while they are written. No object is written under such a
+/// Reports whether a name is one of a file that is being written. No object is written under such a
 /// name.
 pub fn is_part(name: &str) -> bool {
     name.starts_with(PART_PREFIX) && name.ends_with(PART_SUFFIX)
@@ -25,8 +25,8 @@ pub fn is_part(name: &str) -> bool {
 /// Bytes that a name on disk may have before its endings: file systems take 255.
 const MAX_NAME: usize = 255 - RECORD.len();
 
-/// Whether a name leads nowhere else than into the folder that it is put in, and is no other name
-/// there.
+/// Reports whether a name is safe as the name of a file in a folder: it leads nowhere else, and is
+/// no alias there.
 fn is_plain(name: &str) -> bool {
     !name.trim().is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', ':', '\0'])
 }
@@ -36,9 +36,10 @@ fn is_plain(name: &str) -> bool {
 pub struct Names(HashSet<String>);
 
 impl Names {
-    /// The name on disk of an object: its own, or its uuid where its own is too long, could be
-    /// taken for something else, another's uuid among it, or differs from another's in case alone,
-    /// which some file systems do not tell apart.
+    /// Returns an object's name on disk: its own name if that is safe, else its uuid. A name is
+    /// unsafe if it is too long, or could be taken for something else, such as another object's
+    /// uuid. It is also unsafe if it differs from another name only in case, which some file
+    /// systems ignore.
     pub fn take(&mut self, name: &str, uuid: Uuid) -> String {
         let lower = name.to_lowercase();
         let clear = name.len() <= MAX_NAME
@@ -47,7 +48,7 @@ impl Names {
             && !lower.ends_with(MEMBERS)
             && !name.ends_with(['.', ' '])
             && !is_part(&lower)
-            // It could be the uuid of another.
+            // It could be the uuid of another object.
             && Uuid::try_parse(name).is_err();
         if clear && self.0.insert(lower) {
             return name.to_owned();
@@ -58,12 +59,12 @@ impl Names {
     }
 }
 
-/// `name` with an ending, in that folder.
+/// Returns the path of `name` with an ending, in that folder.
 pub fn beside(folder: &Path, name: &str, ending: &str) -> PathBuf {
     folder.join(format!("{name}{ending}"))
 }
 
-/// A path in the repository, one level further.
+/// Returns the path of a child in the repository.
 pub fn below(folder: &str, name: &str) -> String {
     format!("{}/{name}", folder.trim_end_matches('/'))
 }
@@ -83,7 +84,7 @@ mod tests {
             ("b.record.json", u.as_str()),
             ("b.Copies", u.as_str()),
             ("c.", u.as_str()),
-            // The next export takes it for one of a file that was cut short.
+            // The next export takes it for a file of an interrupted export.
             (".stet-abcdef.part", u.as_str()),
             (".stet-.PART", u.as_str()),
             (".stet-note", ".stet-note"),
@@ -91,7 +92,7 @@ mod tests {
             // It may be that of an object which is written under it.
             ("00000000-0000-0000-0000-000000000008", u.as_str()),
             ("0000000000000000000000000000000A", u.as_str()),
-            // What no server of ours says.
+            // No server of ours reports such a name.
             ("../../x", u.as_str()),
             ("..", u.as_str()),
             ("", u.as_str()),

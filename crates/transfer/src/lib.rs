@@ -1,9 +1,9 @@
-//! `stet export` and `stet import`: what lies in a repository as a tree of files, and back, through
-//! the interface of a server. `stet config apply` brings configuration files the same way.
+//! `stet export` and `stet import`: a repository's objects as a tree of files, and back, through
+//! the interface of a server. `stet config apply` transfers configuration files in the same way.
 //!
-//! docs/TRANSFER.md is the manual. All that is written of an object beside its content is its
-//! [`record`]; where both lie is up to the [`layout`]. Both ways may be cut short and begun again:
-//! what is there as it should be is left alone.
+//! docs/TRANSFER.md is the manual. Everything of an object beside its content is in its [`record`];
+//! the [`layout`] defines the place of both. Export and import may be interrupted and started
+//! again: objects that are up to date are left alone.
 
 mod apply;
 mod client;
@@ -34,8 +34,8 @@ use self::export::Export;
 use self::import::Import;
 use self::progress::{Fate, Progress};
 
-/// The media type of a file of which nothing else tells it, by the extension of its name; `None`
-/// where that tells nothing. A server goes by it, too.
+/// Returns the media type for a file name's extension; `None` if that is unknown. The server uses
+/// it too, for files whose type nothing else states.
 pub fn media_type_of(name: &str) -> Option<&'static str> {
     mime_guess::from_path(name).first_raw()
 }
@@ -43,29 +43,30 @@ pub fn media_type_of(name: &str) -> Option<&'static str> {
 /// Environment variable with the password.
 pub const PASSWORD: &str = "STET_PASSWORD";
 
-/// Why a transfer ended otherwise than well: each a sentence for the user.
+/// The reason why a transfer failed, as a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferError {
-    /// The options or the password are at fault.
+    /// The options or the password are wrong.
     Usage(String),
-    /// The server can't be reached, or refuses the user, or not all could be transferred.
+    /// The server can't be reached, or refuses the user, or some objects could not be transferred.
     Failed(String),
-    /// The files are at fault, and nothing was changed.
+    /// The files have faults, and nothing was changed.
     Faults {
         /// A line for each fault.
         told: String,
-        /// A sentence.
+        /// A sentence that sums them up.
         message: String,
     },
 }
 
-/// Who calls which server, and how.
+/// The server, the caller and the options of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Through {
-    /// A running server, its base path and all; without it a data directory that no server has open
+    /// URL of a running server, with its base path; without it a data directory that no server has
+    /// open
     #[arg(long, value_name = "URL", conflicts_with_all = ["config", "data"])]
     url: Option<String>,
-    /// Whose privileges count
+    /// User whose privileges count
     #[arg(long, value_name = "NAME", default_value = "admin")]
     user: String,
     /// The server's connection to log in to
@@ -80,7 +81,7 @@ pub struct Through {
     /// PEM file of the authority to trust, in place of the system's
     #[arg(long, value_name = "FILE", requires = "url")]
     ca: Option<PathBuf>,
-    /// How many calls are made at a time
+    /// Number of calls at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     clients: u8,
     /// Show no progress
@@ -91,12 +92,12 @@ pub struct Through {
 /// The options of `export`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ExportOptions {
-    /// Where to write; made if it is not there
+    /// Directory to write to; created if it does not exist
     directory: PathBuf,
     /// Path of the folder whose content is written
     #[arg(long, value_name = "PATH", default_value = "/")]
     folder: String,
-    /// Number or name of the database that it lies in; the main one without it
+    /// Number or name of the folder's database; the main one without it
     #[arg(long, value_name = "ID")]
     database: Option<String>,
     #[command(flatten)]
@@ -106,15 +107,16 @@ pub struct ExportOptions {
 /// The options of `import`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ImportOptions {
-    /// What to read: what `export` has written, or any tree of files
+    /// Directory to read: one that `export` has written, or any tree of files
     directory: PathBuf,
-    /// Path of the folder that it goes into
+    /// Path of the target folder
     #[arg(long, value_name = "PATH", default_value = "/")]
     into: String,
-    /// Number or name of the database that it goes into; the main one without it
+    /// Number or name of the target folder's database; the main one without it
     #[arg(long, value_name = "ID")]
     database: Option<String>,
-    /// Make a newer version of a wire item a new version of its object, in place of reporting it
+    /// Make a newer version of a wire item a new version of its object, instead of only reporting
+    /// it
     #[arg(long)]
     update: bool,
     #[command(flatten)]
@@ -124,19 +126,19 @@ pub struct ImportOptions {
 /// The options of `config apply`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ApplyOptions {
-    /// Folder with the files, which holds `SysConfig` or is it
+    /// Folder with the files, which contains `SysConfig` or is it
     directory: PathBuf,
-    /// Say what would be written, and write nothing
+    /// Report the files that would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Number or name of the database that is configured; the main one without it
+    /// Number or name of the database to configure; the main one without it
     #[arg(long, value_name = "ID")]
     database: Option<String>,
     #[command(flatten)]
     through: Through,
 }
 
-/// What is to be transferred, and through whom.
+/// A transfer to run, with its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     task: Task,
@@ -170,17 +172,17 @@ impl From<ApplyOptions> for Transfer {
 }
 
 impl Transfer {
-    /// The running server that was named, if one was.
+    /// Returns the running server that was named, if one was.
     pub fn url(&self) -> Option<&str> {
         self.through.url.as_deref()
     }
 
-    /// Whose privileges count.
+    /// Returns the name of the user whose privileges count.
     pub fn user(&self) -> &str {
         &self.through.user
     }
 
-    /// Refuses paths that are none, before anything is opened.
+    /// Refuses invalid paths before anything is opened.
     ///
     /// # Errors
     /// [`TransferError::Usage`].
@@ -203,11 +205,11 @@ impl Transfer {
         Err(TransferError::Usage(format!("`{option}` is `{path}`, which is no path like /News")))
     }
 
-    /// Does it through the server that was named; gives what there is to tell. `check` is for
+    /// Runs the transfer through the named server and returns a report for the user. `check` checks
     /// configuration files.
     ///
     /// # Errors
-    /// See [`TransferError`].
+    /// [`TransferError`].
     pub fn run(&self, check: CheckFiles) -> Result<String, TransferError> {
         let Through { url, user, connection, password_file, key_file, ca, .. } = &self.through;
         let url = url.as_deref().unwrap_or_default();
@@ -225,15 +227,16 @@ impl Transfer {
         let token = reply["token"]["value"].as_str().ok_or_else(|| failed(&"there is no token in the answer"))?;
         let client = client.with_token(token);
         let done = self.run_as(client.clone(), check);
-        // It ends by itself soon enough.
+        // The session expires by itself soon enough.
         let _ = client.get("/v3/auth/logout");
         done
     }
 
-    /// Does it through the server at that address with that token; gives what there is to tell.
+    /// Runs the transfer through the server at that address with that token, and returns a report
+    /// for the user.
     ///
     /// # Errors
-    /// See [`TransferError`].
+    /// [`TransferError`].
     pub fn run_at(&self, url: &str, token: &str, check: CheckFiles) -> Result<String, TransferError> {
         self.run_as(Client::new(url, None).map_err(TransferError::Usage)?.with_token(token), check)
     }
@@ -254,7 +257,7 @@ impl Transfer {
             Task::Export { folder, directory } => {
                 let export = Export::new(client, &progress);
                 export.run(folder, directory, threads);
-                // Whoever names neither is taken to want everything.
+                // A user who names neither a folder nor a database is assumed to want everything.
                 if self.database.is_none() && folder == "/" {
                     others = export.other_databases();
                 }
@@ -262,7 +265,7 @@ impl Transfer {
             Task::Import { directory, into, update } => {
                 Import::new(client, &progress, into, *update).run(directory, into, threads);
             }
-            // It has ended above.
+            // This task has returned above.
             Task::Apply { .. } => {}
         });
         let mut told = progress.to_string();
@@ -279,7 +282,7 @@ impl Transfer {
     }
 }
 
-/// The first line of a file.
+/// Returns the first line of a file.
 fn first_line(file: &Path, option: &str) -> Result<String, TransferError> {
     let read = std::fs::read_to_string(file);
     let text =
@@ -290,7 +293,8 @@ fn first_line(file: &Path, option: &str) -> Result<String, TransferError> {
     }
 }
 
-/// The password: from the file, the environment, the terminal or the first line of standard input.
+/// Reads the password from the file, the environment, the terminal or the first line of standard
+/// input.
 fn password(user: &str, file: Option<&Path>) -> Result<String, TransferError> {
     if let Some(file) = file {
         return first_line(file, "--password-file");

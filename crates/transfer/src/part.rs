@@ -1,6 +1,6 @@
-//! Files that are being written: each beside the one that it is to become, under a name that is not
-//! imported, and locked for as long. So a file of such a name that nobody has locked is what a run
-//! left that was cut short.
+//! Files that are being written. Each lies beside its target, under a name that is not imported,
+//! and is locked while it is written. So an unlocked file with such a name is a leftover of an
+//! interrupted run.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -11,24 +11,24 @@ use tempfile::NamedTempFile;
 
 use super::layout::{PART_PREFIX, PART_SUFFIX, RECORD, beside, is_part};
 
-/// A part of ours. It goes with its value, unless it became what it is for.
+/// A temporary file of this run. It is removed when the value is dropped, unless it has become its
+/// target.
 pub struct Part(NamedTempFile);
 
 impl Part {
-    /// One that is to become that file.
+    /// Creates a temporary file that is to become `file`.
     ///
     /// # Errors
-    /// It can't be made.
+    /// The file can't be created.
     pub fn of(file: &Path) -> io::Result<Part> {
         let folder = file.parent().unwrap_or(Path::new("."));
         loop {
             let mut builder = tempfile::Builder::new();
-            // As other files that are made: the process's mask says who may read them.
+            // Permissions follow the process's umask, as for other new files.
             builder.prefix(PART_PREFIX).suffix(PART_SUFFIX).permissions(Permissions::from_mode(0o666));
             let made = builder.tempfile_in(folder)?;
-            // Another run that sweeps may have come upon it before it was locked: then it is that
-            // run's, and goes. Where the file system has no locks, none can be taken by a run that
-            // sweeps either.
+            // Another run's sweep may have found it before it was locked. Then that run owns and
+            // removes it. If the file system has no locks, a sweeping run can't lock it either.
             let another_has_it = matches!(made.as_file().try_lock(), Err(TryLockError::WouldBlock));
             if !another_has_it && made.as_file().metadata()?.nlink() > 0 {
                 return Ok(Part(made));
@@ -36,35 +36,35 @@ impl Part {
         }
     }
 
-    /// What is written to it.
+    /// Returns the open file, for writing.
     pub fn file(&self) -> &File {
         self.0.as_file()
     }
 
-    /// Puts it where there may be a file already.
+    /// Moves the temporary file to its target, replacing an existing file.
     ///
     /// # Errors
-    /// It can't be put there.
+    /// The file can't be moved.
     pub fn become_file(self, file: &Path) -> io::Result<()> {
         self.0.persist(file).map(drop).map_err(|error| error.error)
     }
 }
 
-/// Removes the parts in a directory that no running export has. What can't be looked at stays: it
-/// is in nobody's way but the disk's.
+/// Removes the temporary files in a directory that no running export has locked. Files that can't
+/// be examined stay: they only take disk space.
 pub fn sweep(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        // Earlier exports wrote objects of such names under them, each with its record beside it.
+        // Earlier exports wrote objects under such names, each with its record beside it.
         let is_left = name.to_str().is_some_and(|name| is_part(name) && !has_record(directory, name));
         if is_left && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // For writing, as some network file systems lock no other.
+            // Opened for writing, because some network file systems lock no other file.
             let Ok(part) = OpenOptions::new().read(true).write(true).open(entry.path()) else { continue };
-            // It is locked until it is gone: else whoever has just made it could take it for theirs
-            // in between.
+            // It stays locked until it is removed. Otherwise the run that has just created it could
+            // lock it in between.
             if part.try_lock().is_ok() {
-                // It is gone already, or the directory is not ours to change: then nothing of ours
-                // lies there.
+                // It is removed already, or the directory is not writable, and then contains
+                // nothing of ours.
                 let _ = std::fs::remove_file(entry.path());
             }
             drop(part);
@@ -84,8 +84,8 @@ mod tests {
         std::fs::read_dir(directory).expect("it can be listed").count()
     }
 
-    /// An export that was killed left its parts for ever: a nightly one that runs into its time
-    /// limit filled the disk.
+    /// Temporary files of a killed export were never removed. A nightly export that reached its
+    /// time limit filled the disk.
     #[test]
     fn what_a_killed_run_left_goes_and_what_a_running_one_writes_stays() {
         let directory = tempfile::tempdir().expect("a directory can be made");
@@ -105,7 +105,7 @@ mod tests {
         assert!(at("story.xml").exists());
     }
 
-    /// Two exports into one directory, of which each sweeps while the other makes parts.
+    /// Two exports into one directory, each of which sweeps while the other creates files.
     #[test]
     fn runs_at_once_leave_each_other_their_parts() {
         let directory = tempfile::tempdir().expect("a directory can be made");

@@ -1,8 +1,8 @@
-//! Where in a tree of files each object lies, so that a record of it elsewhere is known for an
-//! older one.
+//! The place of each object's record in a tree of files, by which an older record at another place
+//! is recognised.
 //!
-//! A newsroom has millions of objects. Of each an export keeps 28 bytes, which come to 100 at most
-//! with the room that the table has to grow.
+//! A newsroom has millions of objects. An export keeps 28 bytes for each, and at most 100 with the
+//! table's spare room.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -13,10 +13,10 @@ use std::path::Path;
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// The place of each object: of several, that of the highest `O`.
+/// The place of each object's record; of several, the one with the highest `O` counts.
 pub struct Places<O> {
-    /// Places are hashed with keys of this run: two that can't be told from each other now are told
-    /// by another run.
+    /// The keys for the hashes of places. They are random, so that a collision in this run does not
+    /// occur in the next.
     keys: RandomState,
     places: Mutex<HashMap<Uuid, Place<O>>>,
 }
@@ -34,7 +34,7 @@ impl<O: Ord> Default for Places<O> {
 }
 
 impl<O: Ord> Places<O> {
-    /// An object has its record in that file.
+    /// Notes that an object has its record in that file.
     pub fn note(&self, uuid: Uuid, order: O, record: &Path, file: &Metadata) {
         let place = Place { order, path: self.hash(record), file: self.hash((file.dev(), file.ino())) };
         let mut places = self.places.lock();
@@ -43,16 +43,16 @@ impl<O: Ord> Places<O> {
         }
     }
 
-    /// Whether an object is known to lie elsewhere than in that file. Some file systems give a file
-    /// another name than it was written under, in case or in how letters are composed: so it is the
-    /// file that counts as well.
+    /// Reports whether an object is known to have its record elsewhere than in that file. Some file
+    /// systems return a name in another case or Unicode form than it was written in, so the file's
+    /// identity counts as well.
     pub fn is_elsewhere(&self, uuid: Uuid, record: &Path) -> bool {
         let places = self.places.lock();
         let Some(place) = places.get(&uuid).filter(|place| place.path != self.hash(record)) else { return false };
         std::fs::metadata(record).is_ok_and(|file| place.file != self.hash((file.dev(), file.ino())))
     }
 
-    // Half of it is hash enough: what is taken for the same stays as it is.
+    // Half of the hash is enough: after a collision, a file merely stays.
     #[allow(clippy::cast_possible_truncation)]
     fn hash(&self, what: impl std::hash::Hash) -> u32 {
         self.keys.hash_one(what) as u32

@@ -1,9 +1,9 @@
-//! Files without a record: each becomes a new object, or is found to be there.
+//! Files without a record: each becomes a new object, unless that exists already.
 //!
-//! An item of an agency is the same object in all its versions, whatever the files are called. So
-//! its object has a uuid that follows from the item's guid and from the folder that the import goes
-//! into (version 5 of RFC 9562): the server finds it by that, wherever it lies by then, and no two
-//! imports at once can make it twice. The object's attributes tell its version.
+//! An agency's item is one object in all its versions, whatever the files' names. So its object has
+//! a uuid derived from the item's guid and the target folder of the import (version 5 of RFC 9562).
+//! The server finds the object by that uuid wherever it is by then, and concurrent imports can't
+//! create it twice. The object's attributes contain its version.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -19,25 +19,25 @@ use super::progress::{Fate, Progress};
 use super::wire::{self, Item, Stamp};
 use crate::media_type_of;
 
-/// How often an object is looked at again that changes while it is compared.
+/// Attempts to compare an object that changes during the comparison.
 const ATTEMPTS: usize = 5;
 
-/// What became of a file, and why, where that is to be told.
+/// The outcome for a file, with a reason if the user should see one.
 type Outcome = (Fate, Option<String>);
 
 /// The import of files without a record.
 pub struct Plain<'p> {
     client: &'p Client,
     progress: &'p Progress,
-    /// Path of the folder that the whole import goes into.
+    /// The path of the target folder of the whole import.
     top: &'p str,
     /// Whether a newer version of an item becomes a new version of its object.
     update: bool,
-    /// Uuid of the folder at `top`, once an item has asked for it.
+    /// The uuid of the folder at `top`, once it was needed.
     top_uuid: OnceLock<Uuid>,
 }
 
-/// A file on its way to a folder.
+/// A file to be imported, with its target.
 struct Incoming<'f> {
     file: &'f Path,
     folder: &'f str,
@@ -45,7 +45,7 @@ struct Incoming<'f> {
     content_type: &'f str,
 }
 
-/// An object that is there.
+/// An existing object.
 struct Stored {
     uuid: String,
     path: Option<String>,
@@ -56,12 +56,12 @@ struct Stored {
 }
 
 impl<'p> Plain<'p> {
-    /// The import into the folder `top`.
+    /// Creates the import into the folder `top`.
     pub fn new(client: &'p Client, progress: &'p Progress, top: &'p str, update: bool) -> Plain<'p> {
         Plain { client, progress, top, update, top_uuid: OnceLock::new() }
     }
 
-    /// Makes an object of a file, unless it is there.
+    /// Creates an object from a file, unless it exists.
     pub fn make(&self, file: &Path, folder: &str, name: &str) -> Result<Outcome, CallError> {
         let content_type = media_type_of(name).unwrap_or("application/octet-stream");
         let incoming = Incoming { file, folder, name, content_type };
@@ -76,7 +76,7 @@ impl<'p> Plain<'p> {
         }
     }
 
-    /// Makes an object that is known by its name alone.
+    /// Creates an object that is identified by its name alone.
     fn make_file(&self, incoming: &Incoming<'_>, item: Option<&Item>) -> Result<Outcome, CallError> {
         match self.create(incoming, item, None) {
             Err(error) if error.is("DuplicatedName") => {
@@ -87,7 +87,7 @@ impl<'p> Plain<'p> {
         }
     }
 
-    /// Makes the object of an item, or compares it with the version that is there.
+    /// Creates the object of an item, or compares the item with the existing version.
     fn make_item(&self, incoming: &Incoming<'_>, item: &Item, uuid: &str) -> Result<Outcome, CallError> {
         for attempt in 0..ATTEMPTS {
             match self.create(incoming, Some(item), Some(uuid)) {
@@ -98,15 +98,15 @@ impl<'p> Plain<'p> {
             let path = below(incoming.folder, incoming.name);
             let stored = match self.stored(uuid)? {
                 Some(stored) => stored,
-                // The name is taken: by the item itself, if an import made it that did not know
-                // items yet.
+                // The name is taken: perhaps by the item itself, if an import created it that did
+                // not recognise items yet.
                 None => match self.stored(&path)? {
                     Some(stored) if stored.sha256.as_deref() == Some(&incoming.hash()?) => {
                         return Ok((Fate::There, None));
                     }
                     Some(stored) if stored.stamp.guid == item.guid => stored,
                     Some(_) => return Ok((Fate::Differs, Some(differs(&path)))),
-                    // It has gone since; a second time there is another reason.
+                    // It was removed since. If it happens twice, there is another reason.
                     None if attempt == 0 => continue,
                     None => break,
                 },
@@ -120,8 +120,8 @@ impl<'p> Plain<'p> {
         Ok((Fate::LeftOut, Some(why)))
     }
 
-    /// Compares an item with its object, and updates that if wanted; `None` if it has changed
-    /// meanwhile.
+    /// Compares an item with its object, and updates the object if wanted. Returns `None` if the
+    /// object has changed in between.
     fn compare(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
         if stored.sha256.as_deref() == Some(&incoming.hash()?) {
             return Ok(Some((Fate::There, None)));
@@ -138,12 +138,13 @@ impl<'p> Plain<'p> {
                 let why = format!("it is {here}, older than {there}, which `{place}` has");
                 Ok(Some((Fate::LeftOut, Some(why))))
             }
-            // Agencies send one version in several forms: each is an object of its own.
+            // Agencies send one version in several forms; each is an object of its own.
             Some(Ordering::Equal) | None => self.make_file(incoming, Some(item)).map(Some),
         }
     }
 
-    /// Makes an item a new version of its object; `None` if that has changed meanwhile.
+    /// Writes an item as a new version of its object. Returns `None` if the object has changed in
+    /// between.
     fn write(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
         let Some((folder, name)) = stored.path.as_deref().and_then(|path| path.rsplit_once('/')) else {
             let why = format!("`{}` lies in a folder that may not be read", stored.place());
@@ -158,7 +159,7 @@ impl<'p> Plain<'p> {
                 self.progress.add_bytes(incoming.size());
                 Ok(Some((Fate::Updated, None)))
             }
-            // It has been changed, moved or renamed since it was looked at.
+            // It was changed, moved or renamed after it had been read.
             Err(error) if error.is("PreconditionFailed") || error.is("DuplicatedName") => Ok(None),
             Err(error) => Err(error),
         }
@@ -177,14 +178,14 @@ impl<'p> Plain<'p> {
         Ok(())
     }
 
-    /// The uuid of an item's object. `None` for a caller who may not see the folder that the import
-    /// goes into.
+    /// Returns the uuid of an item's object; `None` if the caller may not see the target folder of
+    /// the import.
     fn uuid_of(&self, item: &Item) -> Result<Option<String>, CallError> {
         let Some(top) = self.top_uuid()? else { return Ok(None) };
         Ok(item.guid.as_deref().map(|guid| Uuid::new_v5(&top, guid.as_bytes()).to_string()))
     }
 
-    /// The uuid of the folder at the top, which is made if it is missing.
+    /// Returns the uuid of the import's target folder, and creates that folder if it is missing.
     fn top_uuid(&self) -> Result<Option<Uuid>, CallError> {
         if let Some(known) = self.top_uuid.get() {
             return Ok(Some(*known));
@@ -206,7 +207,7 @@ impl<'p> Plain<'p> {
         Ok(Some(*self.top_uuid.get_or_init(|| uuid)))
     }
 
-    /// The object that a uuid or path names, if it is there.
+    /// Returns the object that a uuid or path names, if it exists.
     fn stored(&self, source: &str) -> Result<Option<Stored>, CallError> {
         let shown = "showPath=true&showXml=true&useUnparsedXml=true&showAdditionalInfo=true&showSystemAttributes=false";
         let path = format!("/v3/object/{}?{shown}&showUsageTickets=false", encoded(source));
@@ -226,10 +227,10 @@ impl<'p> Plain<'p> {
         }))
     }
 
-    /// Compares a content with the object that has the name of one that is to be made.
+    /// Compares a content with the object whose name a new object would have.
     pub fn met(&self, path: &str, sha256: Option<&str>, refused: CallError) -> Result<Outcome, CallError> {
         match self.stored(path)? {
-            // It is the uuid that is taken, or the name by what we may not see.
+            // The uuid is taken, or the name belongs to an object that the caller may not see.
             None => Err(refused),
             Some(there) if there.sha256.as_deref() == sha256 => Ok((Fate::There, None)),
             Some(_) => Ok((Fate::Differs, Some(differs(path)))),

@@ -1,4 +1,4 @@
-//! What has been done so far: counted by all threads, shown once in a while, told at the end.
+//! The progress of a transfer: counted by all threads, shown periodically, and reported at the end.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// What became of an object.
+/// The outcome for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It was made, or written.
+    /// The object was created, or written to disk.
     Done,
-    /// It was there, and is a version newer now.
+    /// The object existed and got a new version.
     Updated,
-    /// It was there as it should be.
+    /// The object existed and was up to date.
     There,
-    /// It is there and looks otherwise; it was left alone.
+    /// The object exists with other data; it was left alone.
     Differs,
-    /// It can't be transferred.
+    /// The object can't be transferred.
     LeftOut,
-    /// It could not be done.
+    /// The transfer of the object failed.
     Failed,
-    /// What was written of it at another place went from there.
+    /// The files of an earlier export at the object's former place were removed.
     Removed,
 }
 
-/// See the module's head.
+/// The counts of a transfer, shared by its threads.
 #[derive(Debug)]
 pub struct Progress {
     verb: &'static str,
@@ -46,18 +46,18 @@ const LISTED: usize = 20;
 #[derive(Debug, Default)]
 struct Unrecognised {
     count: u64,
-    /// The first of them in the alphabet, at most [`LISTED`].
+    /// The first of them in alphabetical order, at most [`LISTED`].
     names: BTreeSet<String>,
 }
 
 impl Progress {
-    /// One whose first count is of what is `made` or `written`.
+    /// Creates the counts; `verb` describes the first one: `made` or `written`.
     pub fn new(verb: &'static str, quiet: bool) -> Progress {
         let (counts, bytes, ended) = (Default::default(), AtomicU64::new(0), AtomicBool::new(false));
         Progress { verb, quiet, begun: Instant::now(), counts, bytes, ended, unrecognised: Mutex::default() }
     }
 
-    /// An object, and why, where that is to be told.
+    /// Counts an object, and prints the reason, if there is one.
     pub fn note(&self, fate: Fate, what: &str, why: Option<&dyn fmt::Display>) {
         self.counts[fate as usize].fetch_add(1, Ordering::Relaxed);
         if let Some(why) = why {
@@ -82,7 +82,7 @@ impl Progress {
         }
     }
 
-    /// A line that names the files which were not recognised, if there are any.
+    /// Returns a line that names the files which were not recognised, if there are any.
     pub fn unrecognised(&self) -> Option<String> {
         let Unrecognised { count, names } = &*self.unrecognised.lock();
         let what = match count {
@@ -98,17 +98,17 @@ impl Progress {
         Some(format!("{what}: {names}{more}"))
     }
 
-    /// Bytes of contents that went over.
+    /// Adds bytes of transferred contents.
     pub fn add_bytes(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// How many had that fate.
+    /// Returns the number of objects with that outcome.
     pub fn count(&self, fate: Fate) -> u64 {
         self.counts[fate as usize].load(Ordering::Relaxed)
     }
 
-    /// Does the work while another thread shows how far it is: each second at a terminal, else
+    /// Runs the work while another thread shows the progress: every second at a terminal, else
     /// every ten.
     pub fn while_shown<T>(&self, work: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
@@ -133,7 +133,7 @@ impl Progress {
             if !self.quiet {
                 let line = if terminal { format!("\r{self}\x1b[K") } else { format!("{self}\n") };
                 let mut out = std::io::stderr();
-                // Whoever reads may have gone.
+                // The reader may have closed its end.
                 let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
             }
         }
@@ -143,9 +143,9 @@ impl Progress {
     }
 }
 
-/// A line on standard error.
+/// Prints a line to standard error.
 pub fn say(line: &str) {
-    // Whoever reads may have gone.
+    // The reader may have closed its end.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

@@ -1,4 +1,4 @@
-//! What stands in a record file: all of an object that is not its content (docs/TRANSFER.md).
+//! The record file of an object: everything but its content (docs/TRANSFER.md).
 
 use std::path::Path;
 
@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 
 use super::files;
 
-/// The form that is written; any other is refused.
+/// The format number that is written; any other is refused.
 pub const FORMAT: u32 = 1;
 
-/// Most bytes of a record file: as many as a form's options may have, with room for how they are
-/// written.
+/// Most bytes of a record file: the limit for a form's options, with room for the JSON notation.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The family of folders.
@@ -25,7 +24,7 @@ pub struct Record {
     pub uuid: String,
     pub name: String,
     pub r#type: String,
-    /// For repositories that do not know the type.
+    /// The object's family, for repositories that do not know the type.
     pub family: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_folder: Option<String>,
@@ -39,7 +38,7 @@ pub struct Record {
     pub modified: u64,
     pub creator: String,
     pub last_modifier: String,
-    /// XML, as it is stored.
+    /// XML as it is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,12 +49,12 @@ pub struct Record {
     pub channel_copy: Option<ChannelCopy>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Of the file beside it, if there is one.
+    /// The content in the file beside the record, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
 }
 
-/// How a channel copy came to be.
+/// The origin of a channel copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChannelCopy {
@@ -86,27 +85,27 @@ pub struct Link {
 pub struct Content {
     pub content_type: String,
     pub size: u64,
-    /// In hexadecimal.
+    /// The hash in hexadecimal.
     pub sha256: String,
 }
 
-/// A text of the object, if it has one.
+/// Returns a text of the object, if it has one.
 fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// As [`text`], where `empty` stands for what was never given.
+/// Like [`text`], where `empty` stands for a value that was never set.
 fn given(value: &Value, empty: &str) -> Option<String> {
     text(value).filter(|text| text != empty)
 }
 
 impl Record {
-    /// The record of an object as the server shows it: with XML unparsed, virtual attributes and
-    /// additional information. Links, and what a channel copy was inherited from, are put in
-    /// afterwards.
+    /// Builds the record of an object from the server's reply, which must contain unparsed XML,
+    /// virtual attributes and additional information. The caller adds links and the source of a
+    /// channel copy.
     ///
     /// # Errors
-    /// The name of the field that is missing.
+    /// The name of the missing field.
     pub fn of(shown: &Value) -> Result<Record, &'static str> {
         let word = |value: &Value, field| text(value).ok_or(field);
         let number = |value: &Value, field| value.as_u64().ok_or(field);
@@ -168,13 +167,13 @@ impl Record {
         serde_json::from_slice(text).map_err(|error| error.to_string())
     }
 
-    /// As it stands in its file: the same record gives the same bytes.
+    /// Returns the text of the record file. Equal records give equal bytes.
     pub fn written(&self) -> String {
-        // It has no maps with keys other than texts, and nothing else can fail.
+        // It has only texts as keys of maps, and nothing else can fail.
         serde_json::to_string_pretty(self).expect("a record can be written") + "\n"
     }
 
-    /// Part `options` of its import into a folder.
+    /// Returns the part `options` of the form that imports the record into a folder.
     pub fn options(&self, folder: &str) -> Value {
         let mut options = json!(self);
         if let Some(fields) = options.as_object_mut() {
@@ -185,7 +184,7 @@ impl Record {
         options
     }
 
-    /// Whether it is a folder's.
+    /// Reports whether the record is a folder's.
     pub fn is_folder(&self) -> bool {
         self.family == FOLDER
     }

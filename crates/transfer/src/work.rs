@@ -1,4 +1,4 @@
-//! Work that several threads do, of which some brings more.
+//! A work queue for several threads, to which the work itself can add.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,14 @@ struct State<T> {
     under_way: usize,
 }
 
-/// Work that is to be done.
+/// A queue of tasks for a group of threads.
 pub struct Work<T> {
     state: Mutex<State<T>>,
     more: Condvar,
 }
 
 impl<T: Send> Work<T> {
-    /// Does all of it, and all that comes with it, on so many threads.
+    /// Runs all tasks, and those that they add, on the given number of threads.
     pub fn all(first: Vec<T>, threads: usize, one: impl Fn(T, &Work<T>) + Sync) {
         let work = Work { state: Mutex::new(State { waiting: first.into(), under_way: 0 }), more: Condvar::new() };
         std::thread::scope(|scope| {
@@ -31,13 +31,13 @@ impl<T: Send> Work<T> {
         });
     }
 
-    /// More work.
+    /// Adds tasks.
     pub fn add(&self, more: impl IntoIterator<Item = T>) {
         self.state.lock().waiting.extend(more);
         self.more.notify_all();
     }
 
-    /// The next; `None` when there is no more, and none that could bring some.
+    /// Returns the next task; `None` when the queue is empty and no running task could add any.
     fn take(&self) -> Option<T> {
         let mut state = self.state.lock();
         loop {
@@ -53,7 +53,7 @@ impl<T: Send> Work<T> {
     }
 }
 
-/// One piece of work has ended, be it in a panic.
+/// Marks a task as ended when it is dropped, even in a panic.
 struct Done<'w, T>(&'w Work<T>);
 
 impl<T> Drop for Done<'_, T> {
@@ -76,7 +76,8 @@ mod tests {
         });
         let mut done = done.into_inner();
         done.sort_unstable();
-        // 3 brings three 2, each of which two 1, each of which a 0; and there is a 2 beside.
+        // 3 adds three 2, each of which adds two 1, each of which adds a 0; and one more 2 was
+        // there from the start.
         let count = |n: u32| done.iter().filter(|done| **done == n).count();
         assert_eq!([3, 2, 1, 0].map(count), [1, 4, 8, 8]);
         Work::all(Vec::<u32>::new(), 4, |_, _| unreachable!("there is no work"));

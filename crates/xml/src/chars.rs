@@ -1,13 +1,13 @@
-//! Characters, names, references and normalisation as XML 1.0 (fifth edition) has them.
+//! Characters, names, references and normalisation according to XML 1.0 (fifth edition).
 
 use std::borrow::Cow;
 
 use super::error::{XmlError, XmlErrorKind, quoted};
 
-/// What the grammar calls `S`.
+/// White space, the production `S` of the grammar.
 pub(super) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// Whether XML can carry the character, be it literally or as a reference.
+/// Reports whether XML can contain the character, literally or as a reference.
 pub(super) fn is_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
@@ -27,17 +27,17 @@ fn is_name_char(c: char) -> bool {
             '-' | '.' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
 }
 
-/// Whether the text is a legal name; colons are allowed anywhere, as in XML 1.0 itself.
+/// Reports whether the text is a legal name; colons are allowed anywhere, as in XML 1.0 itself.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(is_name_start) && text.chars().all(is_name_char)
 }
 
-/// Whether there is nothing but white space, or nothing at all.
+/// Reports whether the text is empty or white space only.
 pub(super) fn is_space(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
-/// The end of line that XML readers report for every literal one: a line feed.
+/// Replaces every literal end of line with a line feed, as XML readers report it.
 pub(super) fn normalize_line_ends(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
@@ -53,7 +53,8 @@ pub(super) fn normalize_line_ends(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// An attribute value as readers report it: references resolved, literal white space as blanks.
+/// Returns an attribute value as readers report it: references resolved, and literal white space as
+/// blanks.
 ///
 /// `at` is the offset of `raw`, the text between the quotes.
 pub(super) fn attribute_value(raw: &str, at: usize) -> Result<Cow<'_, str>, XmlError> {
@@ -94,13 +95,13 @@ pub(super) fn attribute_value(raw: &str, at: usize) -> Result<Cow<'_, str>, XmlE
     Ok(Cow::Owned(out))
 }
 
-/// The fault of a `&` that no `;` ends.
+/// Returns the fault of a `&` without a `;`.
 fn open_reference(at: usize, after: &str) -> XmlError {
     let fault = format!("\"&\" before {} begins no reference", quoted(after));
     XmlError::syntax(at, fault)
 }
 
-/// The character that a reference stands for. `body` is what is between `&` and `;`, `at` the
+/// Returns the character that a reference denotes. `body` is the text between `&` and `;`, `at` the
 /// offset of the `&`.
 pub(super) fn resolve_reference(body: &str, at: usize) -> Result<char, XmlError> {
     match body {

@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// Passes white space; whether there was any.
+    /// Passes white space; returns whether there was any.
     pub(super) fn skip_space(&mut self) -> bool {
         let len = self.rest.len() - self.rest.trim_start_matches(SPACE).len();
         self.take(len);
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         if self.skip_space() { Ok(()) } else { Err(self.expected(&format!("white space before {what}"))) }
     }
 
-    /// Passes `token` if it is next; whether it was.
+    /// Passes `token` if it is next; returns whether it was.
     pub(super) fn eat(&mut self, token: &str) -> bool {
         let found = self.rest.starts_with(token);
         if found {
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Passes everything up to and with `end`, and gives what stood before it.
+    /// Passes everything up to and including `end`, and returns the text before `end`.
     pub(super) fn through(&mut self, end: &str) -> Option<&'a str> {
         let len = self.rest.find(end)?;
         let body = self.take(len);
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         Some(body)
     }
 
-    /// Passes everything before the first of `stops`, or all.
+    /// Passes everything before the first of `stops`, or the whole rest.
     pub(super) fn before(&mut self, stops: &[char]) -> &'a str {
         self.take(self.rest.find(stops).unwrap_or(self.rest.len()))
     }
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         Err(XmlError::at_byte(XmlErrorKind::BadName, at, fault))
     }
 
-    /// Passes a quoted text and gives its offset and what is between the quotes.
+    /// Passes a quoted text, and returns its offset and the text between the quotes.
     pub(super) fn literal(&mut self, what: &str) -> Result<(usize, &'a str), XmlError> {
         let quote = match self.rest.as_bytes().first() {
             Some(b'"') => "\"",
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         Ok((at, body))
     }
 
-    /// The fault that something else stands here than the grammar demands.
+    /// Returns the error for text that is not what the grammar demands here.
     pub(super) fn expected(&self, what: &str) -> XmlError {
         let fault = if self.rest.is_empty() {
             format!("the markup ends where {what} is expected")

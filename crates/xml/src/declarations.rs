@@ -1,10 +1,10 @@
-//! What a DTD declares (XML 1.0, 3.2 and 3.3): elements with what may stand in them, and attributes
-//! with their defaults. A DTD is read by itself, as a file; nothing that it refers to is fetched,
-//! and no document is held against it.
+//! The declarations of a DTD (XML 1.0, 3.2 and 3.3): elements with their possible children, and
+//! attributes with their defaults. A DTD is read alone, as a file. Files that it refers to are not
+//! read, and no document is validated against it.
 //!
-//! Parameter entities with a text of their own are put in, within bounds that no chain of them can
-//! pass; one that is a file is refused where it is referred to. Conditional sections are read or
-//! passed over as they say.
+//! Parameter entities with a text of their own are expanded, within limits that no chain of them
+//! can exceed. A reference to one that is a file is refused. Conditional sections are read or
+//! skipped as their keyword demands.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,46 +13,46 @@ use super::chars::{SPACE, is_char, is_name, resolve_reference};
 use super::cursor::Cursor;
 use super::error::{XmlError, XmlErrorKind, quoted};
 
-/// How deep parameter entities may stand in each other.
+/// The deepest nesting of parameter entities.
 const MOST_ENTITIES_DEEP: usize = 16;
 
-/// How often parameter entities are put in.
+/// Most expansions of parameter entities.
 const MOST_PUT_IN: usize = 10_000;
 
-/// What a DTD declares.
+/// The declarations of a DTD.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Declarations {
-    /// The elements, in their order.
+    /// The elements, in the order of the DTD.
     pub elements: Vec<DeclaredElement>,
 }
 
 /// An element type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredElement {
-    /// Its name.
+    /// The name of the element.
     pub name: String,
-    /// What may stand in it, in the order of the declaration, each once.
+    /// The elements that may be its children, in the order of the declaration, each once.
     pub children: Vec<(String, Occurs)>,
-    /// Its attributes, in their order.
+    /// The attributes, in the order of the DTD.
     pub attributes: Vec<DeclaredAttribute>,
-    /// Where it is declared, in bytes.
+    /// The offset of the declaration, in bytes.
     pub at: usize,
 }
 
 /// An attribute of an element type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredAttribute {
-    /// Its name.
+    /// The name of the attribute.
     pub name: String,
     /// The values that it may have, if they are listed.
     pub values: Vec<String>,
-    /// The value that it has where none is given.
+    /// The value where none is given.
     pub default: Option<String>,
-    /// Where it is declared, in bytes.
+    /// The offset of the declaration, in bytes.
     pub at: usize,
 }
 
-/// How often a child may stand in an element, whatever its siblings are.
+/// The possible number of a child in an element, whatever its siblings are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Occurs {
     /// Exactly once.
@@ -61,12 +61,12 @@ pub enum Occurs {
     AtMostOnce,
     /// Any number of times.
     Any,
-    /// Once at least.
+    /// At least once.
     AtLeastOnce,
 }
 
 impl Occurs {
-    /// As DTDs write it: nothing, `?`, `*` or `+`.
+    /// Returns the mark that DTDs use: nothing, `?`, `*` or `+`.
     pub fn mark(self) -> &'static str {
         match self {
             Occurs::Once => "",
@@ -80,8 +80,8 @@ impl Occurs {
 /// Reads a DTD.
 ///
 /// # Errors
-/// When the text is no DTD within `limits`, declares an element twice, or refers to a parameter
-/// entity that it does not declare or that is a file.
+/// If the text is not a DTD within `limits`, declares an element twice, or refers to a parameter
+/// entity that is undeclared or a file.
 pub fn declarations(dtd: &str, limits: &Limits) -> Result<Declarations, XmlError> {
     if dtd.len() > limits.max_bytes {
         let fault = format!("the DTD of {} bytes exceeds the limit of {}", dtd.len(), limits.max_bytes);
@@ -110,33 +110,33 @@ pub fn declarations(dtd: &str, limits: &Limits) -> Result<Declarations, XmlError
 /// A parameter entity.
 #[derive(Clone)]
 enum Entity {
-    /// One with a text of its own.
+    /// An entity with a text of its own.
     Text(String),
-    /// One that is a file.
+    /// An entity whose text is in a file.
     File,
 }
 
 struct Reading<'l> {
     limits: &'l Limits,
     entities: HashMap<String, Entity>,
-    /// How often entities have been put in.
+    /// The number of expansions so far.
     put_in: usize,
-    /// Bytes of what was put in.
+    /// Bytes of the expansions so far.
     bytes: usize,
-    /// Elements by name.
+    /// The index in `elements` by name.
     places: HashMap<String, usize>,
-    /// Of elements, which may be declared later.
+    /// The attributes by element, which may be declared later.
     attributes: BTreeMap<String, Vec<DeclaredAttribute>>,
     elements: Vec<DeclaredElement>,
 }
 
-/// A text that is being read: the DTD, or that of an entity.
+/// A text that is being read: the DTD or an entity.
 struct Source {
     text: String,
     from: usize,
-    /// The byte of the DTD that all of it stands for; `None` for the DTD itself.
+    /// The byte of the DTD that the whole text stands for; `None` for the DTD itself.
     stands_at: Option<usize>,
-    /// Conditional sections that were begun in it and are read.
+    /// The number of open conditional sections that are read.
     sections: usize,
 }
 
@@ -174,7 +174,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads what stands next in a source.
+    /// Reads the next construct of a source.
     fn next(&mut self, source: &mut Source, at: usize) -> Result<Step, XmlError> {
         let whole = std::mem::take(&mut source.text);
         let mut cursor = Cursor::new(&whole[source.from..], source.stands_at.unwrap_or(source.from));
@@ -234,7 +234,7 @@ impl Reading<'_> {
         Ok(Step::Declared)
     }
 
-    /// The text of the parameter entity whose name and `;` come next.
+    /// Returns the text of the parameter entity whose name and `;` are next.
     fn entity(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<String, XmlError> {
         let name = cursor.name("a parameter entity")?;
         if !cursor.eat(";") {
@@ -262,8 +262,8 @@ impl Reading<'_> {
         Ok(text)
     }
 
-    /// A declaration with the texts of the parameter entities in the place of references to them,
-    /// with a space on either side (XML 1.0, 4.4.8). In quotes there are none.
+    /// Returns a declaration with the references to parameter entities replaced by their texts,
+    /// with a space on either side (XML 1.0, 4.4.8). Quoted text has no such references.
     fn expanded(&mut self, body: &str, at: usize) -> Result<String, XmlError> {
         let mut text = body.to_owned();
         for _ in 0..MOST_ENTITIES_DEEP {
@@ -294,7 +294,7 @@ impl Reading<'_> {
         Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault))
     }
 
-    /// Begins a conditional section (XML 1.0, 3.4), or passes all of it.
+    /// Begins a conditional section (XML 1.0, 3.4), or skips it entirely.
     fn section(&mut self, cursor: &mut Cursor<'_>, at: usize, sections: &mut usize) -> Result<(), XmlError> {
         let head = cursor.through("[").ok_or_else(|| XmlError::syntax(at, "a conditional section has no \"[\""))?;
         let head = self.expanded(head, at)?;
@@ -306,7 +306,7 @@ impl Reading<'_> {
             "IGNORE" => {
                 let mut depth = 1;
                 while depth > 0 {
-                    // Each byte is looked at once, however many sections begin.
+                    // Each byte is examined once, however many sections begin.
                     cursor.before(&['<', ']']);
                     if cursor.eat("<![") {
                         depth += 1;
@@ -325,8 +325,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Notes a parameter entity; of two declarations of a name, the first counts. General entities
-    /// stand in documents alone.
+    /// Notes a parameter entity; the first declaration of a name counts. General entities have
+    /// effect in documents only.
     fn declare(&mut self, body: &str, at: usize) -> Result<(), XmlError> {
         let mut cursor = Cursor::new(body, at);
         cursor.space_before("a declared name")?;
@@ -338,7 +338,7 @@ impl Reading<'_> {
         cursor.space_before("the text of a parameter entity")?;
         let entity = if cursor.rest().starts_with(['"', '\'']) {
             let (_, literal) = cursor.literal("the text of a parameter entity")?;
-            // References in it are put in when it is declared (XML 1.0, 4.5).
+            // References in it are expanded when it is declared (XML 1.0, 4.5).
             Entity::Text(self.value(literal, at)?)
         } else {
             Entity::File
@@ -347,7 +347,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The text of an entity: with parameter entities put in, and character references resolved.
+    /// Returns the text of an entity, with parameter entities expanded and character references
+    /// resolved.
     fn value(&mut self, literal: &str, at: usize) -> Result<String, XmlError> {
         let (mut out, mut cursor) = (String::new(), Cursor::new(literal, at));
         loop {
@@ -384,7 +385,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// What a content model says of each child, whatever its siblings are.
+    /// Returns how often each child may occur by a content model, whatever its siblings are.
     fn content(&self, cursor: &mut Cursor<'_>, at: usize) -> Result<Vec<(String, Occurs)>, XmlError> {
         let mut open: Vec<Group> = Vec::new();
         let (mut order, mut seen) = (Vec::<String>::new(), HashSet::<String>::new());
@@ -408,7 +409,8 @@ impl Reading<'_> {
                 Counts::from([(name, (1, 1))])
             };
             counts = repeated(counts, cursor);
-            // A member is there; groups that end behind it are members of those around them.
+            // A member has been read; groups that end after it are members of the groups around
+            // them.
             loop {
                 let Some(group) = open.last_mut() else {
                     return Err(XmlError::syntax(at, "a content model is no group in brackets"));
@@ -425,7 +427,7 @@ impl Reading<'_> {
                 if !cursor.eat(")") {
                     return Err(cursor.expected("\",\", \"|\" or \")\" in a content model"));
                 }
-                // It is there, as the loop has seen.
+                // The loop has seen that it exists.
                 let group = open.pop().unwrap_or_default();
                 counts = repeated(group.counts(), cursor);
                 if open.is_empty() {
@@ -469,7 +471,7 @@ impl Reading<'_> {
                 let (at, literal) = cursor.literal("the value of an attribute")?;
                 Some(attribute_value(literal, at)?)
             };
-            // Of two declarations of an attribute, the first counts (XML 1.0, 3.3).
+            // The first declaration of an attribute counts (XML 1.0, 3.3).
             if !known.iter().any(|attribute| attribute.name == name) {
                 known.push(DeclaredAttribute { name, values, default, at });
             }
@@ -478,7 +480,7 @@ impl Reading<'_> {
 }
 
 enum Step {
-    /// A declaration, or what counts for nothing.
+    /// A declaration, or something without effect.
     Declared,
     /// The end of the source.
     Over,
@@ -486,7 +488,7 @@ enum Step {
     PutIn(String),
 }
 
-/// How often each child stands in a part of a content model: at least, and at most; 2 is any
+/// The least and the greatest number of each child in a part of a content model; 2 stands for any
 /// number.
 type Counts = BTreeMap<String, (u8, u8)>;
 
@@ -509,14 +511,14 @@ impl Group {
             };
         }
         let of = |(name, (least, most, of))| {
-            // What is missing in one of the choices need not be there.
+            // A child that is missing in one of the choices is optional.
             (name, (if is_choice && of < members { 0 } else { least }, most))
         };
         all.into_iter().map(of).collect()
     }
 }
 
-/// As often as the mark says that comes next.
+/// Applies the repetition mark that is next, if there is one.
 fn repeated(mut counts: Counts, cursor: &mut Cursor<'_>) -> Counts {
     let (least, many) = if cursor.eat("?") {
         (true, false)
@@ -547,7 +549,7 @@ fn occurs((least, most): (u8, u8)) -> Occurs {
     }
 }
 
-/// A name within a declaration, where other signs end it than in a document.
+/// Passes a name within a declaration, where other characters end it than in a document.
 fn name(cursor: &mut Cursor<'_>, what: &str) -> Result<String, XmlError> {
     const ENDS: [char; 14] = [' ', '\t', '\n', '\r', '(', ')', ',', '|', '?', '*', '+', '>', '"', '\''];
     let at = cursor.at();
@@ -562,7 +564,7 @@ fn name(cursor: &mut Cursor<'_>, what: &str) -> Result<String, XmlError> {
     Err(XmlError::at_byte(XmlErrorKind::BadName, at, fault))
 }
 
-/// Passes the body of a declaration and the `>` that ends it, which no quoted text hides.
+/// Passes the body of a declaration and the closing `>`; a `>` in quotes does not close it.
 fn declaration<'a>(cursor: &mut Cursor<'a>, at: usize) -> Result<&'a str, XmlError> {
     let from = cursor.rest();
     loop {
@@ -578,7 +580,7 @@ fn declaration<'a>(cursor: &mut Cursor<'a>, at: usize) -> Result<&'a str, XmlErr
     }
 }
 
-/// Passes the type of an attribute; gives the values that it lists.
+/// Passes the type of an attribute; returns the values that it lists.
 fn attribute_type(cursor: &mut Cursor<'_>) -> Result<Vec<String>, XmlError> {
     const TYPES: [&str; 8] = ["CDATA", "IDREFS", "IDREF", "ID", "ENTITIES", "ENTITY", "NMTOKENS", "NMTOKEN"];
     if TYPES.into_iter().any(|word| cursor.eat(word)) {
@@ -608,7 +610,7 @@ fn attribute_type(cursor: &mut Cursor<'_>) -> Result<Vec<String>, XmlError> {
     }
 }
 
-/// The value of an attribute: with its references resolved.
+/// Returns the value of an attribute with its references resolved.
 fn attribute_value(literal: &str, at: usize) -> Result<String, XmlError> {
     let (mut out, mut rest) = (String::new(), literal);
     while let Some((before, behind)) = rest.split_once('&') {
@@ -636,7 +638,7 @@ mod tests {
 
     #[test]
     fn what_is_ignored_is_passed_in_one_go_however_often_sections_begin_in_it() {
-        // Looking for the end from each beginning would take hours.
+        // A search for the end from each beginning would take hours.
         const MANY: usize = 80_000;
         let nested = format!("<![IGNORE[{}{}]]><!ELEMENT a EMPTY>", "<![".repeat(MANY), "]]>".repeat(MANY));
         assert_eq!(read(&nested).elements.len(), 1);
@@ -708,7 +710,7 @@ mod tests {
         let sections = "<!ENTITY % on 'INCLUDE'><!ENTITY % off 'IGNORE'><![%off;[<!ELEMENT x (no)><![INCLUDE[ ]]>]]>\
                         <![ %on; [<!ELEMENT x (a)><![IGNORE[<!ELEMENT x (no)>]]>]]>";
         assert_eq!(children(sections), "a");
-        // In quotes it is text.
+        // In quotes, `%` is plain text.
         let attribute = &read("<!ELEMENT x EMPTY><!ATTLIST x y CDATA '50%of;'>").elements[0].attributes[0];
         assert_eq!(attribute.default.as_deref(), Some("50%of;"));
     }
@@ -763,7 +765,7 @@ mod tests {
         assert!(fault(&bomb).contains("put in more than"), "{}", fault(&bomb));
         let at_once = format!("<!ENTITY % a '{}'>{}", " ".repeat(100_000), "%a;".repeat(20));
         assert!(fault(&at_once).contains("put in more than"));
-        // A long model and a long list are no more than long.
+        // A long model and a long list are no problem.
         let many: Vec<String> = (0..20_000).map(|n| format!("e{n}")).collect();
         assert_eq!(read(&format!("<!ELEMENT a ({})>", many.join("|"))).elements[0].children.len(), 20_000);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The outer shape of a DOCTYPE. It is kept as it is and nothing in it takes effect, so only
-//! the extent of the declarations of its internal subset is read, and which entities they name.
+//! The outer shape of a DOCTYPE. It is kept unchanged and nothing in it takes effect. So only the
+//! extent of the declarations in its internal subset is read, and the names of the entities.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,49 +9,49 @@ use super::cursor::Cursor;
 use super::error::{XmlError, quoted};
 use super::tag;
 
-/// What a DOCTYPE says of the document's type.
+/// The parts of a DOCTYPE.
 #[derive(Debug, Default)]
 pub(super) struct Doctype<'a> {
     /// The system identifier, if there is one.
     pub(super) system: Option<&'a str>,
-    /// From `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes of the
-    /// declaration.
+    /// The range from `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes
+    /// of the declaration.
     pub(super) external: Range<usize>,
     /// The range between the brackets, in bytes of the declaration.
     pub(super) subset: Option<Range<usize>>,
     /// Names of the general entities that the subset declares.
     entities: HashSet<&'a str>,
-    /// Whether the subset refers to parameter entities, which may declare more.
+    /// Whether the subset refers to parameter entities, which may declare further names.
     refers: bool,
-    /// Whether it does so within a declaration, which only an external subset may.
+    /// Whether such a reference is within a declaration, which only an external subset may have.
     pub(super) refers_within: bool,
-    /// The entities that are declared as files of text.
+    /// The entities whose text is in a file.
     pub(super) externals: Vec<External<'a>>,
 }
 
-/// The declaration of an entity whose text is a file's.
+/// The declaration of an entity whose text is in a file.
 #[derive(Debug)]
 pub(super) struct External<'a> {
     pub(super) name: &'a str,
     pub(super) system: &'a str,
-    /// All of the declaration, in bytes of the DOCTYPE.
+    /// The range of the whole declaration, in bytes of the DOCTYPE.
     pub(super) place: Range<usize>,
 }
 
 impl Doctype<'_> {
-    /// Whether a reference to this entity is well-formed (XML 1.0, 4.1, Entity Declared): where a
-    /// part of the declarations lies elsewhere, any is.
+    /// Reports whether a reference to this entity is well-formed (XML 1.0, 4.1, Entity Declared).
+    /// Any is if a part of the declarations is elsewhere.
     pub(super) fn may_declare(&self, entity: &str) -> bool {
         self.system.is_some() || self.refers || self.entities.contains(entity)
     }
 }
 
-/// `raw` is the whole declaration, from `<!DOCTYPE` to `>`.
+/// Checks a DOCTYPE; `raw` is the whole declaration, from `<!DOCTYPE` to `>`.
 pub(super) fn check(raw: &str, at: usize) -> Result<(), XmlError> {
     parse(raw, at).map(drop)
 }
 
-/// Takes a declaration apart; `raw` is as for [`check`].
+/// Parses a DOCTYPE; `raw` is as for [`check`].
 pub(super) fn parse(raw: &str, at: usize) -> Result<Doctype<'_>, XmlError> {
     let mut cursor = Cursor::new(raw, at);
     let mut found = Doctype::default();
@@ -100,7 +100,7 @@ fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
     }
 }
 
-/// Passes the subset and the `]` that ends it. The DOCTYPE begins at `begun`.
+/// Passes the subset and the closing `]`. The DOCTYPE begins at `begun`.
 fn internal_subset<'a>(cursor: &mut Cursor<'a>, begun: usize, found: &mut Doctype<'a>) -> Result<(), XmlError> {
     loop {
         cursor.skip_space();
@@ -140,7 +140,7 @@ fn internal_subset<'a>(cursor: &mut Cursor<'a>, begun: usize, found: &mut Doctyp
     }
 }
 
-/// Name and system identifier of an entity whose text is a file's; `None` for any other.
+/// Name and system identifier of an entity whose text is in a file; `None` for any other entity.
 fn external_entity(declaration: &str) -> Option<(&str, &str)> {
     let mut cursor = Cursor::new(declaration, 0);
     cursor.eat("<!ENTITY");
@@ -156,12 +156,12 @@ fn external_entity(declaration: &str) -> Option<(&str, &str)> {
     cursor.skip_space();
     let (_, system) = cursor.literal("a system identifier").ok()?;
     cursor.skip_space();
-    // Else it is the name of what is no text.
+    // Otherwise a notation follows, so the entity is not text.
     cursor.eat(">").then_some((name, system))
 }
 
-/// Passes a declaration's body and the `>` that ends it, which no quoted text hides; whether it
-/// refers to a parameter entity.
+/// Passes a declaration's body and the closing `>`; a `>` in quotes does not close it. Returns
+/// whether the declaration refers to a parameter entity.
 fn markup_declaration(cursor: &mut Cursor<'_>) -> Result<bool, XmlError> {
     let mut refers = false;
     loop {

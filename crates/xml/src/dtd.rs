@@ -1,4 +1,4 @@
-//! A DTD as a part of the document that refers to it.
+//! A DTD inserted into the document that refers to it.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::{Limits, doctype};
 /// The DOCTYPE of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doctype<'a> {
-    /// All of it, from `<!DOCTYPE` to `>`.
+    /// The whole declaration, from `<!DOCTYPE` to `>`.
     text: &'a str,
-    /// Where it stands, in bytes of the document.
+    /// The place of the declaration, in bytes of the document.
     pub place: Range<usize>,
-    /// What it names the DTD by.
+    /// The system identifier of the DTD.
     pub system: &'a str,
 }
 
-/// The DOCTYPE of a document whose beginning is given, if it refers to a DTD and lies within the
-/// beginning.
+/// Returns the DOCTYPE of a document whose beginning is `head`, if it refers to a DTD and ends
+/// within `head`.
 pub fn doctype_of(head: &str) -> Option<Doctype<'_>> {
     let limits = Limits { max_bytes: head.len(), ..Limits::default() };
     let mut scanner = Scanner::new(head, &limits).ok()?;
@@ -36,9 +36,10 @@ pub fn doctype_of(head: &str) -> Option<Doctype<'_>> {
 }
 
 impl Doctype<'_> {
-    /// The DOCTYPE with a DTD in the place of the reference to it, behind what it declares itself:
-    /// of two declarations, the first counts. `None` for a DTD that can't stand there: one with
-    /// conditional sections, or with references within declarations, or a text that is not a DTD.
+    /// Returns the DOCTYPE with a DTD in place of the reference to it. The DTD follows the
+    /// DOCTYPE's own declarations, because the first declaration of a name counts. `None` for a
+    /// text that is not a DTD or can't be inserted: one with conditional sections, or with
+    /// references within declarations.
     pub fn with(&self, dtd: &str) -> Option<String> {
         let dtd = dtd.strip_prefix('\u{FEFF}').unwrap_or(dtd);
         let dtd = match dtd.strip_prefix("<?xml").filter(|rest| rest.starts_with(super::chars::SPACE)) {
@@ -51,7 +52,7 @@ impl Doctype<'_> {
         let own = doctype::parse(self.text, 0).ok()?;
         let declared = own.subset.map_or("", |subset| &self.text[subset]);
         let whole = format!("{}[{declared}\n{dtd}]>", &self.text[..own.external.start]);
-        // The DTD might end the subset, and go on behind it.
+        // The DTD might close the subset, and continue after it.
         let found = doctype::parse(&whole, 0).ok()?;
         let all = found.subset.is_some_and(|subset| subset.end == whole.len() - "]>".len());
         (all && !found.refers_within).then_some(whole)

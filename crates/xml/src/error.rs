@@ -14,7 +14,7 @@ pub enum XmlErrorKind {
     Syntax,
     /// An element, attribute or other name that XML 1.0 does not allow.
     BadName,
-    /// A character that XML 1.0 cannot carry.
+    /// A character that XML 1.0 can't contain.
     BadCharacter,
     /// An attribute given twice on one element.
     DuplicateAttribute,
@@ -24,7 +24,7 @@ pub enum XmlErrorKind {
     NotOneRoot,
     /// A reference to an entity that is not one of the five predefined ones.
     UnknownEntity,
-    /// A prefix that nothing declares, or what else Namespaces in XML 1.0 does not allow.
+    /// An undeclared prefix, or another violation of Namespaces in XML 1.0.
     Namespace,
     /// A declared encoding other than that of the text.
     UnsupportedEncoding,
@@ -32,7 +32,7 @@ pub enum XmlErrorKind {
     BadJson,
 }
 
-/// Where a fault is.
+/// The location of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// The offset of a byte in the XML text.
@@ -41,7 +41,7 @@ pub enum Location {
     Path(String),
 }
 
-/// Why an XML text or a JSON view of one was refused. [`fmt::Display`] gives a whole sentence.
+/// The reason why an XML text or a JSON view was refused. [`fmt::Display`] gives a whole sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XmlError {
     kind: XmlErrorKind,
@@ -50,12 +50,13 @@ pub struct XmlError {
 }
 
 impl XmlError {
-    /// `fault` is a clause that completes the sentence "At …, ….", and names the value at fault.
+    /// Builds an error at a byte. `fault` is a clause that completes the sentence "At …, ….", and
+    /// names the faulty value.
     pub(super) fn at_byte(kind: XmlErrorKind, offset: usize, fault: impl Into<String>) -> Self {
         Self { kind, location: Location::Byte(offset), fault: fault.into() }
     }
 
-    /// `fault` is as for [`Self::at_byte`].
+    /// Builds an error at a JSON path; `fault` is as for [`Self::at_byte`].
     pub(super) fn at_path(kind: XmlErrorKind, path: String, fault: impl Into<String>) -> Self {
         Self { kind, location: Location::Path(path), fault: fault.into() }
     }
@@ -64,13 +65,13 @@ impl XmlError {
         Self::at_byte(XmlErrorKind::Syntax, offset, fault)
     }
 
-    /// The kind of the fault.
+    /// Returns the kind of the fault.
     #[must_use]
     pub fn kind(&self) -> XmlErrorKind {
         self.kind
     }
 
-    /// The location of the fault.
+    /// Returns the location of the fault.
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
@@ -88,8 +89,8 @@ impl fmt::Display for XmlError {
 
 impl std::error::Error for XmlError {}
 
-/// A piece of input as it appears in a message: control characters written as JSON does it, and cut
-/// so that a message stays a line.
+/// Quotes a piece of input for a message: control characters as in JSON, and shortened so that the
+/// message stays on one line.
 pub(super) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown = String::from("\"");

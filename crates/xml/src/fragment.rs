@@ -6,20 +6,20 @@ use super::namespaces::{Namespaces, prefix_declared};
 use super::scan::Scanner;
 use super::token::Token;
 
-/// The root element of a document, as it is written there. It means the same wherever it is put,
-/// for it refers to nothing outside it: to no entity, and to no prefix that it does not declare.
+/// The root element of a document, as it is written there. It means the same at any place, because
+/// it refers to nothing outside: neither to an entity, nor to a prefix that it does not declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment<'a> {
     text: &'a str,
     /// Bytes of the root's name.
     name: usize,
-    /// Whether the root says what its default namespace is.
+    /// Whether the root declares its default namespace.
     says_default: bool,
 }
 
 impl Fragment<'_> {
-    /// Writes the element to a place; `in_default` says that a default namespace holds there, which
-    /// is not the element's.
+    /// Writes the element to a place. `in_default` states that a default namespace is in force
+    /// there which is not the element's.
     pub fn write(&self, out: &mut String, in_default: bool) {
         if self.says_default || !in_default {
             return out.push_str(self.text);
@@ -29,8 +29,8 @@ impl Fragment<'_> {
     }
 }
 
-/// The root element of a document: without its declaration and its DOCTYPE, and what stands around
-/// it.
+/// Returns the root element of a document, without the declaration, the DOCTYPE and anything else
+/// around it.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, with its namespaces; refers to an

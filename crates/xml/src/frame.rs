@@ -1,4 +1,4 @@
-//! A document as a frame that something is put into while it is sent.
+//! A document as a frame into which text is inserted while it is sent.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,31 +12,30 @@ use super::scan::Scanner;
 use super::tag::Attributes;
 use super::token::Token;
 
-/// Where things stand in a document that others are put into. Places are counted in bytes of its
-/// text.
+/// The place in a document for inserted text. Ranges are in bytes of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// The declaration, if it can't stand before what is put in: the text is UTF-8 and XML 1.0
+    /// The declaration, if it would be wrong after the insertion: the text is UTF-8 and XML 1.0
     /// then.
     pub false_declaration: Option<Range<usize>>,
-    /// What gives way to `before`, what is put in, and `after`; empty unless the element was of the
-    /// form `<a/>`.
+    /// The range that `before`, the inserted text and `after` replace. It is empty unless the
+    /// element had the form `<a/>`.
     pub place: Range<usize>,
-    /// Stands before what is put in.
+    /// The text before the insertion.
     pub before: &'static str,
-    /// Stands after it.
+    /// The text after the insertion.
     pub after: String,
-    /// Whether a default namespace holds at the place.
+    /// Whether a default namespace is in force at the place.
     pub in_default: bool,
 }
 
-/// What a [`Frame::false_declaration`] gives way to.
+/// The declaration that replaces a [`Frame::false_declaration`].
 pub const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
-/// Finds the place for what is put in: the end of the first element with the attribute `mark.0` of
-/// the value `mark.1`, or of the root if there is none.
+/// Finds the place for the insertion: the end of the first element whose attribute `mark.0` has the
+/// value `mark.1`, or of the root if there is none.
 ///
-/// References to entities are left as they are, if a DOCTYPE may declare them.
+/// References to entities stay as they are if a DOCTYPE may declare them.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`.
@@ -58,7 +57,7 @@ pub fn frame(xml: &str, mark: (&str, &str), limits: &Limits) -> Result<Frame, Xm
                 if marked.is_none() && is_marked {
                     marked = Some(defaults.len());
                 }
-                // Until another is found, the root counts.
+                // The root counts until a marked element is found.
                 if scanner.starts_empty() && !is_placed && (defaults.len() == 1 || marked == Some(defaults.len())) {
                     found.place = span.end - 2..span.end;
                     (found.before, found.after) = (">", format!("</{name}>"));
@@ -80,7 +79,7 @@ pub fn frame(xml: &str, mark: (&str, &str), limits: &Limits) -> Result<Frame, Xm
     Ok(found)
 }
 
-/// Whether a declaration may stand before text in UTF-8 that was made for XML 1.0.
+/// Reports whether a declaration is correct for text in UTF-8 and XML 1.0.
 fn fits(declaration: &str) -> bool {
     let value = |name: &str| {
         let (_, rest) = declaration.split_once(name)?;
@@ -89,13 +88,13 @@ fn fits(declaration: &str) -> bool {
     value("version") == Some("1.0") && value("encoding").is_none_or(|name| name.eq_ignore_ascii_case("UTF-8"))
 }
 
-/// Whether an element says that a default namespace holds in it, or that none does.
+/// Reports whether an element sets a default namespace (`true`) or removes it (`false`).
 fn has_default(attributes: &Attributes<'_>) -> Option<bool> {
     attributes.iter().find(|(name, _)| prefix_declared(name) == Some("")).map(|(_, value)| !value.is_empty())
 }
 
-/// The text with each reference to an entity that its DOCTYPE may declare overwritten, byte for
-/// byte, by what is legal in text and in the value of an attribute and nowhere else.
+/// Masks each reference to an entity that the DOCTYPE may declare: its bytes are overwritten with
+/// characters that are legal only in text and attribute values.
 pub(super) fn without_entities<'a>(xml: &'a str, limits: &Limits) -> Result<Cow<'a, str>, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
     let declaration = loop {
@@ -129,7 +128,7 @@ pub(super) fn without_entities<'a>(xml: &'a str, limits: &Limits) -> Result<Cow<
 mod tests {
     use super::*;
 
-    /// The document with `+` put in.
+    /// The document with `+` inserted.
     fn put(xml: &str) -> String {
         let found = frame(xml, ("posts", "here"), &Limits::default()).unwrap_or_else(|error| panic!("{xml}: {error}"));
         let (before, after) = (&xml[..found.place.start], &xml[found.place.end..]);

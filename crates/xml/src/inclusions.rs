@@ -1,4 +1,5 @@
-//! Where a document takes in others: references to entities that its DOCTYPE declares as files.
+//! The places where a document includes others: references to entities that its DOCTYPE declares as
+//! files.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,20 +11,20 @@ use super::frame::without_entities;
 use super::scan::Scanner;
 use super::token::Token;
 
-/// What a document takes in, and where. Places are in bytes of its text.
+/// The inclusions of a document. Ranges are in bytes of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inclusions {
     /// The root, from its start tag to its end tag.
     pub root: Range<usize>,
     /// Declarations of entities that are files.
     declared: Vec<Range<usize>>,
-    /// References to them, each with the system identifier of its entity.
+    /// The references to them, each with the system identifier of its entity.
     references: Vec<(Range<usize>, String)>,
 }
 
 impl Inclusions {
-    /// What gives way when the files are put in, in the order of the document: the declarations to
-    /// nothing, each reference to the file that is given with it.
+    /// Returns the ranges to replace when the files are inserted, in the order of the document. A
+    /// declaration is replaced by nothing, a reference by the file that is given with it.
     pub fn gaps(&self) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
         let declared = self.declared.iter().map(|place| (place.clone(), None));
         // A DOCTYPE stands before all content.
@@ -31,13 +32,13 @@ impl Inclusions {
     }
 }
 
-/// Finds the references in the content of a document to entities that its DOCTYPE declares by a
-/// system identifier. Of two declarations of a name, the first counts. References within values of
-/// attributes, which XML forbids, are left alone.
+/// Finds the references in a document's content to entities that its DOCTYPE declares with a system
+/// identifier. The first declaration of a name counts. References in attribute values, which XML
+/// forbids, are ignored.
 ///
 /// # Errors
-/// When the text is not a well-formed document within `limits`; references to entities that a
-/// DOCTYPE may declare are in the way of nothing.
+/// If the text is not a well-formed document within `limits`. References to entities that a DOCTYPE
+/// may declare are no error.
 pub fn inclusions(xml: &str, limits: &Limits) -> Result<Inclusions, XmlError> {
     let masked = without_entities(xml, limits)?;
     let mut scanner = Scanner::new(&masked, limits)?;

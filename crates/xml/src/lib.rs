@@ -1,6 +1,7 @@
 //! Object attributes as XML text, and the JSON view of them.
 //!
-//! XML is what is stored; clients send and receive either form (docs/api/objects.md, "Attributes").
+//! The stored form is XML; clients send and receive either form (docs/api/objects.md,
+//! "Attributes").
 //! The mapping is:
 //!
 //! | XML | JSON |
@@ -45,13 +46,12 @@
 //!
 //! # Parts of documents
 //!
-//! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which
-//! means the same wherever it stands, or text. A [`doctype_of`] a document can be given the DTD
-//! that it refers to; [`inclusions()`] says which files it takes in, and [`declarations()`] what a
-//! DTD declares.
+//! A liveblog's content is a [`frame()`] for posts: each is a [`fragment()`], which means the same
+//! at any place, or text. [`doctype_of`] a document can be combined with the DTD that it refers to.
+//! [`inclusions()`] finds the files that a document includes, and [`declarations()`] reads a DTD.
 //!
-//! [`edit`] changes single places of a document, and leaves all else as it is written; [`xpath`]
-//! finds them by XPath.
+//! [`edit`] changes single places of a document and leaves everything else as it is written;
+//! [`xpath`] finds places by XPath.
 //!
 //! # What is never done
 //!
@@ -101,14 +101,14 @@ pub use output::Output;
 pub use references::references;
 pub use walk::{Piece, first_text_of, walk};
 
-/// Bounds on what is accepted.
+/// Limits for accepted input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Levels of elements, the root being the first. Arrays in JSON are no level of their own.
     /// Values above [`Limits::DEPTH_CEILING`] count as the ceiling.
     pub max_depth: usize,
-    /// Bytes of XML text: what [`to_json`], [`check`] and [`reserialize`] read and what
-    /// [`from_json`] writes.
+    /// Bytes of XML text, which [`to_json`], [`check`] and [`reserialize`] read and [`from_json`]
+    /// writes.
     pub max_bytes: usize,
     /// Elements and attributes, in either form.
     pub max_nodes: usize,
@@ -123,7 +123,7 @@ impl Limits {
     /// [`serde_json::Value`] recurse, so a deeper one could exhaust the stack of its owner.
     pub const DEPTH_CEILING: usize = 512;
 
-    /// No bound but that on depth, for limits of which some count.
+    /// No limits but that on depth, as a base for limits of which only some matter.
     pub const UNBOUNDED: Limits = Limits {
         max_depth: Limits::DEPTH_CEILING,
         max_bytes: usize::MAX,
@@ -138,13 +138,13 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 64 levels and 4 MiB, of however many elements, attributes and namespaces.
+    /// 64 levels and 4 MiB, with any number of elements, attributes and namespaces.
     fn default() -> Self {
         Self { max_depth: 64, max_bytes: 4 * 1024 * 1024, ..Limits::UNBOUNDED }
     }
 }
 
-/// The text without the characters that XML can't carry.
+/// Returns the text without the characters that XML can't contain.
 pub fn carried(text: &str) -> Cow<'_, str> {
     if text.chars().all(chars::is_char) {
         return Cow::Borrowed(text);
@@ -152,7 +152,7 @@ pub fn carried(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|c| chars::is_char(*c)).collect())
 }
 
-/// The JSON view of an XML document: an object whose one key is the root element.
+/// Returns the JSON view of an XML document: an object whose one key is the root element.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, or refers to an entity.
@@ -160,18 +160,18 @@ pub fn to_json(xml: &str, limits: &Limits) -> Result<Value, XmlError> {
     read::to_json(xml, limits)
 }
 
-/// The XML text of a JSON view: an object with exactly one key, the root element.
+/// Returns the XML text of a JSON view: an object with exactly one key, the root element.
 ///
 /// # Errors
-/// When `value` has another shape, a key that is no legal XML name, a character that XML cannot
-/// carry, an array in an array, or exceeds `limits`.
+/// If `value` has another shape, a key that is not a legal XML name, a character that XML can't
+/// contain, an array in an array, or exceeds `limits`.
 pub fn from_json(value: &Value, limits: &Limits) -> Result<String, XmlError> {
     write::from_json(value, limits)
 }
 
-/// Checks that the text is a well-formed document within `limits`, and gives the root's name.
+/// Checks that the text is a well-formed document within `limits`, and returns the root's name.
 ///
-/// Whatever passes here is accepted by [`to_json`] and [`reserialize`] under the same limits.
+/// A text that passes is accepted by [`to_json`] and [`reserialize`] under the same limits.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, or refers to an entity.
@@ -181,10 +181,10 @@ pub fn check(xml: &str, limits: &Limits) -> Result<String, XmlError> {
     scanner.root().map(str::to_owned)
 }
 
-/// The document parsed and serialised again: the same content, in one canonical spelling.
+/// Parses a document and serialises it again: the same content, in one canonical spelling.
 ///
-/// The size limit is on the text read. The output can be longer, by at most six times, where
-/// characters need escapes that they did without.
+/// The size limit applies to the input. The output can be longer, by at most six times, where
+/// characters need escapes that the input did not have.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, or refers to an entity.

@@ -1,4 +1,4 @@
-//! Prefixes and what they stand for, as Namespaces in XML 1.0 (third edition) has them.
+//! Prefixes and the namespaces they denote, according to Namespaces in XML 1.0 (third edition).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,18 +10,18 @@ use super::tag::Attributes;
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
-/// The declarations that hold at a place of a document, given the open elements one after the
-/// other.
+/// The declarations in force at a place of a document. The caller reports the begin and end of each
+/// element in order.
 #[derive(Default)]
 pub(super) struct Namespaces<'a> {
-    /// What a prefix stands for, the outermost declaration first.
+    /// The namespaces of each prefix, the outermost declaration first.
     bound: HashMap<&'a str, Vec<Cow<'a, str>>>,
     /// The prefixes that each open element declares.
     declared: Vec<Vec<&'a str>>,
 }
 
 impl<'a> Namespaces<'a> {
-    /// An element begins, whose tag stands at that byte.
+    /// Enters an element whose tag is at that byte.
     pub(super) fn enter(&mut self, name: &'a str, attributes: &Attributes<'a>, at: usize) -> Result<(), XmlError> {
         let mut declared = Vec::new();
         for (attribute, value) in attributes {
@@ -49,7 +49,7 @@ impl<'a> Namespaces<'a> {
         Ok(())
     }
 
-    /// The innermost element ends.
+    /// Leaves the innermost element.
     pub(super) fn leave(&mut self) {
         for prefix in self.declared.pop().unwrap_or_default() {
             if let Some(bound) = self.bound.get_mut(prefix) {
@@ -58,7 +58,7 @@ impl<'a> Namespaces<'a> {
         }
     }
 
-    /// Namespace and local part of a name with a prefix; `None` without.
+    /// Returns the namespace and the local part of a name with a prefix; `None` without a prefix.
     fn space_of<'n>(&self, name: &'n str, at: usize) -> Result<Option<(&str, &'n str)>, XmlError> {
         let Some((prefix, local)) = name.split_once(':') else { return Ok(None) };
         if prefix.is_empty() || local.contains(':') || !is_name(local) {
@@ -73,8 +73,8 @@ impl<'a> Namespaces<'a> {
     }
 }
 
-/// The prefix that an attribute declares, empty for the default namespace; `None` for any other
-/// attribute.
+/// Returns the prefix that an attribute declares, empty for the default namespace; `None` for any
+/// other attribute.
 pub(super) fn prefix_declared(attribute: &str) -> Option<&str> {
     match attribute.strip_prefix("xmlns")? {
         "" => Some(""),
@@ -82,7 +82,7 @@ pub(super) fn prefix_declared(attribute: &str) -> Option<&str> {
     }
 }
 
-/// The fault of a declaration, if it has one. `attribute` is all of its name.
+/// Returns the fault of a declaration, if it has one. `attribute` is the attribute's full name.
 fn check_declaration(prefix: &str, attribute: &str, space: &str) -> Result<(), String> {
     let fault = match prefix {
         "" if attribute == "xmlns" => matches!(space, XML | XMLNS),

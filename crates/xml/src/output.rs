@@ -1,6 +1,6 @@
 //! The canonical spelling of elements, attributes and text.
 
-/// XML text in the making. An element is closed as `<a/>` exactly when nothing was put into it.
+/// A writer of XML text. An element without contents is closed as `<a/>`.
 #[derive(Default)]
 pub struct Output {
     text: String,
@@ -9,7 +9,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Room for so many bytes to begin with.
+    /// Creates an output with room for that many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { text: String::with_capacity(bytes), tag_open: false }
     }
@@ -19,7 +19,7 @@ impl Output {
         self.text.len()
     }
 
-    /// The output.
+    /// Returns the output.
     pub fn into_text(self) -> String {
         self.text
     }
@@ -32,7 +32,7 @@ impl Output {
         self.tag_open = true;
     }
 
-    /// Only directly after [`Self::open`] or another attribute.
+    /// Writes an attribute. Only allowed directly after [`Self::open`] or another attribute.
     pub fn attribute(&mut self, name: &str, value: &str) {
         self.text.push(' ');
         self.text.push_str(name);
@@ -41,7 +41,7 @@ impl Output {
         self.text.push('"');
     }
 
-    /// Text whose white space is as good literal as referred to.
+    /// Writes text in which literal white space is safe.
     pub fn text(&mut self, text: &str) {
         if !text.is_empty() {
             self.end_tag();
@@ -49,7 +49,7 @@ impl Output {
         }
     }
 
-    /// White space that must not be taken for layout.
+    /// Writes white space as references, so that readers don't take it for layout.
     pub(super) fn kept_space(&mut self, space: &str) {
         if !space.is_empty() {
             self.end_tag();
@@ -57,13 +57,13 @@ impl Output {
         }
     }
 
-    /// Markup that is written as it is.
+    /// Writes markup unchanged.
     pub fn raw(&mut self, parts: &[&str]) {
         self.end_tag();
         self.text.extend(parts.iter().copied());
     }
 
-    /// Ends an element: the one begun last that is not ended.
+    /// Ends the innermost open element.
     pub fn close(&mut self, name: &str) {
         if self.tag_open {
             self.text.push_str("/>");
@@ -80,7 +80,8 @@ impl Output {
         }
     }
 
-    /// `escape` replaces ASCII bytes only, so the pieces between them are whole characters.
+    /// Writes a text with escapes. `escape` replaces ASCII bytes only, so the pieces between them
+    /// are whole characters.
     fn escape(&mut self, text: &str, escape: fn(u8) -> Option<&'static str>) {
         let mut done = 0;
         for (i, byte) in text.bytes().enumerate() {

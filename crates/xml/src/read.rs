@@ -1,4 +1,4 @@
-//! From XML to its JSON view.
+//! The conversion of XML to its JSON view.
 
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::token::{Run, Token};
 /// The key of text beside children or attributes.
 pub(super) const TEXT_KEY: &str = "#text";
 
-/// An element that is being read. Its children are complete.
+/// An element that is being read. The children read so far are complete.
 struct Frame<'a> {
     name: &'a str,
     members: Map<String, Value>,

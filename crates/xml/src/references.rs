@@ -1,4 +1,4 @@
-//! What a document refers to by attributes of certain names.
+//! The references of a document in attributes with certain names.
 
 use super::Limits;
 use super::error::XmlError;
@@ -6,9 +6,9 @@ use super::frame::without_entities;
 use super::scan::Scanner;
 use super::token::Token;
 
-/// The values of attributes with one of these names on any element, each once, in the order of the
-/// document. The prefix of a name counts for nothing, and neither does the case of its letters.
-/// References to entities that a DOCTYPE may declare are in the way of nothing.
+/// Returns the values of the attributes with one of these names on any element, each once, in the
+/// order of the document. The prefix and the case of a name are ignored. References to entities
+/// that a DOCTYPE may declare are no error.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`.

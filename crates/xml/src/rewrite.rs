@@ -1,4 +1,4 @@
-//! XML parsed and serialised again.
+//! Parsing XML and serialising it again.
 
 use super::Limits;
 use super::error::XmlError;
@@ -6,7 +6,8 @@ use super::output::Output;
 use super::scan::Scanner;
 use super::token::{Run, Token};
 
-/// White space outside the root is no content; each item there gets a line of its own.
+/// A part of a document. White space outside the root is not content; each item there gets a line
+/// of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Prolog,
@@ -74,7 +75,8 @@ fn item(out: &mut Output, part: Part, parts: &[&str]) {
     }
 }
 
-/// Space that was referred to stays so, lest it be taken for layout the next time.
+/// Writes a run of text. White space from references stays a reference, so that the next reader
+/// does not take it for layout.
 fn end_run(out: &mut Output, run: &mut Run) {
     let run = std::mem::take(run);
     if run.is_kept_space() {

@@ -1,7 +1,8 @@
-//! A document as a sequence of tokens, checked for everything that XML 1.0 calls well-formed.
+//! A document as a sequence of tokens, checked for everything that XML 1.0 demands of a well-formed
+//! document.
 //!
-//! `quick_xml` finds where markup begins and ends; what is inside is checked here, since it lets
-//! through much that the grammar does not.
+//! `quick_xml` finds the beginning and end of markup. The inside is checked here, since `quick_xml`
+//! accepts much that the grammar does not.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,7 +20,7 @@ use super::token::{Text, Token};
 /// Reads tokens; the first error ends the document.
 pub(super) struct Scanner<'a> {
     source: &'a str,
-    /// The bytes before `source`: a byte order mark, or none.
+    /// The bytes before `source`: those of a byte order mark, or none.
     base: usize,
     reader: Reader<&'a [u8]>,
     max_depth: usize,
@@ -34,14 +35,14 @@ pub(super) struct Scanner<'a> {
     open: Vec<(&'a str, usize)>,
     /// The element just opened had the form `<a/>`.
     close_next: bool,
-    /// Where the last token stands.
+    /// The place of the last token.
     span: Range<usize>,
     root: Option<&'a str>,
     has_doctype: bool,
 }
 
 impl<'a> Scanner<'a> {
-    /// Checks size and characters, which need no parsing.
+    /// Creates a scanner and checks size and characters, which need no parsing.
     pub(super) fn new(xml: &'a str, limits: &Limits) -> Result<Self, XmlError> {
         if xml.len() > limits.max_bytes {
             let fault = format!("the text of {} bytes exceeds the limit of {}", xml.len(), limits.max_bytes);
@@ -55,7 +56,7 @@ impl<'a> Scanner<'a> {
         let source = xml.strip_prefix('\u{FEFF}').unwrap_or(xml);
         let base = xml.len() - source.len();
         if source.starts_with('\u{FEFF}') {
-            // The reader would pass it by without counting its bytes.
+            // The reader would skip it without counting its bytes.
             let fault = "a second byte order mark stands before the root element";
             return Err(XmlError::syntax(base, fault));
         }
@@ -81,7 +82,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// The root's name, once it was read.
+    /// Returns the root's name, once it has been read.
     pub(super) fn root(&self) -> Result<&'a str, XmlError> {
         self.root.ok_or_else(|| {
             let at = self.base + self.source.len();
@@ -90,18 +91,18 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Where the last token stands in the text, in bytes; the end of an element of the form `<a/>`
-    /// stands where its start does.
+    /// Returns the place of the last token in the text, in bytes. The end of an element of the form
+    /// `<a/>` has the same place as its start.
     pub(super) fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// Whether the last token was the start of an element of the form `<a/>`.
+    /// Reports whether the last token was the start of an element of the form `<a/>`.
     pub(super) fn starts_empty(&self) -> bool {
         self.close_next
     }
 
-    /// The next token; none when the whole document was read and is well-formed.
+    /// Returns the next token; `None` when the whole document has been read and is well-formed.
     pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, XmlError> {
         if std::mem::take(&mut self.close_next)
             && let Some((name, _)) = self.open.pop()
@@ -217,7 +218,7 @@ impl<'a> Scanner<'a> {
         Err(XmlError::at_byte(XmlErrorKind::TagMismatch, at, fault))
     }
 
-    /// None for white space outside the root, which is no content.
+    /// Returns a token of text; `None` for white space outside the root, which is not content.
     fn text(&self, raw: &'a str, at: usize) -> Result<Option<Token<'a>>, XmlError> {
         if self.open.is_empty() && is_space(raw) {
             return Ok(None);

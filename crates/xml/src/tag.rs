@@ -10,13 +10,13 @@ use super::error::{XmlError, XmlErrorKind, quoted};
 /// Attributes in document order, their values as readers report them.
 pub(super) type Attributes<'a> = Vec<(&'a str, Cow<'a, str>)>;
 
-/// `raw` is the whole tag, from `<` to `>`; `empty` says that it ends in `/>`.
+/// Parses a start tag. `raw` is the whole tag, from `<` to `>`; `empty` is true if it ends in `/>`.
 pub(super) fn start_tag(raw: &str, at: usize, empty: bool) -> Result<(&str, Attributes<'_>), XmlError> {
     let end = raw.len() - if empty { 2 } else { 1 };
     let mut cursor = Cursor::new(&raw[1..end], at + 1);
     let name = cursor.name("an element")?;
     let mut attributes = Attributes::new();
-    // Looking each name up among the others would take quadratic time on a tag of nothing else.
+    // A linear search for each name would take quadratic time on a tag with many attributes.
     let mut seen = HashSet::new();
     while let Some(pair) = next_pair(&mut cursor)? {
         if !seen.insert(pair.name) {
@@ -56,7 +56,8 @@ fn next_pair<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Pair<'a>>, XmlError> 
     Ok(Some(Pair { at, name, value_at, value }))
 }
 
-/// A processing instruction from `<?` to `?>`: its target and what follows the space after it.
+/// Parses a processing instruction from `<?` to `?>`: its target, and the text after the space
+/// behind it.
 pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError> {
     let mut cursor = Cursor::new(&raw[2..raw.len() - 2], at + 2);
     let target = cursor.name("a processing instruction")?;
@@ -70,12 +71,12 @@ pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError
     Ok((target, cursor.rest()))
 }
 
-/// The XML declaration, from `<?xml` to `?>`. Gives the value of `standalone`, if stated.
-/// `ascii` says that the whole text is ASCII, so that the encoding may be called so.
+/// Parses the XML declaration, from `<?xml` to `?>`. Returns the value of `standalone`, if stated.
+/// `ascii` is true if the whole text is ASCII, which the declared encoding may then be.
 pub(super) fn declaration(raw: &str, at: usize, ascii: bool) -> Result<Option<&str>, XmlError> {
     let mut cursor = Cursor::new(&raw[5..raw.len() - 2], at + 5);
     let mut standalone = None;
-    // The order is fixed, so the place of a pseudo-attribute also shows a repeated one.
+    // The order is fixed, so the position of a pseudo-attribute also reveals a repeated one.
     let mut place = 0;
     while let Some(pair) = next_pair(&mut cursor)? {
         place = match (pair.name, place) {
@@ -109,15 +110,15 @@ pub(super) fn declaration(raw: &str, at: usize, ascii: bool) -> Result<Option<&s
     Ok(standalone)
 }
 
-/// A reader of XML 1.0 takes every 1.x document for one of 1.0.
+/// Reports whether the version is acceptable: a reader of XML 1.0 treats every 1.x document as 1.0.
 fn is_version(value: &str) -> bool {
     value.strip_prefix("1.").is_some_and(|minor| {
-        // An empty minor version is none.
+        // An empty minor version is invalid.
         !minor.is_empty() && minor.bytes().all(|b| b.is_ascii_digit())
     })
 }
 
-/// The text is stored as UTF-8 to the byte, so any other declaration would be false.
+/// Refuses any other encoding than that of the text, which is stored as UTF-8 to the byte.
 fn check_encoding(value: &str, at: usize, ascii: bool) -> Result<(), XmlError> {
     if value.eq_ignore_ascii_case("UTF-8") || (ascii && value.eq_ignore_ascii_case("US-ASCII")) {
         return Ok(());

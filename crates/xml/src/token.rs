@@ -9,7 +9,7 @@ use super::tag::Attributes;
 pub(super) enum Token<'a> {
     /// The XML declaration, with the value of `standalone`.
     Declaration(Option<&'a str>),
-    /// The whole DOCTYPE as it is written.
+    /// The whole DOCTYPE, as it is written.
     Doctype(&'a str),
     Start(&'a str, Attributes<'a>),
     End(&'a str),
@@ -22,7 +22,7 @@ pub(super) enum Token<'a> {
 /// A piece of text, line ends normalised and references resolved.
 pub(super) struct Text<'a> {
     pub(super) text: Cow<'a, str>,
-    /// It came from a reference or CDATA: white space in it is no layout.
+    /// Whether it is from a reference or CDATA, so that white space in it is not layout.
     pub(super) deliberate: bool,
 }
 
@@ -39,12 +39,13 @@ impl Run {
         self.deliberate |= piece.deliberate && !piece.text.is_empty();
     }
 
-    /// Nothing but white space, none of it referred to or in CDATA.
+    /// Reports whether the run is only white space, none of it from a reference or CDATA.
     pub(super) fn is_layout(&self) -> bool {
         !self.deliberate && is_space(&self.text)
     }
 
-    /// White space that would be taken for layout if it were written literally.
+    /// Reports whether the run is white space that would be taken for layout if it were written
+    /// literally.
     pub(super) fn is_kept_space(&self) -> bool {
         self.deliberate && is_space(&self.text)
     }

@@ -1,4 +1,4 @@
-//! The elements and texts of a document, one after the other.
+//! A walk through the elements and texts of a document.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ pub enum Piece<'a> {
     End,
 }
 
-/// Shows all elements and texts of a document in their order, until `visit` breaks it off.
+/// Passes all elements and texts of a document to `visit`, in their order, until it breaks.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, or refers to an entity.
@@ -41,9 +41,9 @@ pub fn walk<'a>(
     Ok(())
 }
 
-/// The text of the first element with that name, with the text of all elements in it. White space
-/// at its ends is removed, and any other run of white space is one space. `None` without such an
-/// element.
+/// Returns the text of the first element with that name, including the text of all elements in it.
+/// White space at its ends is removed, and any other run of white space becomes one space. `None`
+/// if there is no such element.
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`, or refers to an entity.

@@ -1,4 +1,4 @@
-//! From a JSON view to XML.
+//! The conversion of a JSON view to XML.
 
 use std::borrow::Cow;
 use std::slice;
@@ -11,21 +11,21 @@ use super::error::{XmlError, XmlErrorKind, quoted};
 use super::output::Output;
 use super::read::TEXT_KEY;
 
-/// A value under its key, and its place in the array if it stands in one.
+/// A value with its key, and its index if it is in an array.
 type Member<'v> = (&'v str, Option<usize>, &'v Value);
 
-/// An element that is being written. Its attributes are written, its members come next.
+/// An element that is being written. Its attributes are written, and its members follow.
 struct Frame<'v> {
     name: &'v str,
-    /// Its own place in an array, for paths.
+    /// The element's own index in an array, for paths.
     index: Option<usize>,
     members: map::Iter<'v>,
-    /// The array whose items are being written, and how many of them were.
+    /// The array whose items are being written, and the number of items written.
     array: Option<(&'v str, usize, slice::Iter<'v, Value>)>,
 }
 
 impl<'v> Frame<'v> {
-    /// The next child or text; arrays are given item by item.
+    /// Returns the next child or text; arrays are returned item by item.
     fn next(&mut self) -> Option<Member<'v>> {
         loop {
             if let Some((key, count, items)) = &mut self.array {
@@ -109,7 +109,8 @@ fn root(value: &Value) -> Result<Member<'_>, XmlError> {
 }
 
 impl<'v> Writer<'v> {
-    /// Writes an element; one with members is only begun, and becomes the innermost open one.
+    /// Writes an element. An element with members is only begun, and becomes the innermost open
+    /// one.
     fn element(&mut self, (name, index, value): Member<'v>) -> Result<(), XmlError> {
         let here = (name, index);
         if !is_name(name) {
@@ -165,7 +166,7 @@ impl<'v> Writer<'v> {
         Ok(())
     }
 
-    /// Text of the innermost open element, which has attributes or children as well, or may have.
+    /// Writes text of the innermost open element, which may have attributes or children as well.
     fn text_beside(&mut self, (key, index, value): Member<'v>) -> Result<(), XmlError> {
         let here = [(key, index)];
         let text = self.scalar(&here, value)?;
@@ -203,14 +204,14 @@ impl<'v> Writer<'v> {
         XmlError::at_path(kind, self.path(here), fault)
     }
 
-    /// The path from the document through the open elements to `here`.
+    /// Returns the path from the document through the open elements to `here`.
     fn path(&self, here: &[(&str, Option<usize>)]) -> String {
         let mut path = "$".to_owned();
         let open = self.open.iter().map(|frame| (frame.name, frame.index));
         for (key, index) in open.chain(here.iter().copied()) {
             let bare = key.strip_prefix('@').unwrap_or(key);
             let shown = quoted(key);
-            // A long key is cut, and its quotes show that it was.
+            // A long key is shortened, which its quotes show.
             if (is_name(bare) && !bare.contains('.') && !shown.ends_with('…')) || key == TEXT_KEY {
                 path.push('.');
                 path.push_str(key);
@@ -225,7 +226,8 @@ impl<'v> Writer<'v> {
     }
 }
 
-/// Checked after every element and text, so that the excess is never more than one of them.
+/// Checks the size, after every element and text, so that the excess is never more than one of
+/// them.
 fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), XmlError> {
     if out.len() <= max {
         return Ok(());
@@ -234,7 +236,7 @@ fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), Xml
     Err(XmlError::at_path(XmlErrorKind::TooLarge, path(), fault))
 }
 
-/// A value for a message. Containers are not printed: that would recurse without bound.
+/// Formats a value for a message. Containers are not printed, which would recurse without bound.
 fn shown(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("an array of length {}", items.len()),

@@ -14,13 +14,13 @@ use crate::http::call::Call;
 use crate::http::reply::{Enveloped, Json};
 use crate::limits::offload;
 
-/// Entries of a page without a `limit`, and the most there may be.
+/// Entries of a page without a `limit`, and the most allowed.
 const LIMITS: (i64, i64) = (100, 1000);
 
-/// How long a search goes on without finding anything. Proxies give up after a minute.
+/// The longest search of a page without a result. Proxies give up after a minute.
 const LONGEST_SEARCH: Duration = Duration::from_secs(20);
 
-/// `GET /v3/audit`: newest first.
+/// `GET /v3/audit`: the newest entry first.
 pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     let query = &call.query;
     let text = |name: &str| query.text(name).filter(|text| !text.is_empty());
@@ -41,7 +41,7 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     };
     let after = text("after").map(|after| EventKey::parse("after", after)).transpose()?;
     let limit = usize::try_from(limit).unwrap_or(1);
-    // Each page may read a good deal, and must not keep others of this thread waiting.
+    // Each page may read much, and must not block other calls of this thread.
     let read = async |after| {
         let (app, filter) = (call.app.clone(), filter.clone());
         offload::offload(move || page(app.repository.events(), &filter, after, limit)).await?.map_err(|error| {
@@ -50,12 +50,11 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
         })
     };
     let found = first_found(after, Instant::now() + LONGEST_SEARCH, read).await?;
-    // A page can have a megabyte.
+    // A page may have a megabyte.
     offload::offload(move || Enveloped::of(&found, found.bytes())).await?.map(Json::from)
 }
 
-/// The object that a source names. One that is gone for good has a trail all the same, under its
-/// loid.
+/// Returns the object that a source names. A destroyed object still has a trail, under its loid.
 fn object_of(call: &Call, text: &str) -> Result<Loid> {
     match Source::parse("object", text)? {
         Source::Loid(loid) => Ok(loid.object()),

@@ -22,7 +22,7 @@ use crate::http::reply::Json;
 use crate::nearest::suggestion;
 use crate::records::Display;
 
-/// A connection as replies show it.
+/// Converts a connection for replies.
 pub fn connection_info(connection: &ConnectionConfig) -> ConnectionInfo {
     ConnectionInfo {
         id: connection.id.clone(),
@@ -31,12 +31,12 @@ pub fn connection_info(connection: &ConnectionConfig) -> ConnectionInfo {
     }
 }
 
-/// Whether an application may use a connection.
+/// Reports whether an application may use a connection.
 fn admits(connection: &ConnectionConfig, application: &str) -> bool {
     connection.applications.is_empty() || connection.applications.iter().any(|admitted| admitted == application)
 }
 
-/// The connection that a login names, if the application may use it.
+/// Returns the connection that a login names, if the application may use it.
 fn connection_named<'a>(app: &'a App, id: &str, application: &str) -> Result<&'a ConnectionConfig> {
     let connections = &app.config.connections;
     let known = connections.iter().find(|connection| connection.id == id).ok_or_else(|| {
@@ -51,7 +51,7 @@ fn connection_named<'a>(app: &'a App, id: &str, application: &str) -> Result<&'a
     Err(Error::new(Code::InvalidLogin, message).with_detail("applicationId", application))
 }
 
-/// A connection that was configured when the session began, and may not be any more.
+/// Returns the connection of a session, which may have been removed from the configuration since.
 fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     let known = app.config.connections.iter().find(|connection| *connection.id == *session.connection_id);
     known.map_or_else(
@@ -64,8 +64,8 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     )
 }
 
-/// Begins a session for who has the right password. What `further` finds wrong is answered to them
-/// alone, and then there is no session.
+/// Begins a session for a user with the right password. The faults that `further` finds are
+/// reported only to such a user, and then there is no session.
 async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() -> Result<T>) -> Result<(NewSession, T)> {
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
@@ -78,7 +78,7 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
     Ok((app.sessions.log_in_as(connection_id, application_id, &user, &address).await?, further))
 }
 
-/// Looks at a password within the limit on failures.
+/// Checks a password within the limit on failed logins.
 ///
 /// # Errors
 /// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
@@ -88,11 +88,11 @@ pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Out
     settled(attempt, check.await)
 }
 
-/// The outcome of a login, which its attempt is told.
+/// Reports the outcome of a login to its attempt, and returns it.
 fn settled<T>(attempt: Attempt<'_>, outcome: Result<T>) -> Result<T> {
     match &outcome {
         Ok(_) => attempt.succeeded(),
-        // It stays counted.
+        // The attempt stays counted.
         Err(error) if error.code == Code::InvalidLogin => {}
         Err(_) => attempt.withdrawn(),
     }
@@ -113,7 +113,7 @@ fn user_info(app: &App, user: &User) -> Result<UserInfo> {
     })
 }
 
-/// What a login shows beside the token.
+/// The parts of a login's reply beside the token.
 struct Shown {
     user: bool,
     groups: bool,
@@ -122,14 +122,14 @@ struct Shown {
     connections: bool,
 }
 
-/// How a login shows the user's configuration.
+/// The options for the user's configuration in a login's reply.
 struct ShownConfiguration {
     database: DatabaseId,
     /// For the records of folders.
     display: Display,
 }
 
-/// The answer to every v3 login, whatever the user came in with.
+/// Builds the reply to every v3 login, however the user has logged in.
 // Its future is large: callers put it on the heap.
 async fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<LoginReply>> {
     let app = &call.app;
@@ -178,10 +178,11 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
         configuration: None,
         connections: call.query.boolean("showAvailableConnections"),
     };
-    // Whatever else may be wrong is found out before the ticket is used up; but which databases
-    // there are is nothing for strangers.
+    // Everything else is checked before the ticket is used up, except for the database: strangers
+    // must not learn which databases exist.
     connection_named(app, connection, application)?;
-    // Of the tickets that may be asked about at a time, who makes tickets up must not take all.
+    // Only some tickets may be checked at a time; a client that invents tickets must not take all
+    // places.
     let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
     let came_to = address_of(&call);
     let user = cas.user_of(&app.directory, ticket, &came_to, &call.address().to_string()).await;
@@ -191,7 +192,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     Box::pin(login_reply(&call, &new, &shown)).await
 }
 
-/// The address that the client has asked, from which a proxy may have taken TLS.
+/// Returns the address that the client requested. A proxy may have terminated TLS.
 fn address_of(call: &Call) -> LoginAddress {
     let (http, proxies) = (&call.http, &call.app.proxies);
     let scheme = if client::is_secure(http, proxies) { "https" } else { "http" };
@@ -213,14 +214,14 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
         configuration: None,
         connections: request.option("showAvailableConnections", false)?,
     };
-    // Which databases there are is nothing for strangers.
+    // Strangers must not learn which databases exist.
     let (new, database) = begin(&call, &request, || request.database(&call.app)).await?;
     let configuration = shown_configuration(load, database, display);
     let shown = Shown { configuration, ..shown };
     Box::pin(login_reply(&call, &new, &shown)).await
 }
 
-/// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
+/// `POST /v3/auth/copy`: a second session of the same user; the first one continues.
 pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
     let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
@@ -244,7 +245,7 @@ pub async fn older_log_out(call: Call) -> Result<Json<OlderLogout>> {
     end(&call).await
 }
 
-/// `GET /v3/auth/connection/check`: whoever gets here has a session that is alive.
+/// `GET /v3/auth/connection/check`: the call only succeeds with a live session.
 pub async fn check(call: Call) -> Result<Json<Alive>> {
     call.caller()?;
     Json::of(&Alive { alive: true })

@@ -11,7 +11,7 @@ use crate::http::app::App;
 use crate::http::body_keys::ANY_CASE;
 use crate::records::display::parse_boolean;
 
-/// Body of a login; on the older surface the fields of a form.
+/// The body of a login; on the older surface, the fields of a form.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = password_or_pwd, transform = with_login_options)]
@@ -21,17 +21,17 @@ pub struct LoginRequest {
     /// Name of the client program.
     pub(super) application_id: String,
     pub(super) username: String,
-    /// One of `password` and `pwd` must be there.
+    /// Required, unless `pwd` is given.
     #[serde(alias = "pwd")]
     pub(super) password: String,
     pub(super) options: Option<Map<String, Value>>,
-    /// Options may stand at the top level, too.
+    /// Options at the top level, which is allowed, too.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
 }
 
-/// Says that `pwd` is as good as `password`. Not by `anyOf`: generators make no class of a schema
-/// that has it.
+/// Adds `pwd` as an alternative to `password`. `anyOf` is not used, because generators build no
+/// class of a schema with it.
 fn password_or_pwd(schema: &mut Schema) {
     let object = schema.ensure_object();
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
@@ -44,7 +44,7 @@ fn password_or_pwd(schema: &mut Schema) {
     object.insert("then".to_owned(), json!({ "required": ["pwd"] }));
 }
 
-/// The options of a login that are booleans, and what each of them asks for.
+/// The boolean options of a login, with their descriptions.
 const LOGIN_OPTIONS: [(&str, &str); 5] = [
     ("loadConfig", "Show what the repository holds for this user."),
     ("showUserInfo", "Show the user."),
@@ -53,8 +53,8 @@ const LOGIN_OPTIONS: [(&str, &str); 5] = [
     ("showAvailableConnections", "Show the connections that the application may use."),
 ];
 
-/// Adds the options of a login, which may stand under `options` and at the top, in place of any
-/// names.
+/// Adds the options of a login, which may be under `options` and at the top level, in place of
+/// arbitrary names.
 fn with_login_options(schema: &mut Schema) {
     let mut properties = Map::new();
     for (name, about) in LOGIN_OPTIONS {
@@ -72,22 +72,22 @@ fn with_login_options(schema: &mut Schema) {
     own.extend(properties);
 }
 
-/// Body of `auth/copy`.
+/// The body of `auth/copy`.
 #[derive(Deserialize, JsonSchema)]
 pub struct CopyRequest {
-    /// Of the session to be copied.
+    /// The token of the session to copy.
     pub(super) token: String,
 }
 
-/// A token and how long it lasts.
+/// A token with its lifetime.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenReply {
-    /// To be sent along with every call.
+    /// The token, to be sent with every call.
     pub value: String,
-    /// When it ends, used or not, epoch seconds.
+    /// Time at which the token ends, used or not, in epoch seconds.
     pub expires: u64,
-    /// Seconds without a call after which it ends.
+    /// Seconds without a call after which the token ends.
     pub idle_seconds: u64,
 }
 
@@ -97,11 +97,11 @@ pub struct TokenReply {
 pub struct UserInfo {
     /// The name to log in with.
     pub id: String,
-    /// The same.
+    /// The name to log in with, again.
     pub name: String,
-    /// As people write it.
+    /// The full name, as people write it.
     pub full_name: String,
-    /// What it is for.
+    /// The user's work.
     pub description: String,
     /// The team.
     pub team: Option<String>,
@@ -115,19 +115,19 @@ pub struct UserInfo {
     pub business_email: Option<String>,
 }
 
-/// A connection that may be logged in to.
+/// A connection for logins.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionInfo {
-    /// Its id.
+    /// The id of the connection.
     pub id: String,
-    /// Its name.
+    /// The name of the connection.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the connection.
     pub description: String,
 }
 
-/// The answer to a login.
+/// The reply to a login.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoginReply {
@@ -139,19 +139,19 @@ pub struct LoginReply {
     pub application_id: String,
     /// Name of the user.
     pub username: String,
-    /// With `showUserInfo`.
+    /// The user, with `showUserInfo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserInfo>,
-    /// With `showUserInfo` and `showGroups`.
+    /// Names of the user's groups, with `showUserInfo` and `showGroups`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
-    /// With `showPrivileges`: those that hold everywhere.
+    /// Privileges that hold everywhere, with `showPrivileges`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileges: Option<Vec<String>>,
-    /// With `loadConfig`: what the repository holds for this user.
+    /// The repository's data for this user, with `loadConfig`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configuration: Option<UserConfiguration>,
-    /// With `showAvailableConnections`: those that the application may use.
+    /// The connections that the application may use, with `showAvailableConnections`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_connections: Option<Vec<ConnectionInfo>>,
 }
@@ -168,30 +168,31 @@ pub struct ConnectionReply {
     pub username: String,
     /// Reference of the session; not the token.
     pub session: String,
-    /// When the session began, epoch seconds.
+    /// Time of the login, in epoch seconds.
     pub login: u64,
-    /// When it ends, used or not, epoch seconds; null for a key without an end.
+    /// Time at which the session ends, used or not, in epoch seconds; null for a key without an
+    /// end.
     pub expires: Option<u64>,
 }
 
-/// The session is alive; a dead one is 401.
+/// The reply for a live session; a dead one gets 401.
 #[derive(Serialize, JsonSchema)]
 pub struct Alive {
     /// Always true.
     pub alive: bool,
 }
 
-/// The session has ended.
+/// The reply to the end of a session.
 #[derive(Serialize, JsonSchema)]
 pub struct Ended {
     /// `ok`
     pub result: String,
 }
 
-/// The older logout's answer (docs/api/auth.md, "Copy and logout").
+/// The reply to an older logout (docs/api/auth.md, "Copy and logout").
 pub type OlderLogout = Ended;
 
-/// The older login's answer (docs/api/auth.md, "Older login").
+/// The reply to an older login (docs/api/auth.md, "Older login").
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OlderLogin {
@@ -201,36 +202,36 @@ pub struct OlderLogin {
     pub username: String,
     /// The token.
     pub token: String,
-    /// References of the user's session.
+    /// The reference of the user's session.
     pub sessions: Vec<String>,
     /// The connection logged in to.
     pub connection_data: ConnectionData,
 }
 
-/// See docs/api/auth.md, "Older login".
+/// The connection in the reply to an older login (docs/api/auth.md, "Older login").
 #[derive(Serialize, JsonSchema)]
 pub struct ConnectionData {
-    /// Whether it spans several databases.
+    /// Whether the connection spans several databases.
     pub aggregation: bool,
-    /// What it is for.
+    /// The purpose of the connection.
     pub description: String,
-    /// Its id.
+    /// The id of the connection.
     pub id: String,
-    /// Its name.
+    /// The name of the connection.
     pub name: String,
     /// One for each database.
     pub parameters: Vec<ConnectionParameter>,
 }
 
-/// See docs/api/auth.md, "Older login": one for each database of the connection.
+/// A database of the connection in the reply to an older login (docs/api/auth.md, "Older login").
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionParameter {
-    /// What it is for.
+    /// The name of the database.
     pub description: String,
-    /// Its id.
+    /// The number of the database.
     pub id: String,
-    /// Its name.
+    /// The name of the database.
     pub name: String,
     /// Empty: there is no name service.
     pub name_service_address: String,
@@ -238,14 +239,14 @@ pub struct ConnectionParameter {
     pub notification_channel_binding_path: String,
     /// Path of the database.
     pub repository_binding_path: String,
-    /// The same, short.
+    /// The name of the database.
     pub short_path: String,
     /// Always true.
     pub use_pull_mode: bool,
 }
 
 impl LoginRequest {
-    /// What stands for a name, under `options` or at the top.
+    /// Returns the value of a name under `options` or at the top level, in any case of letters.
     pub(super) fn find(&self, name: &str) -> Option<Value> {
         let find = |map: &Map<String, Value>| {
             map.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
@@ -253,7 +254,7 @@ impl LoginRequest {
         self.options.as_ref().and_then(find).or_else(|| find(&self.rest))
     }
 
-    /// The database whose folders the configuration shows; the main one without it.
+    /// Returns the database whose folders the configuration shows; the main one if none is named.
     pub(super) fn database(&self, app: &App) -> Result<DatabaseId> {
         match self.find("databaseId") {
             None | Some(Value::Null) => app.database(None),
@@ -263,7 +264,7 @@ impl LoginRequest {
         }
     }
 
-    /// A login option, one of [`LOGIN_OPTIONS`], under `options` or at the top.
+    /// Returns a login option, one of [`LOGIN_OPTIONS`], under `options` or at the top.
     pub(super) fn option(&self, name: &str, default: bool) -> Result<bool> {
         debug_assert!(LOGIN_OPTIONS.iter().any(|(known, _)| *known == name), "`{name}` is no option of a login");
         match self.find(name) {

@@ -1,4 +1,4 @@
-//! Bundles: a text, and beside it a document for each channel (docs/api/bundles.md).
+//! Bundles: a text, with a document for each channel (docs/api/bundles.md).
 
 use std::sync::Arc;
 
@@ -34,20 +34,20 @@ pub fn check_bundle(record: &Record, source: &str) -> Result<()> {
     Err(Error::new(Code::InvalidType, message).with_source(source))
 }
 
-/// The bundle that the path names.
+/// Resolves the bundle that the path names.
 ///
 /// # Errors
-/// As [`Call::resolve`]; `InvalidType`.
+/// Those of [`Call::resolve`]; `InvalidType`.
 fn named(call: &Call) -> Result<Arc<Cached>> {
     let bundle = call.resolve("source")?;
     check_bundle(&bundle, call.param("source"))?;
     Ok(bundle)
 }
 
-/// The bundle that the path names, or the channel copy.
+/// Resolves the bundle or channel copy that the path names.
 ///
 /// # Errors
-/// As [`Call::resolve`]; `InvalidType`.
+/// Those of [`Call::resolve`]; `InvalidType`.
 fn bundle_or_copy(call: &Call) -> Result<Arc<Cached>> {
     let object = call.resolve("source")?;
     if object.copy.is_none() {
@@ -67,8 +67,7 @@ pub async fn recursive(call: Call) -> Result<Json<FolderReply>> {
     let bundle = named(&call)?;
     let selection = Selection::of_query(&call, bundle.loid.database)?;
     let wanted = Wanted::of_bundle(call.query.boolean("recursive"), selection);
-    // On the heap: the record beside it would make the future too large to be copied with each
-    // call.
+    // On the heap: the record beside it would make the future too large to copy with each call.
     Box::pin(filtered(call, &bundle, wanted)).await
 }
 
@@ -79,7 +78,7 @@ pub async fn view(call: Call) -> Result<Json<FolderView>> {
     viewed(call, &bundle, asked).await
 }
 
-/// `GET /v3/bundle/{source}/root`: the outermost bundle that the object is, or lies in.
+/// `GET /v3/bundle/{source}/root`: the outermost bundle that the object is, or that contains it.
 pub async fn root(call: Call) -> Result<Json<RecordReply>> {
     let mut at = bundle_or_copy(&call)?;
     for _ in 0..PathLimits::WIDEST.depth {
@@ -93,14 +92,14 @@ pub async fn root(call: Call) -> Result<Json<RecordReply>> {
     Json::tagged(shown, bytes, Tag::of(&at)).await
 }
 
-/// `GET /v3/bundle/{source}/chain`: the object, what it was inherited from, what that was inherited
-/// from, and so on.
+/// `GET /v3/bundle/{source}/chain`: the object, its source of inheritance, the source of that, and
+/// so on.
 pub async fn chain(call: Call) -> Result<Json<FolderReply>> {
     let first = bundle_or_copy(&call)?;
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
     let mut gathering = Gathering::new(sort, page, call.reply_memory());
     let mut next = Some(first.clone());
-    // A copy is made after what it is inherited from, so this ends.
+    // A copy is created after its source of inheritance, so this ends.
     while let Some(object) = next {
         if call.as_seen(object.clone())?.is_some() && !gathering.push(&object) {
             return Err(no_room());

@@ -1,5 +1,5 @@
-//! Configuration caches (docs/api/caches.md). What a family is, is said once, and one set of
-//! handlers serves all of them.
+//! Configuration caches (docs/api/caches.md). Each family is defined once, and one set of handlers
+//! serves all of them.
 
 pub mod routes;
 
@@ -23,16 +23,16 @@ use crate::sysconfig::{Command, Commands, Job, Jobs, ObjectType, ObjectTypes, Sy
 
 /// A family of caches, one for each database.
 pub trait Family: 'static {
-    /// An entry.
+    /// The type of an entry.
     type Item: Serialize + JsonSchema + 'static;
-    /// Where it is read.
+    /// The source from which the entries are read.
     type Origin: Origin<Fault = Refused, Value: ShownAs<Self::Item>>;
 
-    /// The caches.
+    /// Returns the caches.
     fn caches(configuration: &SysConfig) -> &PerDatabase<Self::Origin>;
 }
 
-/// Families, each by its name, an entry, where it is read, and the field that has its caches.
+/// Defines families, each by its name, its entry, its source, and the field with its caches.
 macro_rules! families {
     ($($(#[$about:meta])* $family:ident, $item:ty, $origin:ty, $field:ident;)+) => { $(
         $(#[$about])*
@@ -50,11 +50,11 @@ macro_rules! families {
 }
 
 families! {
-    /// What clients offer to do to objects.
+    /// The commands that clients offer for objects.
     CommandCache, Command, FileOrigin<Commands>, commands;
     /// Groups.
     GroupCache, GroupView, GroupsOrigin, groups;
-    /// What clients run by the clock.
+    /// The commands that clients run on a schedule.
     JobCache, Job, FileOrigin<Jobs>, jobs;
     /// Object types.
     ObjectTypeCache, ObjectType, FileOrigin<ObjectTypes>, types;
@@ -64,7 +64,7 @@ families! {
     WorkflowCache, Workflow, FileOrigin<Workflows>, flows;
 }
 
-/// What is in force of a family in a database.
+/// The entries in force of one family in one database.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheContent<I> {
@@ -72,20 +72,20 @@ pub struct CacheContent<I> {
     database_id: u16,
     /// The family: `commands`.
     cache: &'static str,
-    /// When it was read, epoch milliseconds.
+    /// Time at which they were read, in epoch milliseconds.
     timestamp: u64,
-    /// Its entries, in the order of their file; users and groups by name.
+    /// The entries, in the order of their file; users and groups by name.
     items: Ready<Vec<I>>,
 }
 
-/// The same of all databases.
+/// The entries in force of one family in all databases.
 #[derive(Serialize, JsonSchema)]
 pub struct CacheContents<I> {
     /// One for each database, the main one first.
     items: Vec<CacheContent<I>>,
 }
 
-/// When a cache was read.
+/// The time at which a cache was read.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheTimestamp {
@@ -93,29 +93,28 @@ pub struct CacheTimestamp {
     database_id: u16,
     /// The family: `commands`.
     cache: &'static str,
-    /// When it was read, epoch milliseconds: by the last refresh that went well, or at the start of
-    /// the server.
+    /// Time at which the cache was read, in epoch milliseconds: by the last successful refresh, or
+    /// at the start of the server.
     timestamp: u64,
 }
 
-/// The same of several.
+/// The times at which several caches were read.
 #[derive(Serialize, JsonSchema)]
 pub struct CacheTimestamps {
     /// One for each cache.
     items: Vec<CacheTimestamp>,
 }
 
-/// What came of a refresh.
+/// The outcome of a refresh.
 #[derive(Serialize, JsonSchema)]
 pub struct Refreshed {
-    /// The caches that were asked for, as they are in force now: refreshed, or as they were where
-    /// there are errors.
+    /// The requested caches in their present state: refreshed, or unchanged if they have errors.
     items: Vec<CacheTimestamp>,
-    /// Why some were not refreshed.
+    /// The reasons why caches were not refreshed.
     errors: Vec<RefreshError>,
 }
 
-/// Something that is wrong in a configuration file, for which what was in force still is.
+/// A fault in a configuration file, because of which the former entries stay in force.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RefreshError {
@@ -125,17 +124,17 @@ pub struct RefreshError {
     cache: &'static str,
     /// The error code.
     code: String,
-    /// What is wrong.
+    /// A sentence about the fault.
     message: String,
-    /// Path of the file; null where it is not about one.
+    /// Path of the file; null if the fault is not about one.
     path: Option<String>,
-    /// Line of the fault, counted from 1; null where it is the whole file's.
+    /// Line of the fault, counted from 1; null if it is about the whole file.
     line: Option<usize>,
     /// Column of the fault in characters, counted from 1.
     column: Option<usize>,
 }
 
-/// The database in the path.
+/// Returns the database in the path.
 fn database(call: &Call) -> Result<DatabaseId> {
     call.app.database(Some(call.param("databaseId")))
 }
@@ -151,7 +150,7 @@ async fn content<F: Family>(call: &Call, database: DatabaseId) -> CacheContent<F
     }
 }
 
-/// What a client already has is not sent again.
+/// Replies with the entity tag, and without the body if the client has it already.
 fn tagged<T: Serialize>(call: &Call, tag: ETag, bytes: usize, reply: &T) -> Result<Json<T>> {
     if call.has(&tag) {
         return Ok(Json::not_modified(tag));
@@ -233,7 +232,7 @@ async fn timestamps(caches: Vec<(DatabaseId, &dyn AnyCache)>) -> Result<Json<Cac
     Json::of(&CacheTimestamps { items })
 }
 
-/// Refreshes caches beside each other, and says what came of it.
+/// Refreshes caches concurrently, and reports the outcome.
 pub(in crate::api) async fn refreshed(
     call: &Call,
     caches: Vec<(DatabaseId, &dyn AnyCache)>,
@@ -243,7 +242,7 @@ pub(in crate::api) async fn refreshed(
     let refresh = |(database, cache): (DatabaseId, &dyn AnyCache)| {
         let name = cache.name();
         let refreshing = cache.refresh_any(extent, by.clone());
-        // What is in force where it fails is looked up afterwards.
+        // If the refresh fails, the entries in force are looked up afterwards.
         async move { (database, name, refreshing.await) }
     };
     let outcomes = join_all(caches.iter().copied().map(refresh)).await;
@@ -262,7 +261,7 @@ pub(in crate::api) async fn refreshed(
 }
 
 impl<I> CacheContent<I> {
-    /// Tells what is in force from what was before.
+    /// Returns the data that changes whenever the entries in force do.
     fn mark(&self) -> (&'static str, u16, u64) {
         (self.cache, self.database_id, self.timestamp)
     }
@@ -275,7 +274,7 @@ impl CacheTimestamp {
 }
 
 impl RefreshError {
-    /// All that is wrong.
+    /// Builds the errors of one cache, one for each fault.
     pub(in crate::api) fn of(
         app: &App,
         database: DatabaseId,

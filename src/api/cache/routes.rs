@@ -4,9 +4,9 @@ use crate::api::cache;
 use crate::http::route::words::*;
 
 const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
-/// The caches that show names and addresses of people.
+/// Routes of caches that contain names and addresses of people.
 const PEOPLE: Route = Route { about_people: true, ..READ };
-/// A refresh is a GET too, but not everyone's.
+/// Routes of refreshes, which are GETs, too, but not open to everyone.
 const REFRESH: Route = Route { privilege: Some(Privilege::Configure), acts: true, ..READ };
 
 const DATABASE_ID: PathParam = word("databaseId", "number or name of the database");

@@ -23,51 +23,51 @@ use crate::sysconfig::{Channel, ContentItem};
 
 pub mod routes;
 
-/// The `inheritFrom` of clients that have no other way to leave it out, in any case.
+/// The value of `inheritFrom` from clients that can't leave it out, in any case of letters.
 const NO_CHANNEL: &str = "none";
 
-/// Body of a channel copy; all optional. Display options may stand beside these.
+/// The body of a channel copy; all fields are optional. Display options may stand beside these.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ChannelCopyRequest {
-    /// Name or id of the channel; the site's default one without it.
+    /// Name or id of the channel; without it the site's default one.
     channel: Option<String>,
-    /// Name or id of the channel that the copy is inherited from, and follows; `none` is as good as
-    /// absent.
+    /// Name or id of the channel from which the copy inherits; the copy follows that channel.
+    /// `none` has the same effect as absence.
     inherit_from: Option<String>,
     /// The bundle, if it is named here, too.
     source: Option<String>,
-    /// Name of the workflow status; the workflow's first without it.
+    /// Name of the workflow status; without it the workflow's first one.
     status: Option<String>,
-    /// Whether the copy is checked in at once: else it stays checked out, unless `unlock`.
+    /// Whether the copy is checked in at once. Otherwise it stays checked out, unless `unlock`.
     check_in: Option<bool>,
-    /// Without a check-in: whether the caller does not have it checked out at the end.
+    /// Without a check-in: whether the copy ends up not checked out by the caller.
     unlock: Option<bool>,
-    /// Whether the caller has it checked out at the end, though it is checked in.
+    /// With a check-in: whether the copy stays checked out by the caller.
     keep_checked_out: Option<bool>,
 }
 
-/// What may be done with the content items of a copy.
+/// The possible actions on the content items of a copy.
 #[derive(Serialize, JsonSchema)]
 pub struct ActionsReply {
     /// One for each content item of the site configuration.
     items: Listed<ItemActions>,
 }
 
-/// A content item, and what may be done with it in the copy.
+/// A content item with its possible actions in the copy.
 #[derive(Hash, Serialize, JsonSchema)]
 pub struct ItemActions {
-    /// What people call it.
+    /// The name that people use.
     name: Text,
-    /// What it is.
+    /// The type of the content item.
     r#type: Text,
-    /// Where it stands in the content; null where that is not said.
+    /// The item's place in the content, as an XPath; null if it is not configured.
     xp: Option<Text>,
-    /// As the channel's configuration lists them; none for an item that it does not name.
+    /// The actions that the channel's configuration lists; none for an item that it does not name.
     actions: Vec<Text>,
 }
 
-/// What a call says of copies, found in the site configuration.
+/// The requested copy, with names resolved by the site configuration.
 pub(super) struct Wanted {
     /// Name of the channel.
     pub channel: Text,
@@ -76,7 +76,7 @@ pub(super) struct Wanted {
     checked_out: bool,
 }
 
-/// The channel that is named, or else the default one.
+/// Returns the named channel, or else the default one.
 fn channel_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Channel> {
     let site = call.app.sysconfig.site(database);
     let channel = match name.filter(|name| !name.is_empty()) {
@@ -113,10 +113,10 @@ fn inherit_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<O
 }
 
 impl ChannelCopyRequest {
-    /// What is asked for of a bundle in that database.
+    /// Resolves the request for a bundle in that database.
     ///
     /// # Errors
-    /// `InvalidParameter` for a channel that there is not, `InvalidBody` without one.
+    /// `InvalidParameter` for an unknown channel, `InvalidBody` if there is none.
     pub(super) fn wanted(&self, call: &Call, database: DatabaseId) -> Result<Wanted> {
         let channel = channel_of(call, database, self.channel.as_deref())?.name;
         let inherit = inherit_of(call, database, self.inherit_from.as_deref())?;
@@ -129,7 +129,7 @@ impl ChannelCopyRequest {
 }
 
 impl Wanted {
-    /// The command that copies this bundle. The copy is of the type that its content has.
+    /// Builds the command that copies this bundle. The copy's type follows from its content.
     ///
     /// # Errors
     /// `StatusNotFound`, `InvalidStatus` for a status that the copy can't have.
@@ -160,7 +160,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
     let copy = request.wanted(&call, bundle.loid.database)?.copy(&call, &bundle)?;
     let display = call.display_of_change().await?;
     let done = call.change_all(copy).await?;
-    // It is the bundle's next change that its tag serves for.
+    // The tag is for the bundle's next change.
     let copy = done.reply.loid;
     let state = done.left.map(|bundle| Tag::of(&bundle.object().record));
     if let Some(state) = state
@@ -182,7 +182,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
 /// Refuses a body that names another object than the path.
 ///
 /// # Errors
-/// `InvalidParameter`; as [`Call::find`].
+/// `InvalidParameter`; those of [`Call::find`].
 pub(super) fn check_same(call: &Call, request: &ChannelCopyRequest, object: Loid) -> Result<()> {
     let Some(named) = request.source.as_deref().filter(|named| !named.is_empty()) else { return Ok(()) };
     let source = Source::parse("source", named)?;

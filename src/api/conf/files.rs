@@ -1,4 +1,4 @@
-//! Configuration files as they are.
+//! Configuration files in their original form.
 
 use stet_actors::cache::Extent;
 use stet_actors::error::{Code, Error, Result};
@@ -11,7 +11,7 @@ use crate::http::reply::{Json, Reply};
 use crate::sysconfig::caches::AnyCache;
 use crate::sysconfig::files::{FOLDER, is_configuration};
 
-/// The root of files that clients can't read without what they take in.
+/// The root element of files that clients can't use without their included files.
 const PAGE_ACCESSORIES: &str = "pageAccessories";
 
 /// `GET /v3/conf/xmlfile`
@@ -21,7 +21,7 @@ pub async fn xml_file(call: Call) -> Result<Reply> {
     let database = call.database()?;
     let path = match Source::parse("path", named)? {
         Source::Path(path) => path,
-        // Whoever has no token is told of nothing that lies elsewhere.
+        // A caller without a token must not learn anything about other objects.
         source => {
             let record = call.app.resolve(&source, database).ok();
             let path = record.map(|record| call.app.path_of(&record)).transpose()?.flatten();

@@ -13,26 +13,26 @@ use crate::http::reply::Json;
 use crate::nearest::with_nearest;
 use crate::sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 
-/// Body of a call for page accessories.
+/// The body of a call for page accessories.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessoriesRequest {
-    /// Name or id of the channel; the site's default one without it.
+    /// Name or id of the channel; without it the site's default one.
     channel: Option<String>,
-    /// Id of the one page that is asked for; all without it.
+    /// Id of the requested page; without it all pages are returned.
     page_id: Option<String>,
 }
 
-/// Body of a call for shape templates.
+/// The body of a call for shape templates.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ShapesRequest {
-    /// Name or id of the channel; the site's default one without it.
+    /// Name or id of the channel; without it the site's default one.
     channel: Option<String>,
-    /// Path of a work folder: only what is for it. Where a story is named, its own counts without
-    /// it.
+    /// Path of a work folder: only its templates are returned. Without it, the work folder of the
+    /// named story counts, if there is one.
     work_folder: Option<String>,
-    /// Number or name of the database; that of the story where one is named.
+    /// Number or name of the database; the story's database if a story is named.
     database_id: Option<DatabaseRef>,
 }
 
@@ -41,20 +41,20 @@ pub struct ShapesRequest {
 pub struct AccessoriesReply {
     /// Name of the channel.
     channel: Text,
-    /// The section of the story's work folder; null where the site knows of none.
+    /// The section of the story's work folder; null if the site defines none.
     section: Option<Text>,
     /// The kinds of pages.
     items: Vec<PageInfo>,
 }
 
-/// A kind of page, and what can stand on it.
+/// A kind of page with its accessories.
 #[derive(Serialize, JsonSchema)]
 pub struct PageInfo {
-    /// What calls name it by.
+    /// The id that calls use.
     id: Text,
-    /// What people read.
+    /// The label for people.
     label: Text,
-    /// What is offered for stories of that section: those of every page first.
+    /// The accessories for stories of that section; those of every page come first.
     accessories: Vec<Accessory>,
 }
 
@@ -63,11 +63,11 @@ pub struct PageInfo {
 pub struct ShapesReply {
     /// Name of the channel.
     channel: Text,
-    /// In the order of the file.
+    /// The templates, in the order of the file.
     items: Vec<ShapeTemplate>,
 }
 
-/// The channel that is named, or else the default one.
+/// Returns the named channel, or else the default one.
 fn channel_of<'s>(content: &'s SiteContent, named: Option<&str>) -> Result<&'s Channel> {
     let site = &content.site;
     let named = match named.filter(|name| !name.is_empty()) {
@@ -129,8 +129,8 @@ pub async fn shape_templates_of(call: Call) -> Result<Json<ShapesReply>> {
     shapes(&call, story.loid.database, &request, story.work_folder.as_deref()).await
 }
 
-/// Refuses what is no work folder of the site and lies in none. Nothing is said against that of a
-/// story, which may be older than the configuration.
+/// Refuses a path that is neither a work folder of the site nor in one. The work folder of a story
+/// is not checked, since it may be older than the configuration.
 pub(super) fn check_work_folder(site: &Site, path: &str) -> Result<()> {
     let mut above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above));
     if above.any(|path| site.work_folder(path).is_some()) {

@@ -1,4 +1,4 @@
-//! Where the site configuration has an object lie.
+//! The folder that the site configuration assigns to an object.
 
 use std::sync::LazyLock;
 
@@ -12,33 +12,33 @@ use crate::http::reply::Json;
 use crate::limits::offload;
 use crate::sysconfig::Wanted;
 
-/// Where an object goes, and what that follows from. What is not known is an empty text.
+/// The folder for an object, with the values that lead to it. An unknown value is an empty text.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedPath {
     /// Path of the folder.
     path: String,
-    /// Name of its type.
+    /// Name of the object's type.
     content_type: String,
-    /// The edition that it is for.
+    /// The edition of the object.
     edition: String,
-    /// The insert that it is for.
+    /// The insert of the object.
     insert: String,
     /// The day of the issue, `yyyyMMdd`.
     issue_date: String,
     /// The team.
     team: String,
-    /// The status that objects have there.
+    /// The workflow status of objects in the folder.
     work_status: String,
     /// Path of the work folder.
     workfolder: String,
-    /// The folder that it works in.
+    /// Path of the folder, again.
     workfolder_dir: String,
 }
 
-/// What creations keep among the system attributes.
+/// The system attributes that creations keep about the product.
 static SAID: LazyLock<[Path; 4]> = LazyLock::new(|| {
-    // They are paths, as a test shows.
+    // They are valid paths, as a test shows.
     ["/props/productInfo/name", "/props/productInfo/edition", "/props/productInfo/insert", "/props/team"]
         .map(|path| Path::parse(path).expect("it is a path"))
 });
@@ -50,7 +50,7 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
         Some(text) => {
             let limits = call.app.attribute_limits();
             let read = move || first_texts(&text, SAID.each_ref(), &limits);
-            // A text that was stored under other bounds says nothing.
+            // A text that was stored under other limits counts as empty.
             offload::offload_if_large(object.attributes.text_bytes(), read).await?.unwrap_or_default()
         }
         None => Default::default(),

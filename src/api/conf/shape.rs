@@ -1,4 +1,4 @@
-//! The shape of a story as a document: one of the shape templates of a channel
+//! The shape of a story as a document, from one of a channel's shape templates
 //! (docs/api/configuration.md, "The site configuration").
 
 use schemars::JsonSchema;
@@ -20,12 +20,12 @@ use crate::sysconfig::{Frame, ShapeTemplate};
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]
 pub struct ShapeReply {
-    /// Absent where no shape template of the channel is for the story.
+    /// The document; absent if no shape template of the channel is for the story.
     #[serde(skip_serializing_if = "Option::is_none")]
     pgx: Option<Pgx>,
 }
 
-/// A shape template, made out for a story.
+/// A shape template, filled in for a story.
 #[derive(Serialize, JsonSchema)]
 pub struct Pgx {
     /// The document, with the root `pgx`.
@@ -59,7 +59,7 @@ pub async fn story_shape(call: Call) -> Result<Json<ShapeReply>> {
             Map::from_iter([("@story".to_owned(), json!(loid)), ("@channel".to_owned(), json!(file.channel))]);
         root.extend(attributes([("@workFolder", work_folder.as_deref()), ("@page", page.as_deref())]));
         root.insert("shape".to_owned(), shape(template));
-        // Configuration files are bounded, and so is what stands in a query.
+        // Configuration files are bounded, and so are the values of a query.
         let xml = from_json(&json!({ "pgx": root }), &Limits::UNBOUNDED).map_err(|error| {
             Error::new(Code::InvalidAttributes, format!("The shape can't be written as XML: {error}"))
         })?;
@@ -68,8 +68,8 @@ pub async fn story_shape(call: Call) -> Result<Json<ShapeReply>> {
     .await
 }
 
-/// Returns the template for a story: of those for its work folder and its number of words, the
-/// default one, else the first. Where none is for that many words, any number counts.
+/// Returns the template for a story: among those for its work folder and its number of words, the
+/// default one, else the first. If none is for that number of words, the number is ignored.
 fn fitting<'t>(
     templates: &'t [ShapeTemplate],
     work_folder: Option<&str>,
@@ -88,8 +88,8 @@ fn fitting<'t>(
     first(&mut candidates.iter().filter(holds).copied()).or_else(|| first(&mut candidates.iter().copied()))
 }
 
-/// Counts the words of a story's latest version; `None` for a content that is no text, or too large
-/// to be read whole.
+/// Counts the words of a story's latest version; `None` for a content that is not text, or too
+/// large to read completely.
 async fn words_of(call: &Call, story: &Cached) -> Result<Option<usize>> {
     let Some(content) = &story.content else { return Ok(None) };
     let kind = content.content_type.clone();
@@ -164,7 +164,7 @@ mod tests {
         for (folder, words, expected) in [
             (Some("/News/City"), Some(20), "brief"),
             (Some("/News/City"), Some(300), "lead"),
-            // No template is for as many, or nothing is known of the words.
+            // No template is for that number, or the number is unknown.
             (Some("/News/City"), Some(9000), "lead"),
             (Some("/News/Sport/Sailing"), None, "lead"),
             (None, Some(20), "brief"),

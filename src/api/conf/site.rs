@@ -1,4 +1,4 @@
-//! The site configuration and what is refreshed along with it.
+//! The site configuration and the files that are refreshed with it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use crate::sysconfig::caches::Refused;
 use crate::sysconfig::files::FOLDER;
 use crate::sysconfig::{Catalog, Catalogs, Collage, Index, Lists, Site, Whole, WidthUnit, parse};
 
-/// What a site is that says nothing.
+/// The text of an empty site configuration.
 const EMPTY: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<siteConfig/>\n";
 
 /// `GET /v3/conf/siteconfigxml`
@@ -27,7 +27,7 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     let database = call.database()?;
     let everything = call.query.boolean("forceRefresh");
     if everything || call.query.boolean("refresh") {
-        // Reading is for everyone; what is in force is for few to change.
+        // Everyone may read, but few may change the configuration in force.
         let who = call.who()?;
         call.is_meant()?;
         call.access().check_everywhere(Privilege::Configure)?;
@@ -52,7 +52,7 @@ fn not_refreshed(call: &Call, refused: Refused) -> Error {
     let database = call.database().unwrap_or(stet_actors::id::DatabaseId::main());
     let errors = RefreshError::of(&call.app, database, "site", refused);
     let message = format!("The site configuration has {}; what was in force still is.", counted(errors.len(), "fault"));
-    // Texts and numbers are serialised without fail.
+    // Texts and numbers are always serialisable.
     let errors = serde_json::to_value(errors).unwrap_or_default();
     Error::new(Code::InvalidBody, message).with_detail("errors", errors)
 }
@@ -60,7 +60,7 @@ fn not_refreshed(call: &Call, refused: Refused) -> Error {
 /// The collage configuration.
 #[derive(Serialize, JsonSchema)]
 pub struct CollageReply {
-    /// One for each channel that has layouts.
+    /// The collages, one for each channel with layouts.
     items: Vec<Collage>,
 }
 
@@ -80,12 +80,12 @@ pub async fn collage(call: Call) -> Result<Json<CollageReply>> {
     .await
 }
 
-/// The id of a channel that a call names.
+/// Returns the id of a channel that a call names.
 ///
 /// # Errors
-/// `InvalidParameter` for one that there is not.
+/// `InvalidParameter` for an unknown channel.
 pub(in crate::api) fn channel_id(site: &Site, name: &str) -> Result<Text> {
-    // As many as are of use.
+    // Lists only as many as are useful.
     let names = || site.channels.list().iter().take(20).map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
     let known = site.channel(name).map(|channel| channel.id.clone());
     known.ok_or_else(|| {
@@ -97,7 +97,7 @@ pub(in crate::api) fn channel_id(site: &Site, name: &str) -> Result<Text> {
 /// The indexes.
 #[derive(Serialize, JsonSchema)]
 pub struct IndexesReply {
-    /// Those of the database.
+    /// The indexes of the database.
     items: Vec<Index>,
 }
 
@@ -107,7 +107,7 @@ pub async fn indexes(call: Call) -> Result<Json<IndexesReply>> {
     let content = call.app.sysconfig.site_content(database);
     let app = call.app.clone();
     Json::made(content.bytes, move || {
-        // One for a database that is not configured is none's.
+        // An index for a database that is not configured belongs to no database.
         let is_of =
             |index: &&Index| index.database.as_deref().is_none_or(|named| app.database(Some(named)) == Ok(database));
         Ok(IndexesReply { items: content.indexes.0.iter().filter(is_of).cloned().collect() })
@@ -119,12 +119,12 @@ pub async fn indexes(call: Call) -> Result<Json<IndexesReply>> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionsReply {
-    /// What a login may name as `connectionId`.
+    /// The connections that a login may name as `connectionId`.
     items: Vec<ConnectionInfo>,
-    /// With `showRepositories`: the databases.
+    /// The databases, with `showRepositories`.
     #[serde(skip_serializing_if = "Option::is_none")]
     repositories: Option<Vec<RepositoryInfo>>,
-    /// With `showRepositories`: number of the database that is meant where none is named.
+    /// Number of the default database, with `showRepositories`.
     #[serde(skip_serializing_if = "Option::is_none")]
     default_repository: Option<u16>,
 }
@@ -134,7 +134,7 @@ pub struct ConnectionsReply {
 pub struct RepositoryInfo {
     /// The number in front of its loids.
     id: u16,
-    /// The name that is as good as the number.
+    /// The name, which calls may give instead of the number.
     name: String,
 }
 
@@ -154,7 +154,7 @@ pub async fn connections(call: Call) -> Result<Json<ConnectionsReply>> {
 /// Column catalogs.
 #[derive(Serialize, JsonSchema)]
 pub struct CatalogsReply {
-    /// Those that the caller may use, in the order of the file.
+    /// The catalogs that the caller may use, in the order of the file.
     items: Vec<CatalogInfo>,
 }
 
@@ -162,16 +162,16 @@ pub struct CatalogsReply {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogInfo {
-    /// What people read.
+    /// The name for people.
     name: Text,
-    /// Which lists it is for.
+    /// The kind of lists that the catalog is for.
     #[schemars(extend("enum" = ["ALL", "FOLDER", "DRAWER", "BUNDLE", "MESSAGE"]))]
     r#type: &'static str,
-    /// The branch of the repository that it is for.
+    /// The branch of the repository that the catalog is for.
     path: Text,
-    /// Whether it comes first of several that fit.
+    /// Whether the catalog is preferred to others that fit.
     is_default: bool,
-    /// In the order of the file.
+    /// The views, in the order of the file.
     views: Vec<CatalogView>,
 }
 
@@ -179,13 +179,13 @@ pub struct CatalogInfo {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogView {
-    /// What calls name it by.
+    /// The name that calls use.
     name: Text,
-    /// What people read.
+    /// The title for people.
     title: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the view is used if a call names none.
     is_default: bool,
-    /// From left to right.
+    /// The columns, from left to right.
     columns: Vec<CatalogColumn>,
 }
 
@@ -193,16 +193,16 @@ pub struct CatalogView {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogColumn {
-    /// Names its values.
+    /// The id of the column in replies.
     id: Text,
-    /// What people read above it.
+    /// The heading for people.
     title: Text,
-    /// How wide it is.
+    /// The width, in the unit of `widthUnit`.
     width: f64,
-    /// In what.
+    /// The unit of the width.
     #[schemars(extend("enum" = ["PIXEL", "POINT", "MILLIMETER", "INCH"]))]
     width_unit: &'static str,
-    /// Where its values come from.
+    /// The source of the column's values.
     path: Text,
 }
 
@@ -228,7 +228,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
             let text = call.app.sysconfig.xml_files.get(database, &path, true).await?.text.clone();
             let bytes = text.len();
             let read = move || {
-                // It has been read as such.
+                // The cache has checked that it is UTF-8.
                 let text = std::str::from_utf8(&text).unwrap_or_default();
                 let parsed = parse::<Catalogs>(&Whole::of_text(&path, text));
                 parsed.map(|parsed| std::sync::Arc::new(parsed.value)).map_err(|mut faults| faults.swap_remove(0))
@@ -245,7 +245,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
             let user = call.app.directory.user(session.user())?;
             user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect()
         }
-        // Those that are for all.
+        // Only the catalogs for everyone remain.
         None => Vec::new(),
     };
     Json::made(bytes, move || {

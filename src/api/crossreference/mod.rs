@@ -1,4 +1,4 @@
-//! Cross references: what an XPath finds in the contents of objects, and setting it
+//! Cross references: finding nodes by XPath in the contents of objects, and setting them
 //! (docs/api/cross-references.md).
 
 use std::sync::Arc;
@@ -27,74 +27,74 @@ use crate::records::Cached;
 
 pub mod routes;
 
-/// What the expressions of one call may take, of whatever many objects: half a second at most, and
-/// as much memory as a few large contents.
+/// The limits for all expressions of one call, however many objects it names: at most half a
+/// second, and as much memory as a few large contents.
 const BUDGET: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
 
-/// Bytes of texts that one source may take of that: what is found in it is one step of the reply,
-/// and in memory before it counts there.
+/// Bytes of texts that one source may use. Its result is one piece of the reply, and is in memory
+/// before it is counted there.
 const ONE_SOURCE: u64 = 8 << 20;
 
-/// How often a content is changed anew that others have changed meanwhile.
+/// Attempts to change a content that others change at the same time.
 const ATTEMPTS: usize = 100;
 
-/// Body of a look for cross references.
+/// The body of a search for cross references.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindRequest {
-    /// XPath 1.0.
+    /// The expression, in XPath 1.0.
     xpath: String,
     /// Loid, uuid or path of an object.
     #[serde(default)]
     source: Option<String>,
-    /// Of several.
+    /// Loids, uuids or paths of several objects.
     #[serde(default)]
     sources: Option<SourceList>,
-    /// Of those; the main one without it.
+    /// Number or name of the objects' database; without it the main one.
     #[serde(default)]
     database_id: Option<DatabaseRef>,
 }
 
-/// Body of a change of a cross reference.
+/// The body of a change of a cross reference.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SetRequest {
-    /// XPath 1.0.
+    /// The expression, in XPath 1.0.
     xpath: String,
-    /// Which of the nodes found, counted from 0; the first without it.
+    /// Index of the node to change among those found, from 0; without it the first.
     #[serde(default)]
     index: Option<i64>,
-    /// What the element, attribute or text is to hold.
+    /// The new text of the element, attribute or text.
     target: String,
 }
 
-/// What was found in an object.
+/// The nodes found in one object.
 #[derive(Serialize, JsonSchema)]
 pub struct References {
-    /// As the client gave it.
+    /// The source as the client gave it.
     source: String,
     /// The object's loid.
     #[schemars(with = "Loid")]
     id: String,
-    /// In the order of the document.
+    /// The nodes, in the order of the document.
     nodes: Vec<Node>,
 }
 
 /// A node of a content.
 #[derive(Serialize, JsonSchema)]
 pub struct Node {
-    /// Its place among those found, from 0.
+    /// Index among the nodes found, from 0.
     index: usize,
-    /// What it is.
+    /// The kind of the node.
     kind: NodeKind,
-    /// As it is written; null for what has none.
+    /// The name as it is written; null for nodes without one.
     name: Option<String>,
-    /// Where it is, as an XPath.
+    /// The path of the node, as an XPath.
     path: String,
-    /// Its text.
+    /// The text of the node.
     value: String,
 }
 
-/// Kinds of nodes.
+/// A kind of node.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -112,7 +112,7 @@ pub enum NodeKind {
     Instruction,
 }
 
-/// What a change of a cross reference did.
+/// The reply to a change of a cross reference.
 #[derive(Serialize, JsonSchema)]
 pub struct SetReply {
     /// The object's record.
@@ -151,8 +151,8 @@ fn refused(error: XPathError) -> Error {
     }
 }
 
-/// Refuses to write a text in another encoding than its media type names, as one is refused that
-/// names another itself.
+/// Refuses to write a text as UTF-8 if its media type names another encoding, just as a text is
+/// refused that declares another encoding itself.
 fn check_charset(media_type: &str, text: &str) -> Result<()> {
     let charset = charset_of(media_type).filter(|charset| !text.is_ascii() && !charset.eq_ignore_ascii_case("utf-8"));
     let Some(charset) = charset else { return Ok(()) };
@@ -162,7 +162,7 @@ fn check_charset(media_type: &str, text: &str) -> Result<()> {
     Err(Error::new(Code::InvalidType, message))
 }
 
-/// The content that an expression is about: its text and hash.
+/// Returns the content for an expression: its text and hash.
 async fn text_of(call: &Call, source: &Source, record: &Cached) -> Result<(String, [u8; 32])> {
     let (found, reader) = opened(call, source, record).await?;
     let (content, most) = (&found.content, call.app.xml_limits().max_bytes);
@@ -178,8 +178,8 @@ async fn text_of(call: &Call, source: &Source, record: &Cached) -> Result<(Strin
     Ok((text, hash))
 }
 
-/// Does work with the content of an object at its place: what it takes in memory is got when there
-/// is a turn.
+/// Runs `work` on the content of an object under a work permit. The content is read once the permit
+/// is there, which bounds the memory.
 async fn with_text<T: Send + 'static>(
     call: &Call,
     source: &Source,
@@ -209,17 +209,17 @@ pub async fn find(call: Call) -> Result<Json<BulkReply<Ready<References>>>> {
     Ok(listing.answer(call))
 }
 
-/// Objects that are looked through one after the other.
+/// Objects that are searched one after the other.
 struct Looking {
     sources: Vec<String>,
-    /// Whether `source` names the only one: what is wrong with it is the answer.
+    /// Whether `source` names the only object: then its fault is the reply.
     only: bool,
     next: usize,
     xpath: Arc<XPath>,
     database: DatabaseId,
-    /// What is left before the present one.
+    /// The budget before the present source.
     budget: Budget,
-    /// What is left behind it.
+    /// The rest of the budget after the present source.
     left: Budget,
 }
 
@@ -236,13 +236,13 @@ impl Items for Looking {
         let given = Budget { bytes: self.budget.bytes.min(ONE_SOURCE), ..self.budget };
         let looked = async {
             if self.budget.looks == 0 {
-                // Not even to be read.
+                // The budget does not even suffice for reading.
                 return Err(refused(XPathError::TooMuch));
             }
             let source = Source::parse("sources", text)?;
             let record = call.find(&source, database)?;
             let (source_text, id, mut budget) = (text.clone(), record.loid.to_string(), given);
-            // Its JSON is made there, too: it may have megabytes.
+            // The JSON is built there, too, since it may have megabytes.
             let find = move |text: &str, limits: &Limits| {
                 let found = xpath.find(text, limits, &mut budget).map_err(refused);
                 let made = |found| Ready::of(&References { source: source_text, id, nodes: shown(found) });
@@ -285,8 +285,8 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
     let display = call.display_of_change().await?;
     if call.was_done() {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
-        // What was there before is gone, and the XPath may find nothing in what the call has made
-        // of it.
+        // The nodes before the change are gone, and the XPath may find nothing in the changed
+        // content.
         let mut budget = BUDGET;
         let find =
             move |text: &str, limits: &Limits| Ready::of(&shown(xpath.find(text, limits, &mut budget).ok()?)).ok();

@@ -34,7 +34,7 @@ pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, U
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
 
-/// The drawer of the path, and who calls it.
+/// The drawer that the path names, with its call.
 struct Desk<'c> {
     call: &'c Call,
     drawer: Container<Drawer>,
@@ -45,8 +45,8 @@ impl<'c> Desk<'c> {
         Ok(Desk { call, drawer: call.container::<Drawer>("source")? })
     }
 
-    /// An item by its shortcut id or its object. Whether it is there for the caller, and what
-    /// stands at a position that they name, the command finds out.
+    /// Resolves an item by its shortcut id or its object. The command determines whether it exists
+    /// for the caller, and which item is at a position that they name.
     fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<Address> {
         if let Ok(shortcut) = text.parse::<ShortcutId>() {
             return Ok(Address::Shortcut(shortcut));
@@ -55,7 +55,7 @@ impl<'c> Desk<'c> {
         Ok(Address::Object(self.call.find(&source, database)?.loid))
     }
 
-    /// An item that the path names.
+    /// Resolves an item that the path names.
     fn item(&self, parameter: &str) -> Result<Address> {
         self.address(parameter, self.call.param(parameter), self.call.database()?)
     }
@@ -110,7 +110,7 @@ pub async fn delete_item(call: Call) -> Result<Preferred<DrawerReply>> {
     Ok(reply.answer(call))
 }
 
-/// Items that were taken out, with the positions that they had for the caller.
+/// Removed items, with the positions that they had for the caller.
 fn removed(items: &Placed) -> impl Iterator<Item = (usize, &Item)> {
     items.iter().map(|(position, item)| (*position, item))
 }
@@ -134,7 +134,7 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     }
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: false }).await?;
     let drawer::Removed { items, errors } = done.reply;
-    // Each of the rest was taken out, in their order.
+    // Each of the others was removed, in their order.
     let (mut taken, mut missing) = (items.into_iter(), errors.into_iter().peekable());
     for (index, place) in places.into_iter().enumerate() {
         let outcome = match missing.next_if(|(at, _)| *at == index) {
@@ -145,7 +145,7 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     }
     let BulkParts { items, errors } = bulk.parts();
     let items = DrawerItems::of_change(removed(&items), &display).with_errors(errors);
-    // Whole whatever the client prefers: it has what went wrong.
+    // Always complete, whatever the client prefers, because it contains the errors.
     let reply = WholeReply::of(&call, &done.view, None, items, |drawer| drawer).await?;
     Ok(reply.answer(call))
 }
@@ -164,14 +164,13 @@ pub async fn move_item(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let item = desk.item("item")?;
     let Jointly { reply: moved, left } = call.change_all(drawer::Move { item, from, to }).await?;
     let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone(to) };
-    // Others may have changed the drawer since: the item has the position that it has in the drawer
-    // of the reply.
+    // Others may have changed the drawer since. The item's position is that in the replied drawer.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
     Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call).shown())
 }
 
-/// Which items a read shows: all, those of a page, or none.
+/// Returns the items that a read shows: all, those of a page, or none.
 fn page_of_items(call: &Call) -> Page {
     if call.query.boolean("showItems") { call.query.page() } else { Page { offset: 0, limit: 0 } }
 }
@@ -202,8 +201,8 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         }
         for holder in some {
             way.yield_if_due().await;
-            // Others that hold it are not listed; neither are drawers in the recycle bin, which
-            // keep their items.
+            // Other kinds of containers are not listed. Neither are drawers in the recycle bin,
+            // which keep their items.
             let record = app.records.record(&app.repository, holder)?;
             let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
             if access.sees(&record)? && !found.push(&record) {
@@ -218,23 +217,23 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     Ok(listing.answer(call))
 }
 
-/// Drawers that hold an object, each with its items.
+/// The drawers that contain an object, each with its items.
 struct Drawers {
     drawers: Vec<Loid>,
     next: usize,
-    /// How many items are shown of each.
+    /// The number of items to show of each.
     limit: usize,
     display: Display,
-    /// The items of the drawer whose turn it is.
+    /// The items of the drawer that is being written.
     open: Option<DrawerItems>,
     step: Step,
 }
 
-/// What a step was about.
+/// The subject of a piece of the reply.
 enum Step {
-    /// A drawer that is not shown.
+    /// A drawer that is not visible.
     Drawer,
-    /// A drawer.
+    /// The begin of a drawer.
     Open,
     Item,
     Close,
@@ -260,7 +259,7 @@ impl Items for Drawers {
         self.step = Step::Drawer;
         let view = match call.view_of::<Drawer>(*drawer).await {
             Ok(view) => view,
-            // It was removed meanwhile, or may not be seen any more.
+            // It was removed in between, or may not be seen any more.
             Err(error) if error.code == Code::ObjectNotFound => return Ok(Made::Nothing),
             Err(error) => return Err(error),
         };
@@ -288,8 +287,8 @@ impl Items for Drawers {
     }
 }
 
-/// A drawer to be made with what a body says of it: its sources are looked up in the first
-/// database, and it will be in the second.
+/// Builds a new drawer from a request's body. Its sources are resolved in the first database; it
+/// will be in the second.
 async fn new_drawer(
     call: &Call,
     name: &str,
@@ -333,14 +332,14 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let databases = (database, call.app.database_of(folder.as_ref(), database)?);
     let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, databases).await?;
-    // A generated name has to be free; a given one is up to the caller.
+    // A generated name must be free; a given one is the caller's choice.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
-    // Large as it is, it is not held beside what came before.
+    // Boxed, because the future is too large to hold beside the data above.
     Box::pin(make(call, folder, object, database)).await
 }
 
-/// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
+/// `POST /v3/container/drawer/automatic`: the user's own drawer, created at the first call.
 pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;

@@ -29,11 +29,11 @@ use crate::limits::yielding::YieldTimer;
 use crate::records::Display;
 use crate::records::Page;
 
-/// Bytes up to which a drawer is kept whole: some 1,500 items. A larger one is made each time,
-/// while it goes out.
+/// Bytes up to which the reply for a drawer is kept whole: some 1,500 items. A larger one is built
+/// for each call, while it is sent.
 const WHOLE_KEPT: usize = 2 << 20;
 
-/// A drawer as it is on disk, for a caller who may read it.
+/// The committed state of a drawer, for a caller who may read it.
 pub(super) type DrawerView = SeenView<Drawer>;
 
 pub(super) async fn info(
@@ -58,15 +58,15 @@ pub(super) async fn info(
 
 /// The items of a drawer that a caller sees.
 pub(super) enum SeenItems<'v> {
-    /// All of them: nobody has to look at each.
+    /// All items, without a check of each.
     All(&'v DrawerState),
-    /// These.
+    /// The items that passed the check.
     Some(Vec<&'v Item>),
 }
 
 impl<'v> SeenItems<'v> {
-    /// How many there are, and how many more the drawer has for the caller. Items that they may not
-    /// read are in neither.
+    /// Returns the number of visible items, and of items hidden because of the recycle bin. Items
+    /// that the caller may not read count in neither.
     fn counts(&self) -> (usize, usize) {
         match self {
             SeenItems::All(drawer) => (drawer.count(), drawer.hidden()),
@@ -74,7 +74,7 @@ impl<'v> SeenItems<'v> {
         }
     }
 
-    /// A part of them, with their positions among all.
+    /// Returns a page of the items, with their positions among all.
     pub(super) fn page(&self, page: Page) -> Vec<(usize, &'v Item)> {
         let cut =
             |items: &mut dyn Iterator<Item = &'v Item>| items.enumerate().skip(page.offset).take(page.limit).collect();
@@ -85,8 +85,8 @@ impl<'v> SeenItems<'v> {
     }
 }
 
-/// The items that the caller sees. One who may not read everything has each looked at, which is to
-/// be done once for a reply.
+/// Returns the items that the caller sees. Unless the caller may read everything, each item is
+/// checked, which should be done once for a reply.
 pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenItems<'v>> {
     if call.access().sees_all() {
         return Ok(SeenItems::All(&view.state));
@@ -102,7 +102,7 @@ pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenIt
     Ok(SeenItems::Some(seen))
 }
 
-/// Whether the caller may read an item's object.
+/// Reports whether the caller may read an item's object.
 fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
     if access.sees_all() {
         return Ok(true);
@@ -113,25 +113,24 @@ fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
     })
 }
 
-/// A reply about a drawer, as far as it is made at once.
+/// A reply about a drawer, whose first piece is built at once.
 pub(super) type Drawers = Listing<DrawerReply, DrawerItems>;
 
 /// Items of a drawer with the records of their objects.
 pub(super) struct DrawerItems {
-    /// With their positions.
+    /// The items with their positions.
     items: Vec<(usize, Item)>,
     next: usize,
     display: Display,
-    /// Whether one whose object is in the recycle bin is shown though the reply is late: as what a
-    /// change was about.
+    /// Whether items with discarded objects are shown even in a late piece of the reply, because
+    /// the change was about them.
     recycled: bool,
-    /// What those that were made at once were made of.
+    /// The objects and records from which the first piece was built.
     seen: Seen,
-    /// What the reply to a bulk removal says of sources that failed: told first, one after the
-    /// other.
+    /// The failed sources of a bulk removal. They are written before the items.
     errors: Option<Vec<BulkError>>,
     told: usize,
-    /// Bytes of those.
+    /// Bytes of the errors.
     error_bytes: usize,
 }
 
@@ -150,25 +149,25 @@ impl DrawerItems {
         }
     }
 
-    /// Those that a change was about.
+    /// Creates the items that a change was about.
     pub(super) fn of_change<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
         DrawerItems { recycled: true, ..DrawerItems::new(items, display) }
     }
 
-    /// The same, and what the reply says of sources that failed.
+    /// Adds the failed sources of a bulk removal.
     pub(super) fn with_errors(self, errors: Vec<BulkError>) -> DrawerItems {
         let error_bytes = errors.iter().map(BulkError::bytes).sum();
         DrawerItems { errors: Some(errors), error_bytes, ..self }
     }
 
-    /// The next source that failed, if one is left.
+    /// Returns the next failed source, if one is left.
     fn error(&self) -> Option<&BulkError> {
         self.errors.as_ref()?.get(self.told)
     }
 
-    /// The present item. One whose object was destroyed since the view was published is left out,
-    /// as it will be of the next view; of a late reply, also one that the caller may not read any
-    /// more, or that lies in the recycle bin now.
+    /// Renders the present item. An item whose object was destroyed since the view was published is
+    /// left out, as in the next view. In a late piece, items are left out, too, that the caller may
+    /// not read any more, or whose objects are in the recycle bin now.
     pub(super) async fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
         let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
         if late && !sees(call, call.access(), item)? {
@@ -191,12 +190,13 @@ impl DrawerItems {
         Ok(object.map(|object| DrawerItem { id, position, source, object }))
     }
 
-    /// Whether there are no more.
+    /// Reports whether no items remain.
     pub(super) fn are_over(&self) -> bool {
         self.next == self.items.len()
     }
 
-    /// What the items of a reply too large to be looked at as a whole are told apart by.
+    /// Returns a hash of everything that the reply shows, for the ETag of a reply too large to hash
+    /// as a whole.
     async fn facts(&self, call: &Call) -> Result<u64> {
         let (app, mut way) = (&call.app, YieldTimer::new());
         let mut hasher = DefaultHasher::new();
@@ -245,16 +245,16 @@ impl Items for DrawerItems {
     }
 }
 
-/// The reply to a change: the drawer as it is right after, and the given items. The display is
-/// asked for beforehand: a call whose options are wrong must change nothing.
+/// The reply to a change: the drawer right after it, and the given items. The display options are
+/// read beforehand, because a call with wrong options must change nothing.
 pub(super) struct WholeReply {
     listing: Drawers,
     tag: Tag,
 }
 
 impl WholeReply {
-    /// With `more` of it filled in. `seen` is what the caller sees of the drawer, if that has been
-    /// looked at.
+    /// Builds the reply, completed by `more`. `seen` is the caller's view of the drawer, if that
+    /// has been determined.
     pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
@@ -275,20 +275,20 @@ impl WholeReply {
         Ok(WholeReply { listing, tag: tag_of(view) })
     }
 
-    /// As an answer, with its ETag.
+    /// Converts to the reply with its ETag.
     pub(super) fn answer(self, call: Call) -> Json<DrawerReply> {
         self.listing.answer(call).with_etag(ETag::new(self.tag, "change"))
     }
 }
 
-/// The same, or as short as the client prefers.
+/// The reply to a change: whole, or minimal if the client prefers that.
 pub(super) enum ChangeReply {
     Whole(Box<WholeReply>),
     Minimal(Preferred<DrawerReply>),
 }
 
 impl ChangeReply {
-    /// As [`WholeReply::of`].
+    /// Builds the reply; the arguments are as for [`WholeReply::of`].
     pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
@@ -311,7 +311,7 @@ impl ChangeReply {
         })
     }
 
-    /// As [`WholeReply::answer`].
+    /// Converts to the reply with its ETag.
     pub(super) fn answer(self, call: Call) -> Preferred<DrawerReply> {
         match self {
             ChangeReply::Whole(whole) => whole.answer(call).into(),
@@ -324,14 +324,14 @@ fn tag_of(view: &DrawerView) -> Tag {
     Tag::of(&view.state.object().record)
 }
 
-/// The reply to a change of the items concerned.
+/// Builds the reply to a change of the given items.
 pub(super) async fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<ChangeReply> {
     let seen = seen(call, view).await?;
     let shown = shown_of_change(call, view, &seen, items).await?;
     ChangeReply::of(call, view, Some(seen), shown, display, |drawer| drawer).await
 }
 
-/// The reply to a move: the target, and the revisions of both drawers that the move itself led to.
+/// Builds the reply to a move: the target, and the revisions of both drawers right after it.
 pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<ChangeReply> {
     let revisions = MoveRevisions { source: moved.source_revision, target: moved.target_revision };
     let seen = seen(call, view).await?;
@@ -340,13 +340,14 @@ pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, 
     ChangeReply::of(call, view, Some(seen), shown, &call.display(), more).await
 }
 
-/// The reply to a change of a drawer that is not there any more, or not for the caller.
+/// Builds the reply to a change of a drawer that does not exist any more, or not for the caller.
 pub(super) fn gone(drawer: Loid) -> Result<Preferred<ChangedDrawer>> {
     let gone = Changed::Gone(RemovedDrawer { info: Removed { id: drawer.to_string() }, items: [] });
     Json::of(&gone).map(Preferred::from)
 }
 
-/// The items of a change that the caller sees, with their positions as the caller counts them.
+/// Returns the items of a change that the caller sees, with their positions as the caller counts
+/// them.
 async fn shown_of_change<'i>(
     call: &Call,
     view: &DrawerView,
@@ -377,14 +378,14 @@ async fn shown_of_change<'i>(
     Ok(shown)
 }
 
-/// Whole small drawers, with all of their items or with none.
+/// Whole replies for small drawers, with all of their items or with none.
 pub(crate) type RenderedDrawers = Renderings<Drawer, bool, DrawerReply>;
 
-/// The answer to a read. Those who do not see everything have replies of their own, and pages and
-/// large drawers are made anew.
+/// Replies to a read. Callers who do not see everything have replies of their own; pages and large
+/// drawers are rendered anew.
 ///
 /// # Errors
-/// What the store says; `Overloaded`.
+/// Errors of the store; `Overloaded`.
 pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Json<DrawerReply>> {
     let display = call.display();
     let with_items = match page {
@@ -425,7 +426,7 @@ mod tests {
     use crate::api::records::Failures;
     use crate::http::testing::House;
 
-    /// A drawer with so many stories, and who may read nothing of it.
+    /// A drawer with that many stories, and a caller who may read none of them.
     async fn filled(house: &House, stories: usize) -> DrawerView {
         let mut items = Vec::new();
         for number in 0..stories {

@@ -10,10 +10,10 @@ const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/drawers.md"
 
 const DRAWER: PathParam = source("the drawer");
 const PLACE: PathParam = position("where the item is to stand; 0 is first, -1 the tail");
-/// Adding and positioning name the object.
+/// Parameter of calls that add or place an item, which name the object.
 const OBJECT: PathParam = word("item", "the object, as loid, uuid or path");
-/// Removing and moving take either name of an item (docs/api/drawers.md, "Items"), so the value is
-/// parsed later.
+/// Parameter of calls that remove or move an item, which take either name of it
+/// (docs/api/drawers.md, "Items"). So the value is parsed later.
 const ITEM: PathParam = word("item", "the item: its object or its shortcut id");
 const SHORTCUT: PathParam = word("shortcut", "the item: its shortcut id or its object");
 const SHOW_ITEMS: QueryParam = flag("showItems", false, "Show the items.");

@@ -1,4 +1,4 @@
-//! Following containers live (ours): server-sent events.
+//! The live event streams of containers (ours): server-sent events.
 
 pub mod routes;
 
@@ -13,13 +13,13 @@ use crate::http::call::Call;
 use crate::http::reply::Reply;
 use crate::records::Cached;
 
-/// What a client that has been cut off sends, to go on behind the last event that it has.
+/// The header by which a reconnecting client names the last event that it has.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
-/// The same for clients that can't set headers.
+/// The query parameter for the last event, for clients that can't set headers.
 const LAST_EVENT_ID_PARAM: &str = "lastEventId";
 
-/// Stops proxies such as nginx from buffering what should be forwarded at once.
+/// The header that stops proxies such as nginx from buffering events.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// `GET /v3/container/{source}/events`
@@ -60,8 +60,8 @@ async fn stream(call: &Call, container: &Cached) -> Result<Reply> {
         .with_header(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }
 
-/// The last event that the caller has. The header counts: a browser that connects again by itself
-/// sends the parameter as it was the first time.
+/// Returns the id of the last event that the caller has. The header takes precedence: a browser
+/// that reconnects on its own repeats the parameter of its first request.
 fn last_event_id(call: &Call) -> Result<Option<u64>> {
     let header = call.headers().get(LAST_EVENT_ID).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let header = header.as_deref().map(str::trim).filter(|text| !text.is_empty());

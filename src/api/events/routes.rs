@@ -1,4 +1,4 @@
-//! Following containers live (ours).
+//! The live event streams of containers (ours).
 
 use crate::api::events;
 use crate::http::route::words::*;

@@ -1,5 +1,5 @@
-//! `GET /v3/folder/{source}/filter`: what in a folder, or below it, has a name of one of the
-//! patterns.
+//! `GET /v3/folder/{source}/filter`: the objects in a folder, or below it, whose names match one of
+//! the patterns.
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
@@ -16,16 +16,17 @@ use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Gathering, NamePatterns, outline};
 
-/// What is looked for.
+/// The criteria of a filtered listing.
 pub(in crate::api) struct Wanted {
-    /// One of them has to match the name.
+    /// Patterns, one of which must match the name.
     patterns: NamePatterns,
     exclude_folders: bool,
     show_hidden: bool,
     recursive: bool,
-    /// How many at most.
+    /// The largest number of entries.
     how_many: usize,
-    /// What is looked into: folders in a folder, bundles in a bundle.
+    /// The family of containers that are searched recursively: folders in a folder, bundles in a
+    /// bundle.
     inner: FamilyKind,
     selection: Selection,
 }
@@ -47,7 +48,7 @@ impl Wanted {
         })
     }
 
-    /// The selected objects that a bundle holds.
+    /// Returns the criteria for the selected objects in a bundle.
     pub(in crate::api) fn of_bundle(recursive: bool, selection: Selection) -> Wanted {
         let (patterns, inner) = (NamePatterns::default(), FamilyKind::Bundle);
         Wanted {
@@ -71,10 +72,10 @@ pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
     Box::pin(filtered(call, &folder, wanted)).await
 }
 
-/// What is wanted of a folder or bundle.
+/// Lists the objects in a folder or bundle that meet the criteria.
 ///
 /// # Errors
-/// As listings.
+/// Those of a listing.
 pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted) -> Result<Json<FolderReply>> {
     let (display, recursive) = (call.display(), wanted.recursive);
     let all = call.access().sees_all() || call.access().may(Privilege::Read, folder)?;
@@ -85,19 +86,20 @@ pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted
     reply(call, folder, info, entries, total).await
 }
 
-/// Those on the page, and how many there are in all. In their own order: of each folder by name,
-/// what lies in a folder right behind it.
+/// Returns the objects of the page, and the total number. Their natural order is by name in each
+/// folder, with a folder's contents directly after the folder.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(Vec<Loid>, usize)> {
     let (app, access, mut way) = (&call.app, call.access(), YieldTimer::new());
     let Selection { filter, sort, mut page } = wanted.selection;
     let mut left = wanted.how_many;
     if !sort.keeps_order() {
-        // Which come first is known only when all have been found.
+        // The first entries are known only when all have been found.
         page.limit = page.limit.min(wanted.how_many.saturating_sub(page.offset));
         left = usize::MAX;
     }
     let mut gathering = Gathering::new(sort, page, call.reply_memory());
-    // Folders that are open, the innermost last: no more than a path may have.
+    // The folders being read, the innermost last. The limit on the depth of paths bounds their
+    // number.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {
         way.yield_if_due().await;

@@ -1,4 +1,4 @@
-//! Listings of folders and bundles: which objects there are, and their records.
+//! Listings of folders and bundles: the objects in them, and their records.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use crate::nearest::nearest_name;
 use crate::records::{Cached, Display, FilterValues, Gathering, ObjectRecord, Page, RecordFilter, Sort, outline};
 use crate::sysconfig::ObjectTypes;
 
-/// Which objects of a folder a listing has.
+/// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::api) enum Kind {
     All,
     Folders,
 }
 
-/// Which entries of a listing are wanted, in which order.
+/// The filter, order and page of a listing.
 pub(in crate::api) struct Selection {
     pub filter: RecordFilter,
     pub sort: Sort,
@@ -43,7 +43,7 @@ pub(in crate::api) struct Selection {
 }
 
 impl Selection {
-    /// Reads what the query of a listing says. The objects lie in that database.
+    /// Reads the selection from the query of a listing whose objects lie in `database`.
     ///
     /// # Errors
     /// `InvalidParameter`.
@@ -54,7 +54,7 @@ impl Selection {
     }
 }
 
-/// Reads the filters of a listing whose objects lie in that database.
+/// Reads the filters of a listing whose objects lie in `database`.
 ///
 /// # Errors
 /// `InvalidParameter`.
@@ -69,8 +69,8 @@ pub(in crate::api) fn filter_of(call: &Call, values: FilterValues, database: Dat
 /// known names, on the thread of the request.
 const MOST_REPORTED: usize = 3;
 
-/// Reports types, statuses and families that the configuration does not know: most likely they were
-/// misspelt.
+/// Warns of types, statuses and families that the configuration does not know: most likely they
+/// were misspelt.
 fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, database: DatabaseId) {
     let FilterValues { types: of_type, statuses, families, .. } = values;
     if of_type.is_empty() && statuses.is_empty() && families.is_empty() {
@@ -94,10 +94,10 @@ fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, datab
     report("family", families, &known, &|value| known.iter().any(|known| known.eq_ignore_ascii_case(value)));
 }
 
-/// The objects in a folder as a reply.
+/// Returns the objects in a folder as a reply.
 ///
 /// # Errors
-/// `InvalidParameter`; `Overloaded` when there is no room for so much; what the store says.
+/// `InvalidParameter`; `Overloaded` if there is not enough memory; errors of the store.
 pub(in crate::api) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
     let (selection, display) = (Selection::of_query(&call, folder.loid.database)?, call.display());
     let (entries, total) = entries(&call, folder, kind, selection).await?;
@@ -107,10 +107,10 @@ pub(in crate::api) async fn listing(call: Call, folder: &Cached, kind: Kind) -> 
     reply(call, folder, info, entries, total).await
 }
 
-/// The reply about a folder with these entries, of so many.
+/// Builds the reply about a folder with these entries. `total` is the number of all.
 ///
 /// # Errors
-/// `Overloaded` when there is no room for so much; what the store says.
+/// `Overloaded` if there is not enough memory; errors of the store.
 pub(in crate::api) async fn reply(
     call: Call,
     folder: &Cached,
@@ -135,29 +135,30 @@ pub(in crate::api) async fn reply(
 pub(in crate::api) struct Entries {
     entries: Vec<Loid>,
     next: usize,
-    /// The folder's, if paths are shown and all of them lie in it.
+    /// The folder's path, if paths are shown and all entries lie directly in the folder.
     path: Option<String>,
     display: Display,
 }
 
-/// What comes next in a listing.
+/// The next entry of a listing, or its end.
 pub(in crate::api) enum Next {
     /// An object, and its path if paths are shown.
     Entry(Arc<Cached>, Option<String>),
-    /// One that has gone since the names were read, or is not the caller's to see: as if it had
-    /// been before.
+    /// An object that was deleted since the names were read, or that the caller may not see. It is
+    /// left out.
     Gone,
-    /// There is no more.
+    /// The end of the listing.
     End,
 }
 
 impl Entries {
-    /// These; `path` is the folder's, if paths are shown and all of them lie in it.
+    /// Creates the entries of a listing. `path` is the folder's, if paths are shown and all entries
+    /// lie directly in the folder.
     pub(in crate::api) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> Entries {
         Entries { entries, next: 0, path, display }
     }
 
-    /// The next, as the caller sees it.
+    /// Returns the next entry as the caller sees it.
     pub(in crate::api) fn next(&self, call: &Call) -> Result<Next> {
         let Some(loid) = self.entries.get(self.next) else { return Ok(Next::End) };
         let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Next::Gone) };
@@ -169,12 +170,13 @@ impl Entries {
         Ok(Next::Entry(entry, path))
     }
 
-    /// The display options.
+    /// Returns the display options.
     pub(in crate::api) fn display(&self) -> &Display {
         &self.display
     }
 
-    /// What the entries of a reply too large to be looked at as a whole are told apart by.
+    /// Returns a hash of all that the entries show. It is part of the ETag of a reply that is too
+    /// large to be hashed as a whole.
     pub(in crate::api) async fn facts(&self, call: &Call) -> Result<u64> {
         let (app, mut way) = (&call.app, YieldTimer::new());
         let mut hasher = DefaultHasher::new();
@@ -188,7 +190,7 @@ impl Entries {
                 Seen::Nothing => continue,
             };
             (loid, record.revision, locker_of(app, &record)).hash(&mut hasher);
-            // An outline is of no revision.
+            // An outline has no revision, so name and type are hashed as well.
             (&record.name, &record.type_name).hash(&mut hasher);
         }
         Ok(hasher.finish())
@@ -219,18 +221,18 @@ impl Items for Entries {
     }
 }
 
-/// Names of a folder that are read at once where a call is answered; more are read on another
+/// The largest number of names that are read on the thread of the call. More are read on another
 /// thread.
 const NAMES_AT_ONCE: usize = 256;
 
-/// Returns the selected page of the objects in a folder that the caller sees, in order, and how
-/// many pass the filter in all.
+/// Returns the selected page of the objects in a folder that the caller sees, in order, and the
+/// number of all that pass the filter.
 ///
-/// No more is read of each object than order, filter and the caller's rights need, and attributes
-/// of none. What is kept of them counts among the replies that wait for their clients.
+/// Reads of each object only what order, filter and the caller's rights need, and no attributes.
+/// The memory for the entries is charged to the replies that wait for their clients.
 ///
 /// # Errors
-/// `Overloaded` when there is no room for that; what the store says.
+/// `Overloaded` if there is not enough memory; errors of the store.
 pub(in crate::api) async fn entries(
     call: &Call,
     folder: &Record,
@@ -242,7 +244,7 @@ pub(in crate::api) async fn entries(
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
     let as_named = all && kind == Kind::All && sort.keeps_order() && filter.is_empty();
     let mut gathering = Gathering::new(sort, page, call.reply_memory());
-    // A page in the order of the names is found without those behind it.
+    // A page in the order of names needs no names behind it.
     let most = if as_named { page.end() } else { usize::MAX };
     let loids = names(app, folder.loid, most).await?;
     if !gathering.counts(size_of_val(&*loids)) {
@@ -259,7 +261,8 @@ pub(in crate::api) async fn entries(
         if kind != Kind::All && record.family != FamilyKind::Folder {
             continue;
         }
-        // Order and filter show what they go by.
+        // Order and filter reveal the values that they use, so they get only what the caller may
+        // see.
         let record = match if all { Seen::Whole } else { access.seen(&record)? } {
             Seen::Whole => record,
             Seen::OnTheWay => outline(&record),
@@ -277,7 +280,7 @@ fn unlisted(error: StoreError) -> Error {
     Error::internal()
 }
 
-/// What lies in a folder, by name, as it was at one moment; no more than that many.
+/// Returns at most `most` objects in a folder by name, all as of one moment.
 pub(in crate::api) async fn names(app: &App, folder: Loid, most: usize) -> Result<Vec<Loid>> {
     let at_once = most.min(NAMES_AT_ONCE);
     let few = children(app.repository.look(), View::Committed, folder, None, at_once).map_err(unlisted)?;
@@ -290,7 +293,7 @@ pub(in crate::api) async fn names(app: &App, folder: Loid, most: usize) -> Resul
     Ok(offload::offload(read).await?.map_err(unlisted)?.0)
 }
 
-/// How much lies in a folder.
+/// Returns the number of objects in a folder.
 fn total(app: &App, folder: Loid) -> Result<usize> {
     let total = names_in(app.repository.look(), View::Committed, folder).map_err(unlisted)?;
     Ok(usize::try_from(total).unwrap_or(usize::MAX))

@@ -24,18 +24,18 @@ use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
 use crate::records::{Cached, Display, ObjectRecord};
 
-/// A folder or bundle and what lies in it.
+/// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderReply {
     /// The folder or bundle.
     pub info: Ready<ObjectRecord>,
     /// The page asked for.
     pub items: Listed<Ready<ObjectRecord>>,
-    /// How many objects there are in all.
+    /// Total number of objects.
     pub total: usize,
 }
 
-/// A folder that was made, or was there.
+/// A folder that was created, or that existed already.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderCreated {
     /// The folder.
@@ -48,17 +48,17 @@ pub struct FolderCreated {
 pub struct CreateFolder {
     /// Name of the new folder.
     name: Option<String>,
-    /// Loid, uuid or path of the folder it goes into; the user's home without it.
+    /// Loid, uuid or path of the parent folder; the user's home by default.
     folder: Option<String>,
-    /// Path of the folder it goes into.
+    /// Path of the parent folder.
     folder_path: Option<String>,
-    /// All in one: the new folder's path.
+    /// Path of the new folder, in place of name and parent folder.
     path: Option<String>,
-    /// The main one without it.
+    /// Database; the main one by default.
     database_id: Option<DatabaseRef>,
-    /// Name of the workflow status of a new folder; none without it.
+    /// Name of the workflow status of a new folder; none by default.
     status: Option<String>,
-    /// When the name is taken; without it a folder of that name is as good.
+    /// Reaction to a name that is taken. By default, an existing folder of that name is returned.
     create_mode: Option<WireCreateMode>,
     options: Option<Object<CreateOptions>>,
 }
@@ -75,7 +75,7 @@ pub fn check_folder(record: &Record, source: &str) -> Result<()> {
     Err(Error::new(Code::InvalidType, message).with_source(source))
 }
 
-/// Refuses an object that others can't lie in.
+/// Refuses an object that is neither a folder nor a bundle, and so contains no others.
 ///
 /// # Errors
 /// `InvalidType`.
@@ -83,7 +83,7 @@ pub fn check_place(record: &Record, source: &str) -> Result<()> {
     if record.family == FamilyKind::Bundle { Ok(()) } else { check_folder(record, source) }
 }
 
-/// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
+/// `POST /v3/folder`: creates a folder with its missing parents. An existing folder is returned.
 pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
     let request: CreateFolder = call.json().await?;
     let app = &call.app;
@@ -117,7 +117,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
             let mut object = NewObject::folder(&name);
             let types = app.sysconfig.object_types(place.folder.database);
             let workflow = types.get(&object.type_name).and_then(|known| known.workflow.as_deref());
-            // A folder begins without a status unless it is given one.
+            // A new folder has no status unless one is given.
             (object.status, _) = status_of(app, place.folder.database, request.status.as_deref(), workflow)?;
             let inner = request.options.as_ref().and_then(|options| options.0.create_mode);
             if let Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) = inner.or(request.create_mode)
@@ -135,17 +135,17 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
     reply_after(&call, made, left.as_ref(), &display, 0, |info| FolderCreated { info }).await
 }
 
-/// The folder that the path names.
+/// Returns the folder that is named in the call's path.
 ///
 /// # Errors
-/// As [`Call::resolve`]; `InvalidType`.
+/// Those of [`Call::resolve`]; `InvalidType`.
 fn named(call: &Call) -> Result<Arc<Cached>> {
     let folder = call.resolve_seen("source")?;
     check_folder(&folder, call.param("source"))?;
     Ok(folder)
 }
 
-/// The root of the database that the call names.
+/// Returns the root of `database`.
 ///
 /// # Errors
 /// `DatabaseNotFound`.
@@ -153,18 +153,18 @@ fn root(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
     call.find_seen(&Source::Path("/".to_owned()), database)
 }
 
-/// The caller's home.
+/// Returns the caller's home.
 ///
 /// # Errors
-/// `ObjectNotFound` while there is none.
+/// `ObjectNotFound` if it does not exist.
 fn home_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
     own_folder(call, call.app.home_of(call.caller()?.user())?, database)
 }
 
-/// The caller's work folder.
+/// Returns the caller's work folder.
 ///
 /// # Errors
-/// `ObjectNotFound` while there is none.
+/// `ObjectNotFound` if it does not exist.
 fn work_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
     own_folder(call, call.app.work_folder_of(call.caller()?.user())?, database)
 }

@@ -94,7 +94,7 @@ pub const ROUTES: &[Route] = &[
     },
 ];
 
-/// The five operations on one of the folders that everyone has a name for.
+/// The five operations on one of the folders with a name of its own in the interface.
 macro_rules! special {
     ($($name:literal, $about:literal, $handler:path, $views:path;)+) => { &[$(
         Route {

@@ -1,6 +1,6 @@
-//! Folders in the columns of a view (docs/api/folders.md, "Views"). Both forms of a call, with its
-//! parameters in the query or in the body, and both names, that of a view or none for the default
-//! one, are served alike.
+//! Folders in the columns of a view (docs/api/folders.md, "Views"). Parameters may be in the query
+//! or in the body, and the view may be a named or the default one. All these forms are served
+//! alike.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -33,11 +33,11 @@ use crate::sysconfig::{ColumnView, Lists, WidthUnit};
 pub struct FolderView {
     /// The folder or bundle.
     pub info: Ready<ObjectRecord>,
-    /// What is shown of each object.
+    /// View in which the objects are shown.
     pub view: ViewInfo,
     /// The page asked for.
     pub items: Listed<Ready<ViewedRecord>>,
-    /// How many objects there are in all.
+    /// Total number of objects.
     pub total: usize,
 }
 
@@ -47,7 +47,7 @@ pub type ViewedRecord = With<ObjectRecord, Columns>;
 /// The values of an object.
 #[derive(Serialize, JsonSchema)]
 pub struct Columns {
-    /// By the ids of the columns: a text, a number, a boolean; a list of them where elements are
+    /// Values by the ids of the columns: text, number or boolean; a list where elements are
     /// repeated; null if there is none.
     columns: Map<String, Value>,
 }
@@ -55,11 +55,11 @@ pub struct Columns {
 /// A view.
 #[derive(Serialize, JsonSchema)]
 pub struct ViewInfo {
-    /// What calls name it by.
+    /// Name by which calls select the view.
     name: Text,
-    /// What people read.
+    /// Title for users.
     title: Text,
-    /// From left to right.
+    /// Columns from left to right.
     columns: Vec<ColumnInfo>,
 }
 
@@ -67,16 +67,16 @@ pub struct ViewInfo {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ColumnInfo {
-    /// Names its values.
+    /// Id of the column, and the key of its values.
     id: Text,
-    /// What people read above it.
+    /// Heading for users.
     title: Text,
-    /// In the unit asked for.
+    /// Width in `widthUnit`.
     width: f64,
-    /// That unit.
+    /// Unit of `width`.
     #[schemars(extend("enum" = ["PIXEL", "POINT", "MILLIMETER", "INCH"]))]
     width_unit: &'static str,
-    /// Where its values come from.
+    /// Path from which the values are taken.
     path: Text,
 }
 
@@ -93,29 +93,29 @@ impl ViewInfo {
     }
 }
 
-/// Body of a view; all optional. Display options may stand beside these.
+/// Body of a view call. All fields are optional. Display options may be given beside them.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ViewBody {
-    /// As in the query.
+    /// Sort order, as in the query.
     sort_by: Option<String>,
-    /// As in the query.
+    /// Path of the view, as in the query.
     view_path: Option<String>,
-    /// As in the query.
+    /// Unit of widths, as in the query.
     width_unit: Option<String>,
-    /// As in the query.
+    /// Database of the views, as in the query.
     view_database_id: Option<DatabaseRef>,
-    /// As in the query; for the root, the home and the work folder.
+    /// Database of the root, home or work folder, as in the query.
     database_id: Option<DatabaseRef>,
-    /// How many entries at most.
+    /// Largest number of entries.
     limit: Option<usize>,
-    /// How many entries to skip.
+    /// Number of entries to skip.
     offset: Option<usize>,
-    /// Names of object types: only their objects.
+    /// Names of object types: only objects of these types.
     r#type: Option<OneOrMany>,
     /// Names of workflow statuses: only objects with one of them.
     status: Option<OneOrMany>,
-    /// Families of object types: only their objects.
+    /// Families of object types: only objects of these families.
     family: Option<OneOrMany>,
     /// Patterns with `*` and `?`: only objects whose name matches one of them.
     name: Option<OneOrMany>,
@@ -147,7 +147,8 @@ impl OneOrMany {
 }
 
 impl ViewBody {
-    /// Returns the page and the filters. What the body leaves out is as the query says.
+    /// Returns the page and the filters. Values that are missing in the body are taken from the
+    /// query.
     fn selected(self, call: &Call) -> (Page, FilterValues) {
         let (page, values) = (call.query.page(), call.query.filters());
         let page = Page { offset: self.offset.unwrap_or(page.offset), limit: self.limit.unwrap_or(page.limit) };
@@ -165,7 +166,7 @@ impl ViewBody {
     }
 }
 
-/// What a call asks for.
+/// The parameters of a view call.
 pub(in crate::api) struct Asked {
     sort: Sort,
     page: Page,
@@ -178,13 +179,13 @@ pub(in crate::api) struct Asked {
 
 impl Asked {
     /// # Errors
-    /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that
-    /// there is not.
+    /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that does
+    /// not exist.
     pub(in crate::api) async fn of(call: &Call, lists: Lists) -> Result<Asked> {
         let name = call.param("view");
         if call.route.method == Verb::Get {
             let text = |name: &str| call.query.text(name);
-            // Only that of a folder that a call names may say where the catalogs are.
+            // Only a call that names its folder may choose the database of the catalogs.
             let catalogs = match call.query.lists("viewDatabaseId") {
                 true => call.app.database(text("viewDatabaseId"))?,
                 false => DatabaseId::main(),
@@ -199,8 +200,8 @@ impl Asked {
         let body: ViewBody = call.json().await?;
         let catalogs = database_named(call, body.view_database_id.as_ref())?;
         let (path, unit) = (body.view_path.as_deref(), body.width_unit.as_deref());
-        // As the form with a query has it: only the default view of a folder that the call names
-        // leaves it out.
+        // As in the form with a query: the information is left out by default only in the default
+        // view of a folder that the call names.
         let additional_info = !(name.is_empty() && call.route.path_params.iter().any(|param| param.name == "source"));
         let sort = body.sort_by.as_deref().or(call.query.text("sortBy"));
         let asked = Asked {
@@ -281,10 +282,10 @@ pub async fn of_work(call: Call) -> Result<Json<FolderView>> {
     viewed(call, &folder, asked).await
 }
 
-/// What lies in a folder or bundle, in a view.
+/// Lists the objects in a folder or bundle in a view.
 ///
 /// # Errors
-/// As listings.
+/// Those of a listing.
 pub(in crate::api) async fn viewed(call: Call, folder: &Cached, asked: Asked) -> Result<Json<FolderView>> {
     let Asked { sort, page, filters, display, view, unit, database: _ } = asked;
     let selection = Selection { filter: filter_of(&call, filters, folder.loid.database)?, sort, page };
@@ -309,7 +310,8 @@ pub(in crate::api) async fn viewed(call: Call, folder: &Cached, asked: Asked) ->
     Ok(listing.answer(call).with_etag(tag))
 }
 
-/// The display of what the columns are taken from: no group that none of them leads into.
+/// Returns the display options for the records from which values are taken: only groups that a
+/// column's path leads into.
 fn wide(view: &ColumnView, display: &Display) -> Display {
     let leads_into = |group: &str| view.columns.iter().any(|column| *column.steps[0] == *group);
     Display {
@@ -331,7 +333,7 @@ fn wide(view: &ColumnView, display: &Display) -> Display {
 struct Viewed {
     entries: Entries,
     view: Arc<ColumnView>,
-    /// What the values are taken from.
+    /// The display options for the records from which values are taken.
     wide: Display,
 }
 
@@ -371,7 +373,8 @@ impl Items for Viewed {
     }
 }
 
-/// Bytes that are read for the values of a view: the text once for each column.
+/// Returns the number of bytes that are read for the values of a view: the text once for each
+/// column.
 fn view_bytes(view: &ColumnView, text: &str) -> usize {
     view.columns.len() * text.len()
 }

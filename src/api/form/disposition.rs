@@ -1,4 +1,4 @@
-//! The header `Content-Disposition` of a form's part: the part's name and its file's name.
+//! The header `Content-Disposition` of a form's part, with the names of the part and of its file.
 
 use actix_web::http::header::{CONTENT_DISPOSITION, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
@@ -6,23 +6,23 @@ use stet_actors::error::{Code, Error, Result};
 use super::file_name::{self, Extended};
 use crate::http::parameters::{Parameter, Parameters, shortened};
 
-/// Segments of a continued `filename*0*`, `filename*1*`, … (RFC 2231, 3) at most.
+/// The largest number of segments of a continued `filename*0*`, `filename*1*`, … (RFC 2231, 3).
 const MAX_SEGMENTS: usize = 64;
 
-/// The names that a part has.
+/// The names in the header of a part.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Disposition {
     /// The name of the part.
     pub name: String,
-    /// The last segment of the file's name. Empty where the client says that there is no file;
-    /// `None` without one.
+    /// The last segment of the file's name. Empty if the client states that there is no file;
+    /// `None` without a file name.
     pub file_name: Option<String>,
 }
 
 /// Reads the header of a part.
 ///
 /// # Errors
-/// `InvalidBody`: it is missing, or can't be read; the message names the part where its name can be
+/// `InvalidBody`: the header is missing or malformed. The message names the part if its name can be
 /// read.
 pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
     let Some(value) = headers.get(CONTENT_DISPOSITION) else {
@@ -53,7 +53,7 @@ pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
     Ok(Disposition { name: name.to_owned(), file_name: segment.map(str::to_owned) })
 }
 
-/// The value of the only parameter of that name.
+/// Returns the value of the only parameter of that name.
 fn only<'p>(parameters: &'p [Parameter<'_>], name: &str) -> Result<Option<&'p str>> {
     let mut found = parameters.iter().filter(|parameter| parameter.name.eq_ignore_ascii_case(name));
     let first = found.next();
@@ -63,8 +63,8 @@ fn only<'p>(parameters: &'p [Parameter<'_>], name: &str) -> Result<Option<&'p st
     Ok(first.map(|parameter| parameter.value.as_str()))
 }
 
-/// The file name that is spread over `filename*0`, `filename*1`, …, as mail programs do it; `None`
-/// without such.
+/// Returns the file name that is spread over `filename*0`, `filename*1`, …, as mail programs write
+/// it; `None` without such parameters.
 fn continued(parameters: &[Parameter<'_>], part: &str) -> Result<Option<String>> {
     let mut segments = Vec::new();
     for parameter in parameters {

@@ -2,7 +2,7 @@
 //! the part arrives.
 //!
 //! Browsers send none. Mail libraries send `base64` and `quoted-printable`, whose text must not be
-//! stored in place of the bytes that it stands for. A decoder holds back a few bytes at most,
+//! stored in place of the decoded bytes. A decoder holds back only a bounded number of bytes,
 //! whatever the client sends.
 
 use std::borrow::Cow;
@@ -15,14 +15,14 @@ use crate::http::parameters::shortened;
 
 const HEADER: &str = "content-transfer-encoding";
 
-/// White space at the end of a line that is held back at most: a line of mail has at most as many
-/// bytes.
+/// The most white space at the end of a line that is held back: the largest length of a line of
+/// mail, in bytes.
 const MAX_HELD: usize = 998;
 
 /// Decodes the bytes of a part, chunk by chunk.
 #[derive(Debug)]
 pub enum Decoder {
-    /// The bytes stand for themselves.
+    /// No encoding.
     Identity,
     /// Base64 with line breaks.
     Base64(Base64Decoder),
@@ -31,7 +31,7 @@ pub enum Decoder {
 }
 
 impl Decoder {
-    /// The decoder for the part with these headers.
+    /// Returns the decoder for a part with these headers.
     ///
     /// # Errors
     /// The encoding is unknown; the text is the end of a sentence that begins with the part.
@@ -49,7 +49,7 @@ impl Decoder {
         }
     }
 
-    /// The encoded bytes that a part of at most `limit` decoded bytes may have: none needs as many.
+    /// Returns more than the encoded bytes that any part of at most `limit` decoded bytes needs.
     pub fn most_encoded(limit: u64) -> u64 {
         limit.saturating_mul(4).saturating_add(4096)
     }
@@ -57,7 +57,8 @@ impl Decoder {
     /// Decodes the next bytes.
     ///
     /// # Errors
-    /// They are not of the encoding; the text is the end of a sentence that begins with the part.
+    /// The bytes are not of the encoding; the text is the end of a sentence that begins with the
+    /// part.
     pub fn decode<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, [u8]>, String> {
         match self {
             Decoder::Identity => Ok(Cow::Borrowed(chunk)),
@@ -69,7 +70,7 @@ impl Decoder {
     /// Checks that the bytes have ended where an encoding may end.
     ///
     /// # Errors
-    /// As [`Decoder::decode`].
+    /// Those of [`Decoder::decode`].
     pub fn finish(&self) -> Result<(), String> {
         match self {
             Decoder::Identity => Ok(()),
@@ -82,9 +83,9 @@ impl Decoder {
 /// State between chunks of base64.
 #[derive(Debug, Default)]
 pub struct Base64Decoder {
-    /// Characters of a group of four that is not complete.
+    /// The characters of an incomplete group of four.
     group: Vec<u8>,
-    /// Whether the padding has come, behind which there is white space alone.
+    /// Whether the padding was read. Only white space may follow it.
     ended: bool,
 }
 
@@ -121,23 +122,23 @@ fn described(error: &base64::DecodeError) -> String {
 /// State between chunks of quoted-printable.
 #[derive(Debug, Default)]
 pub struct QuotedPrintableDecoder {
-    /// White space that is dropped if the line ends behind it.
+    /// White space that is dropped if the line ends after it.
     spaces: Vec<u8>,
     state: Quoted,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Quoted {
-    /// Within text.
+    /// Plain text.
     #[default]
     Text,
-    /// Behind `=`.
+    /// The byte after `=`.
     Escape,
-    /// Behind `=` and a digit.
+    /// The byte after `=` and a digit.
     Digit(u8),
-    /// Behind `=` and white space, which only the end of a line may follow.
+    /// The bytes after `=` and white space. Only the end of a line may follow.
     SoftBreak,
-    /// Behind `=` and a carriage return.
+    /// The byte after `=` and a carriage return.
     SoftReturn,
 }
 
@@ -191,8 +192,8 @@ impl QuotedPrintableDecoder {
         Ok(())
     }
 
-    /// White space held back at the end is dropped; a `=` there is a line break that belongs to the
-    /// boundary.
+    /// Checks that the text does not end within a byte. White space that was held back is dropped.
+    /// A `=` at the end is a line break that belongs to the boundary.
     fn finish(&self) -> Result<(), String> {
         match self.state {
             Quoted::Digit(_) => Err("is not quoted-printable: it ends within a byte".to_owned()),
@@ -213,7 +214,7 @@ mod tests {
         Decoder::of(&headers)
     }
 
-    /// The outcome in chunks of each size, which must be alike.
+    /// Returns the result, which must be the same for chunks of each size.
     fn decoded(encoding: &str, text: &[u8]) -> Result<Vec<u8>, String> {
         let in_chunks = |size: usize| -> Result<Vec<u8>, String> {
             let mut decoder = decoder(encoding)?;

@@ -9,9 +9,10 @@ use encoding_rs::Encoding;
 
 /// Decodes the value of a plain `filename`.
 ///
-/// Encoded words (RFC 2047) are decoded: mail libraries write them. A name whose every `%` begins
-/// an encoded byte, and that has bytes beyond ASCII so, is percent-encoded UTF-8 (RFC 7578, 4.2);
-/// in any other name `%22` alone stands for `"`, because browsers write that.
+/// Encoded words (RFC 2047) are decoded, because mail libraries write them. A name is
+/// percent-encoded UTF-8 (RFC 7578, 4.2) if each `%` in it begins an encoded byte and this results
+/// in characters beyond ASCII. In other names only `%22` is decoded, to `"`, because browsers write
+/// that.
 pub fn decode(value: &str) -> String {
     if let Some(decoded) = encoded_words(value) {
         return decoded;
@@ -26,12 +27,12 @@ fn non_ascii(text: &str) -> usize {
     text.chars().filter(|c| !c.is_ascii()).count()
 }
 
-/// The part of a name behind the last `/` or `\`.
+/// Returns the part of a name after the last `/` or `\`.
 pub fn last_segment(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
-/// The bytes that a percent-encoded text stands for.
+/// Returns the bytes that a percent-encoded text stands for.
 fn percent_decoded(text: &str) -> Result<Vec<u8>, String> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -64,11 +65,11 @@ impl Extended {
         Extended::decode_segments([(true, value)])
     }
 
-    /// Decodes a value in segments (RFC 2231, 4.1). Each says whether it is percent-encoded; the
-    /// first is, and has the charset.
+    /// Decodes a value in segments (RFC 2231, 4.1). The flag of each tells whether it is
+    /// percent-encoded; the first always is, and contains the charset.
     ///
     /// # Errors
-    /// As [`Extended::decode`].
+    /// Those of [`Extended::decode`].
     pub fn decode_segments<'v>(segments: impl IntoIterator<Item = (bool, &'v str)>) -> Result<String, String> {
         let mut segments = segments.into_iter();
         let first = segments.next().map(|(_, value)| value).unwrap_or_default();
@@ -85,7 +86,7 @@ impl Extended {
         }
         match charset.to_ascii_lowercase().as_str() {
             "utf-8" => String::from_utf8(bytes).map_err(|_| "is not UTF-8, as it says".to_owned()),
-            // The encoding of that name in browsers is another one.
+            // Browsers use another encoding under this name.
             "iso-8859-1" => Ok(bytes.into_iter().map(char::from).collect()),
             other => Err(format!(
                 "has the charset `{}`, which is not known: `utf-8` and `iso-8859-1` are",
@@ -95,7 +96,7 @@ impl Extended {
     }
 }
 
-/// Decodes a text of encoded words (RFC 2047); `None` if anything in it is none, or can't be
+/// Decodes a text of encoded words (RFC 2047); `None` if it has anything else in it, or can't be
 /// decoded.
 fn encoded_words(text: &str) -> Option<String> {
     let mut decoded = String::new();

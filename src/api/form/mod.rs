@@ -1,10 +1,10 @@
 //! Multipart forms: a JSON part `options` and files, in any order (docs/api/README.md, "Multipart
-//! forms"). Files go to the content store as they come.
+//! forms"). Files are written to the content store as they arrive.
 //!
-//! The parts are split by `actix-multipart`. The heads of parts are read here ([`unfold`],
-//! [`disposition`], [`encoding`]), and so is the boundary ([`crate::http::boundary`]): the library
-//! loses `\` in names, does not know `filename*` over `filename`, and passes encoded bytes on as
-//! they are.
+//! `actix-multipart` splits the parts. Their heads are read here ([`unfold`], [`disposition`],
+//! [`encoding`]), and so is the boundary ([`crate::http::boundary`]). The reason is that the
+//! library loses `\` in names, does not prefer `filename*` to `filename`, and does not decode
+//! encoded bytes.
 
 mod disposition;
 mod encoding;
@@ -40,7 +40,7 @@ use crate::http::wording::of_payload;
 use crate::limits::offload;
 use crate::limits::{GrowingBuffer, Reservation};
 
-/// Bytes of a part `options` that is kept as it was read while the rest of the form comes.
+/// The largest part `options`, in bytes, that stays parsed while the rest of the form arrives.
 const SHORT_OPTIONS: usize = 1024;
 
 /// A file that a form may have.
@@ -49,36 +49,37 @@ pub(crate) struct FileRule {
     pub name: &'static str,
     /// Whether there may be several.
     pub many: bool,
-    /// How many of its first bytes are kept in memory.
+    /// The number of first bytes that are kept in memory.
     pub head: usize,
     /// Whether `application/octet-stream` is a type like others. Clients that send forms write it
-    /// when they know none.
+    /// when they know no type.
     pub keeps_generic_type: bool,
 }
 
-/// The media type of bytes about which nothing is known.
+/// The media type of unknown bytes.
 const GENERIC_TYPE: &str = "application/octet-stream";
 
-/// The first bytes of a file from which its type is guessed.
+/// The number of first bytes from which a file's type is guessed.
 const SNIFFED: usize = 512;
 
 /// A file that came with a form.
 pub(crate) struct FilePart {
     /// Name of its part.
     pub name: &'static str,
-    /// What the client calls it.
+    /// The file name that the client gave.
     pub file_name: Option<String>,
-    /// Its bytes.
+    /// The stored bytes.
     pub content: NewContent,
-    /// The first of them, as many as the rule says.
+    /// The first bytes, as many as the rule asks for.
     pub head: Bytes,
-    /// Whether nothing but its bytes says what they are: its media type is guessed from them.
+    /// Whether the media type was guessed from the bytes, for want of a stated type and a known
+    /// file name extension.
     guessed: bool,
 }
 
 impl FilePart {
-    /// Its content, as that of an object of this name: which says what it is, if its part and its
-    /// file name did not.
+    /// Returns the content for an object of this name. The name determines the media type if
+    /// neither the part nor its file name did.
     pub fn content_as(self, name: Option<&str>) -> NewContent {
         let mut content = self.content;
         if self.guessed
@@ -90,9 +91,9 @@ impl FilePart {
     }
 }
 
-/// The type of a file without one, from its first bytes: a picture or PDF by its signature, mark-up
-/// if it begins so, else text, as RFC 7578 has it (4.4). `generic` is whether the client calls the
-/// bytes generic; then other bytes than text stay so.
+/// Guesses the type of a file from its first bytes: a picture or PDF by its signature, mark-up by
+/// its first character, else text (RFC 7578, 4.4). If the client sent the `generic` type, bytes
+/// that are not text keep it.
 fn guessed_type(first: &[u8], generic: bool) -> &'static str {
     const SIGNATURES: [(&[u8], &str); 7] = [
         (b"\xff\xd8\xff", "image/jpeg"),
@@ -116,8 +117,8 @@ fn guessed_type(first: &[u8], generic: bool) -> &'static str {
     }
 }
 
-/// Whether the first bytes of a file are text: UTF-8, which may be cut off within a character,
-/// without the control characters that text has not.
+/// Reports whether the first bytes of a file are text: UTF-8 without control characters that text
+/// does not contain. The last character may be cut off.
 fn is_text(first: &[u8]) -> bool {
     let whole = match std::str::from_utf8(first) {
         Ok(_) => true,
@@ -126,28 +127,29 @@ fn is_text(first: &[u8]) -> bool {
     whole && !first.iter().any(|byte| byte.is_ascii_control() && !b"\t\n\r\x0c\x1b".contains(byte))
 }
 
-/// The first byte that is no white space, nor of a byte order mark of UTF-8.
+/// Returns the first byte that is neither white space nor of a byte order mark of UTF-8.
 fn first_shown(bytes: &[u8]) -> Option<u8> {
     bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(byte))
 }
 
-/// Where what comes with a form goes: files to the content store, the rest into the call's room.
+/// The destinations of a form's data: the content store for files, the call's reservation for the
+/// rest.
 #[derive(Clone, Copy)]
 pub(crate) struct Into<'a> {
     /// The content store.
     pub contents: &'a ContentStore,
-    /// What of it is in memory counts there.
+    /// The reservation for data in memory.
     pub room: &'a Arc<Reservation>,
 }
 
-/// A form as it was read.
+/// A form that was read.
 #[derive(Default)]
 pub(crate) struct Form<T> {
     /// The part `options`.
     pub options: T,
-    /// The same as it came.
+    /// The part `options` as it was sent.
     options_text: Bytes,
-    /// The files, in the order they came.
+    /// The files, in the order in which they arrived.
     pub files: Vec<FilePart>,
 }
 
@@ -158,8 +160,8 @@ impl<T> Form<T> {
         Some(self.files.remove(at))
     }
 
-    /// Identifies the form's content, whatever order and boundary its parts came with; among files
-    /// of one name the order counts.
+    /// Returns texts that identify the form's content. They do not depend on the boundary or the
+    /// order of parts, except for files of one name.
     pub fn sent(&self) -> Vec<&[u8]> {
         let mut files: Vec<&FilePart> = self.files.iter().collect();
         files.sort_by_key(|file| file.name);
@@ -172,19 +174,19 @@ impl<T> Form<T> {
     }
 }
 
-/// A form that came with a call.
+/// The form of a call, or the earlier reply to the call.
 pub(crate) enum Submitted<T, R> {
-    /// It is to be carried out.
+    /// A call to carry out, with its form.
     New(Box<Call>, Form<T>),
-    /// The same call has been answered before, with this reply.
+    /// The reply to an earlier attempt of the same call.
     Answered(Json<R>),
 }
 
-/// Reads the form of a call, checks the caller again, and finds out whether the same call has been
-/// answered before. `may` is asked as a target of [`Arriving::received`] is.
+/// Reads the form of a call, checks the caller again, and looks up the reply to an earlier attempt
+/// of the call. `may` is called in the same way as a target of [`Arriving::received`].
 ///
 /// # Errors
-/// As [`read_parts`], [`Arriving::received`] and [`Call::check_keys`]; `IdempotencyMismatch`.
+/// Those of [`read_parts`], [`Arriving::received`] and [`Call::check_keys`]; `IdempotencyMismatch`.
 pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
     arriving: Arriving,
     may: fn(&Call) -> Result<()>,
@@ -203,7 +205,8 @@ pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
     Ok(Submitted::New(call, form))
 }
 
-/// For who may do what the dispatcher has asked for, and need not be asked for more.
+/// Permits every call: the check for calls that need no more rights than the dispatcher has
+/// verified.
 pub(crate) fn whoever(_: &Call) -> Result<()> {
     Ok(())
 }
@@ -216,11 +219,10 @@ fn broken(error: MultipartError) -> Error {
     Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
 }
 
-/// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
+/// Reads a form whose type and boundary are in `headers`, and stores its files.
 ///
 /// # Errors
-/// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk
-/// says.
+/// `InvalidBody`, `TooLarge`, `InvalidName` for an invalid file name; errors of the disk.
 pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
@@ -251,7 +253,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
         match rule {
             _ if name == "options" => {
                 let bytes = small_part(&mut part, limits.upload_part_options_bytes, into.room).await?;
-                // A struct could be read from a list of its fields, too.
+                // Serde would also read a struct from a list of its fields.
                 if without_mark(&bytes).trim_ascii_start().first() == Some(&b'[') {
                     let message = "The part `options` must be a JSON object, but is a list.";
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
@@ -259,14 +261,16 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 if bytes.len() <= SHORT_OPTIONS {
                     form.options = options_of(&bytes, limits, into.room, |options| options).await?;
                 } else {
-                    // Once here, to refuse it early, and again when all is there: parsed, it may be
-                    // many times as large, and what comes behind it may take long.
+                    // Parsed here only to refuse it early, and again when the form is complete. The
+                    // parsed options may be many times as large, and the rest of the form may take
+                    // minutes.
                     options_of::<T, _>(&bytes, limits, &Reservation::unaccounted(), drop).await?;
                 }
                 form.options_text = bytes;
             }
             Some(rule) => form.files.extend(file_part(&mut part, file_name, rule, limits.upload_bytes, into).await?),
-            // What nobody reads may be a file whose name the client has wrong: it must not be lost.
+            // A part without a rule may be a file under a wrong name, which must not be dropped
+            // silently.
             None => return Err(unknown_part(&name, rules)),
         }
     }
@@ -276,7 +280,8 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     Ok(form)
 }
 
-/// What `then` makes of the options, at the same turn: so what is dropped there never waits.
+/// Parses the options and applies `then` to them in the same offloaded job, so that dropping them
+/// never waits.
 async fn options_of<T: DeserializeOwned + 'static, U: Send + 'static>(
     text: &Bytes,
     limits: &LimitsConfig,
@@ -296,14 +301,14 @@ fn unknown_part(name: &str, rules: &[FileRule]) -> Error {
     Error::new(Code::InvalidBody, message).with_detail("part", name)
 }
 
-/// The bytes of a part as they are decoded.
+/// The decoded bytes of a part.
 struct PartBytes<'p> {
     part: &'p mut Field,
     name: &'p str,
     decoder: Decoder,
-    /// Encoded bytes that may still come.
+    /// The number of encoded bytes that may still arrive.
     left: u64,
-    /// Decoded bytes that the part may have.
+    /// The largest number of decoded bytes.
     limit: u64,
 }
 
@@ -313,7 +318,7 @@ impl<'p> PartBytes<'p> {
         Ok(PartBytes { part, name, decoder, left: Decoder::most_encoded(limit), limit })
     }
 
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     ///
     /// # Errors
     /// `InvalidBody`, also for bytes that are not of the part's transfer encoding; `TooLarge` for
@@ -350,13 +355,13 @@ async fn small_part(part: &mut Field, limit: usize, room: &Arc<Reservation>) -> 
     Ok(bytes.freeze())
 }
 
-/// The type that a part names: none if it can't be read, or if it is the generic one, which clients
-/// send in place of none.
+/// Returns the media type that a part states, and whether it is the generic one. The type is `None`
+/// if it can't be read, or if it is the generic one, which clients send in place of none.
 fn named_type(part: &Field, rule: &FileRule) -> Result<(Option<String>, bool)> {
     let named = part.content_type();
     let generic = named.is_some_and(|named| named.essence_str() == GENERIC_TYPE);
     let named = named.filter(|_| !generic || rule.keeps_generic_type).map(ToString::to_string);
-    // Kept with the file; a part's head may be far longer.
+    // The type is stored with the file, while a part's head may be far longer.
     match named.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
         Some(long) => {
             let message =
@@ -367,8 +372,8 @@ fn named_type(part: &Field, rule: &FileRule) -> Result<(Option<String>, bool)> {
     }
 }
 
-/// A file; `None` where the client's form has a place for one that nobody has chosen: that is sent
-/// as no bytes under an empty name.
+/// Reads a file; `None` if the user has not chosen one. Browsers send that as no bytes under an
+/// empty name.
 async fn file_part(
     part: &mut Field,
     file_name: Option<String>,

@@ -1,8 +1,8 @@
-//! Heads of parts that go over several lines, in one line each.
+//! Unfolding of the heads of parts, so that each header is in one line.
 //!
 //! Mail libraries fold a long header: its next line begins with a blank (RFC 5322, 2.2.3). The
-//! reader of the parts knows no folded lines, so the line ends in front of the blanks are taken out
-//! here, of heads alone. Bodies pass as they are, and uncopied.
+//! reader of the parts does not support folded lines, so line ends before blanks are removed here.
+//! Only heads are changed. Bodies pass through without being copied.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,14 +11,14 @@ use actix_web::error::PayloadError;
 use bytes::Bytes;
 use futures_util::Stream;
 
-/// A form on its way, with its heads unfolded.
+/// The byte stream of a form, with its heads unfolded.
 pub struct Unfolded<S> {
     form: S,
     unfolder: Unfolder,
 }
 
 impl<S> Unfolded<S> {
-    /// Unfolds the heads of the parts between lines of that boundary.
+    /// Unfolds the heads of the parts that `boundary` separates.
     pub fn new(form: S, boundary: &str) -> Unfolded<S> {
         Unfolded { form, unfolder: Unfolder::new(boundary) }
     }
@@ -49,22 +49,21 @@ struct Unfolder {
     /// Two dashes and the boundary.
     delimiter: Vec<u8>,
     place: Place,
-    /// The end of a line of a head, of which it depends on the next byte whether it stays: of two
-    /// bytes at most.
+    /// The end of a line of a head, at most two bytes. The next byte decides whether it is kept.
     held: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In a line that is no delimiter; whether its last byte is a carriage return.
+    /// A line that is no delimiter; whether its last byte is a carriage return.
     Body { returned: bool },
-    /// At the beginning of a line, of which so many bytes are those of the delimiter.
+    /// The beginning of a line; the number of bytes that match the delimiter.
     Delimiter(usize),
-    /// Behind a delimiter; whether there was a carriage return.
+    /// The text after a delimiter; whether a carriage return was read.
     Delimited { returned: bool },
-    /// In a head; whether the line has no byte yet.
+    /// A head; whether the line has no byte yet.
     Head { empty: bool },
-    /// Behind the end of the form.
+    /// The text after the end of the form.
     End,
 }
 
@@ -75,7 +74,7 @@ impl Unfolder {
 
     fn unfold(&mut self, chunk: Bytes) -> Bytes {
         let mut unfolded: Vec<u8> = Vec::new();
-        // From where on the chunk is not in `unfolded` yet, once anything is.
+        // The offset from which the chunk is not in `unfolded` yet, once anything is.
         let (mut copied, mut at) = (0, 0);
         while let Some(byte) = chunk.get(at) {
             if let Place::Body { returned: false } = self.place {
@@ -95,8 +94,8 @@ impl Unfolder {
                     copied = at + 1;
                     self.held.push(*byte);
                     if self.held.len() == 2 && empty {
-                        // The empty line behind the head. A delimiter has a line end of its own in
-                        // front.
+                        // The empty line after the head. A delimiter has a line end of its own
+                        // before it.
                         unfolded.append(&mut self.held);
                         self.place = Place::Body { returned: false };
                     }
@@ -120,7 +119,7 @@ impl Unfolder {
         unfolded.into()
     }
 
-    /// The place behind a byte that is in no head.
+    /// Returns the place after a byte that is in no head.
     fn next(&self, byte: u8) -> Place {
         match (self.place, byte) {
             (Place::Body { returned: true }, b'\n') => Place::Delimiter(0),
@@ -140,7 +139,7 @@ impl Unfolder {
 mod tests {
     use super::*;
 
-    /// The outcome in chunks of each size, which must be alike.
+    /// Returns the result, which must be the same for chunks of each size.
     fn unfolded(form: &str) -> String {
         let in_chunks = |size: usize| {
             let mut unfolder = Unfolder::new("b");
@@ -164,7 +163,7 @@ mod tests {
                 "--b\r\nA: x;\ty;  z\r\nB: 1\r\n\r\nbody\r\n folded\r\n--b\r\nC: 2\r\n\r\n\r\n \r\n--b--\r\n",
             ),
             ("preamble\r\n x\r\n--b\r\nA: x\r\n y\r\n\r\n", "preamble\r\n x\r\n--b\r\nA: x y\r\n\r\n"),
-            // What only resembles a delimiter begins no head.
+            // A text that only resembles a delimiter begins no head.
             ("--bb\r\nA:\r\n x\r\n", "--bb\r\nA:\r\n x\r\n"),
             ("--b\r\nA: 1\r\n\r\n\n--b\r\nA:\r\n x\r\n", "--b\r\nA: 1\r\n\r\n\n--b\r\nA:\r\n x\r\n"),
             ("--b\r\nA: 1\r\n\r\nx--b\r\nA:\r\n x\r\n", "--b\r\nA: 1\r\n\r\nx--b\r\nA:\r\n x\r\n"),

@@ -13,39 +13,40 @@ use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
-/// Body of a group's creation, and of its change: then what is not named stays.
+/// Body of a group's creation or change. In a change, fields that are left out keep their values.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GroupRequest {
     /// Name of the group.
     group_name: Option<String>,
-    /// The same.
+    /// Alternative name of `groupName`.
     name: Option<String>,
-    /// What it is for.
+    /// Purpose of the group.
     description: Option<String>,
     /// Names of all its members.
     members: Option<Vec<String>>,
-    /// All that its members may do.
+    /// All privileges of its members.
     privileges: Option<Vec<Object<GrantRequest>>>,
 }
 
-/// Something that the members of a group may do.
+/// A privilege of the members of a group.
 ///
-/// An unknown key is refused: a misspelt `folder` would allow it everywhere.
+/// Unknown keys are refused, because a misspelt `folder` would grant the privilege everywhere.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantRequest {
-    /// What.
+    /// Privilege to grant.
     privilege: Privilege,
-    /// Loid, uuid or path of the folder below which, itself included; everywhere without it.
+    /// Loid, uuid or path of a folder: the privilege holds in it and below it. Without one it holds
+    /// everywhere.
     folder: Option<String>,
 }
 
-/// A group that is no more.
+/// A deleted group.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupDeleted {
-    /// The name it had.
+    /// Name of the group.
     pub group_name: String,
 }
 
@@ -87,7 +88,7 @@ pub async fn delete(call: Call) -> Result<Json<GroupDeleted>> {
 
 /// `GET /conf/group/list`
 pub async fn list(call: Call) -> Result<Json<GroupNames>> {
-    // Users and groups are those of the whole server, whichever database is asked for.
+    // Users and groups are those of the whole server, whichever database is named.
     call.database()?;
     let groups = call.app.directory.groups()?;
     Json::of(&groups.iter().map(|group| group.name.to_string()).collect::<GroupNames>())

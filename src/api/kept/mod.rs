@@ -1,6 +1,5 @@
-//! What replies about containers are made of, kept in memory so that it is made once for each
-//! change: whole replies, and parts of containers as they stand in replies. Nothing of it depends
-//! on the family.
+//! Caches of rendered replies about containers: whole replies, and parts of containers as they
+//! stand in replies. Each is rendered once for each change. Nothing here depends on the family.
 
 mod parts;
 mod replies;

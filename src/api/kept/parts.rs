@@ -1,4 +1,4 @@
-//! Parts of containers as JSON, made once for each change and display.
+//! Parts of containers as JSON, rendered once for each change and display.
 
 use std::hash::Hash;
 
@@ -9,22 +9,22 @@ use crate::json::Ready;
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::records::Display;
 
-/// A part of a container as it stands in replies. A change makes another one, so nothing kept is
-/// ever stale.
+/// The cache key of a container's part as it stands in replies. A change results in another key, so
+/// nothing cached is ever stale.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ShownPart<P> {
-    /// The container that it is a part of.
+    /// The container of the part.
     pub(crate) container: Loid,
-    /// What the part is known by in its container.
+    /// The identifier of the part in its container.
     pub(crate) part: P,
     /// The revision of the part's last change.
     pub(crate) revision: u64,
-    /// What is shown of it.
+    /// The display options.
     pub(crate) display: Display,
-    /// The path it is shown with.
+    /// The path that is shown.
     pub(crate) path: Option<String>,
-    /// [`SysConfig::changes`](crate::sysconfig::SysConfig::changes) before it was made: statuses
-    /// and types are shown by it.
+    /// [`SysConfig::changes`](crate::sysconfig::SysConfig::changes) before it was rendered: the
+    /// configuration decides how statuses and types are shown.
     pub(crate) configuration: u64,
 }
 
@@ -37,21 +37,22 @@ impl<P, T> Weighter<ShownPart<P>, Ready<T>> for ByWeight {
     }
 }
 
-/// The parts asked for lately, each known by a `P` and shown as a `T`, up to so many bytes.
+/// A cache of recently used parts, each identified by a `P` and shown as a `T`, bounded in bytes.
 pub(crate) struct KeptParts<P, T>(BoundedCache<ShownPart<P>, Ready<T>, ByWeight>);
 
 impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
-    /// Keeps that many bytes at most.
+    /// Creates a cache of at most `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
-        // A part is some 2 KiB.
+        // A part has about 2 KiB.
         KeptParts(BoundedCache::new("parts", most, 2 << 10, 1, ByWeight))
     }
 
-    /// A part as JSON: kept, or made. What `make` reads beside the part's own row must be of the
-    /// part's revision ([`beside`](crate::api::settled::beside)), for it is kept under that.
+    /// Returns a part as JSON, from the cache or from `make`. The rows that `make` reads beside the
+    /// part's own must be of the part's revision ([`beside`](crate::api::settled::beside)), because
+    /// the result is cached under it.
     ///
     /// # Errors
-    /// What `make` says.
+    /// Errors of `make`.
     pub(crate) async fn json<E>(
         &self,
         shown: ShownPart<P>,
@@ -87,7 +88,7 @@ mod tests {
         made.now_or_never().expect("nothing waits").expect("it is made");
     }
 
-    /// How long what is kept is; nothing if it is not.
+    /// Returns the length of a cached part; `None` if it is not cached.
     fn length(kept: &Kept, number: u64) -> Option<usize> {
         kept.json(part(number), async |_| Err(())).now_or_never()?.ok().map(|json| json.text().len())
     }

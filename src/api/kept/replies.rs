@@ -1,4 +1,5 @@
-//! Whole replies, each with what it was made of, which shows whether it is still right.
+//! Whole replies, each with the data that it was rendered from, by which a lookup checks that it is
+//! still current.
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,19 +20,20 @@ use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::newsroom::Newsroom;
 use crate::records::{Basis, Display};
 
-/// The records that a reply was made of, by the copy that was in memory
-/// ([`Cached::copy`](crate::records::Cached::copy)), for they are not held; `None` for an object
-/// that was not there.
+/// The records that a reply was rendered from. Each is identified by its copy in memory
+/// ([`Cached::copy`](crate::records::Cached::copy)), because the records themselves are not held;
+/// `None` for an object that did not exist.
 pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
 
-/// A reply of type `T` about a container of family `F`, and what it was made of.
+/// A cached reply of type `T` about a container of family `F`, with the data that it was rendered
+/// from.
 pub(crate) struct Rendered<F: Family, T> {
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be
-    /// right.
+    /// current.
     right_at: AtomicU64,
-    /// What the records in it were rendered of beside.
+    /// The stamp of users and configuration that its records were rendered with.
     basis: Basis,
-    /// The view that it shows, for comparison alone: a reply about a page must not keep all of its
+    /// The view that it shows, for comparison only. A reply about a page must not keep its whole
     /// container in memory.
     view: Weak<Published<F::State>>,
     seen: Seen,
@@ -40,7 +42,7 @@ pub(crate) struct Rendered<F: Family, T> {
 }
 
 impl<F: Family, T> Rendered<F, T> {
-    /// The reply to a read.
+    /// Returns the reply to a read.
     pub(crate) fn answer(&self, call: &Call) -> Json<T> {
         if call.has(&self.etag) {
             return Json::not_modified(self.etag.clone());
@@ -48,13 +50,13 @@ impl<F: Family, T> Rendered<F, T> {
         Json::from(self.reply.clone()).with_etag(self.etag.clone())
     }
 
-    /// Whether it would be rendered the same now.
+    /// Reports whether rendering would give the same reply now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
-        // An address is not given to another view as long as this points to it.
+        // No other view can have this address while this points to it.
         if self.view.as_ptr() != Arc::as_ptr(view) || self.basis != Basis::now(newsroom) {
             return Ok(false);
         }
-        // Noted before the records are looked at: a change meanwhile is looked at the next time.
+        // Read before the records are checked, so that the next check notices a concurrent change.
         let changes = newsroom.records.changes();
         if self.right_at.load(Ordering::Acquire) == changes {
             return Ok(true);
@@ -69,11 +71,10 @@ impl<F: Family, T> Rendered<F, T> {
     }
 }
 
-/// Bytes that a view leaves in memory as long as a reply points to it, when all that is in it has
-/// gone.
+/// The bytes of a dropped view that stay allocated as long as a reply points to it.
 const VIEW: usize = 512;
 
-/// Which container, under which display, and how much of it.
+/// The container, the display, and the part of the container that is shown.
 type Key<P> = (Loid, Display, P);
 
 #[derive(Clone)]
@@ -88,24 +89,24 @@ impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
     }
 }
 
-/// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much
-/// of its container a reply shows.
+/// A cache of recently used replies of type `T` about containers of family `F`. `P` identifies the
+/// part of its container that a reply shows.
 pub(crate) struct Renderings<F: Family, P, T>(BoundedCache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
 
 impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, P, T> {
-    /// Keeps that many bytes at most: each reply is as large as the container it shows, under each
-    /// display.
+    /// Creates a cache of at most `most` bytes. Each reply is as large as the container that it
+    /// shows, and there may be one for each display.
     pub(crate) fn new(most: u64) -> Self {
         Renderings(BoundedCache::new("replies", most, 512 << 10, 1, ByWeight))
     }
 
-    /// Asks for the reply about a container as it is in `view`, kept from an earlier read.
+    /// Looks up the reply about a container in the state `view`.
     ///
-    /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply
-    /// that not every caller may see.
+    /// `part` identifies the part of the container that is shown. `None` prevents caching, for
+    /// instance of a reply that not every caller may see.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub(crate) fn ask(
         &self,
         newsroom: &Newsroom,
@@ -113,7 +114,7 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         display: &Display,
         part: Option<P>,
     ) -> Result<Asked<F, P, T>> {
-        // Paths depend on folders above, which nothing here looks at.
+        // Paths depend on the folders above, which are not checked here.
         let key = part.filter(|_| !display.path);
         let key = key.map(|part| (view.state.object().record.loid, display.clone(), part));
         if let Some(kept) = key.as_ref().and_then(|key| self.0.get(key))
@@ -124,8 +125,8 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), basis: Basis::now(newsroom) }))
     }
 
-    /// Keeps what was made since it was missing. It must follow from `view`, the display and the
-    /// part that were asked for, users, and the records that were `seen`.
+    /// Caches a reply that was missing. The reply must depend on nothing but `view`, the display,
+    /// the part, users, and the records in `seen`.
     pub(crate) fn keep(
         &self,
         missing: Missing<P>,
@@ -144,27 +145,26 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
     }
 }
 
-/// Whether a reply is kept.
+/// The result of a cache lookup.
 pub(crate) enum Asked<F: Family, P, T> {
-    /// It is.
+    /// The cached reply, which is current.
     Kept(Arc<Rendered<F, T>>),
-    /// It must be made.
+    /// A reply that must be rendered, because none that is current is cached.
     Missing(Missing<P>),
 }
 
-/// A reply that is not kept.
+/// A reply that is not cached.
 pub(crate) struct Missing<P> {
-    /// What it would be kept by, if it may be.
+    /// The cache key, if the reply may be cached.
     key: Option<Key<P>>,
-    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were
-    /// looked at that it is made of.
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before its records were read.
     right_at: u64,
-    /// What records are rendered of beside, then.
+    /// The stamp of users and configuration at that time.
     basis: Basis,
 }
 
 impl<P> Missing<P> {
-    /// Whether it will be kept once it is made.
+    /// Reports whether the reply will be cached.
     pub(crate) fn is_kept(&self) -> bool {
         self.key.is_some()
     }
@@ -181,7 +181,7 @@ mod tests {
 
     type Kept = Renderings<Document, bool, usize>;
 
-    /// Which reply is given: the first one that was made, or a later one.
+    /// Returns the number of the reply: that of the first one rendered, or of a later one.
     fn given(house: &House, kept: &Kept, view: &ViewOf<Document>, part: Option<bool>, seen: Loid) -> usize {
         given_under(&Display::with_defaults(false), house, kept, view, part, seen)
     }

@@ -15,16 +15,16 @@ use crate::http::reply::Json;
 /// The keys in force, the oldest first.
 #[derive(Serialize, JsonSchema)]
 pub struct KeyList {
-    /// The page asked for.
+    /// The keys of the page.
     pub items: Vec<KeyView>,
-    /// How many there are in all.
+    /// Total number of keys.
     pub total: usize,
 }
 
-/// A key that was just made.
+/// A new key.
 #[derive(Serialize, JsonSchema)]
 pub struct NewKeyReply {
-    /// The token, which can't be had again.
+    /// Token of the key, which is shown only this once.
     pub token: Secret,
     /// The key.
     pub key: KeyView,

@@ -1,10 +1,10 @@
-//! A liveblog's own content: an XML document. A read puts the approved posts into it
+//! The content of a liveblog itself: an XML document into which a read inserts the approved posts
 //! (docs/api/liveblogs.md, "Content").
 //!
-//! They are written at the end of the first element that has the attribute `posts="here"`, or of
-//! the root. A content that is not well-formed XML, or is longer or deeper than an attribute text
-//! may be, is served as it is stored: such a template may have been copied, and such bytes may have
-//! been written through the object.
+//! Posts are inserted at the end of the first element that has the attribute `posts="here"`, or
+//! else of the root. A content that is not well-formed XML, or is longer or deeper than an
+//! attribute text may be, is served as stored. Such contents exist: a template may have been
+//! copied, or the bytes written through the object's own endpoints.
 
 use actix_web::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
@@ -40,16 +40,16 @@ use crate::limits::offload::{self, Offload};
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");
 
-/// What a content is where nothing else is known of it.
+/// The default media type of a content.
 const XML_TYPE: &str = "application/xml";
 
-/// `GET /v3/container/liveblog/{source}/content`: with the approved posts, whoever asks; with `raw`
-/// as it is stored.
+/// `GET /v3/container/liveblog/{source}/content`: the content with the approved posts, for every
+/// caller; with `raw`, as stored.
 pub async fn content(call: Call) -> Result<Reply> {
     settled(&call, open(&call).await?, async |open| content_of(&call, open).await?.ok_or(Unsettled::Changed)).await
 }
 
-/// `None` if a post is no longer as it is in the view.
+/// Builds the reply; `None` if a post was changed since the view.
 async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     let (app, source) = (&call.app, call.source("source")?);
     let record = &open.view.state.object().record;
@@ -60,8 +60,8 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     };
     let dtd = dtd::of(call, record.loid.database, &reader).await?;
     let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
-    // The posts are those of the revision. How each is written hangs on the configuration as well,
-    // and tags outlive a restart.
+    // The revision determines the posts. The configuration also affects how each is written, and
+    // tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
     let tag = ETag::new(open.tag(), ("resolved", identity, &app.config.server.base_path, limits));
     if call.has(&tag) {
@@ -79,12 +79,12 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     whole.reply(call, &source.to_string(), &record.name).map(Some)
 }
 
-/// Where the posts go in a content; `None` if it is not XML.
+/// Returns the place of the posts in a content; `None` if it is not XML.
 async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
     }
-    // Read only when its turn has come: that bounds how many are in memory at a time.
+    // Read only with a work permit, which bounds the number of contents in memory.
     let place = Offload::for_bytes(reader.remaining()).await?;
     let bytes = reader.clone().read_all().await?;
     let limits = app.xml_limits();
@@ -93,7 +93,7 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 }
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content
-/// must be well-formed XML, or no post could be written into it.
+/// must be well-formed XML, since otherwise no post could be inserted into it.
 pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLiveblog>> {
     let target = |call: &Call| {
         let object = call.container::<Liveblog>("source")?.loid();
@@ -111,8 +111,8 @@ pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLivebl
     changed_reply(&call, object, done.left.as_ref(), &call.display()).await
 }
 
-/// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if
-/// that is of XML, else the one it has.
+/// Stores the body as a new content; `None` without a body. Its media type is that of the header
+/// `Content-Type` if it is one of XML, else the present one.
 async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Result<Option<NewContent>> {
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;
@@ -120,7 +120,7 @@ async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Re
     let said = content_type(headers)?.map(str::to_owned);
     let room = incoming.room.clone();
     let bytes = pace::within(limits.body_seconds, body::read(incoming, announced, limits.xml_bytes)).await?;
-    // Of whatever type it is said to be: no XML is like that.
+    // Checked for every stated type, because no XML is like that.
     if body::says_nothing(&bytes) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Liveblogs are made from templates: objects of the repository whose content they begin with
+//! Creation of liveblogs from templates: objects whose content a new liveblog starts with
 //! (docs/api/liveblogs.md, "Making a liveblog").
 
 use stet_actors::error::{Code, Error, Result};
@@ -17,7 +17,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
 
-/// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
+/// The default object type of liveblogs.
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
@@ -45,8 +45,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
-/// A liveblog to be made in that database with what a body says of it, and what a template has
-/// beside.
+/// Builds a new liveblog for `database` from the body of the request and the template.
 async fn new_liveblog(
     call: &Call,
     request: &mut CreateLiveblog,
@@ -101,14 +100,14 @@ async fn new_liveblog(
         give_title(app, &mut object, title, &said)?;
     }
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
-    // A generated name has to be free; a given one is up to the caller.
+    // A generated name is made unique; for a given one, the caller chooses the mode.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     Ok(object)
 }
 
-/// Whether a template is moderated, if it is a liveblog: that need not be what its system
-/// attributes say.
+/// Returns whether a template is moderated; `None` if it is no liveblog. Its system attributes may
+/// state otherwise.
 fn is_moderated(app: &App, template: &Record) -> Result<Option<bool>> {
     if template.family != FamilyKind::Liveblog {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The files of a post: its content, and what is attached to it. Their ETags depend on the bytes
-//! alone: they stay what they are while the liveblog changes.
+//! The files of a post: its content and its attachments. Their ETags depend on the bytes alone, so
+//! they stay valid while the liveblog changes.
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
@@ -30,22 +30,22 @@ pub async fn attachment(call: Call) -> Result<Reply> {
     send(&call, post.liveblog, found, reader, (id, &attachment.name), text)
 }
 
-/// The bytes of an attachment of a post, which `named` names.
+/// Opens an attachment of a post. `named` is the caller's name of it, for errors.
 ///
 /// # Errors
-/// `ObjectNotFound` if it is the post's no longer; what disk and store say.
+/// `ObjectNotFound` if it no longer belongs to the post; errors of disk and store.
 pub(super) async fn attached(
     app: &App,
     post: &Post,
     attachment: &Attachment,
     named: &str,
 ) -> Result<(Found, ContentReader)> {
-    // An id is never given to other bytes. They came with a change of the post, the last one at the
-    // latest.
+    // An id is never reused for other bytes. They arrived with a change of the post, at the latest
+    // with its last one.
     let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
     let found = Found { content, small, at: post.record.modified };
     let found = || {
-        // Does the content still belong to the post? If not, its file may have been collected.
+        // The file may have been collected if the content no longer belongs to the post.
         let place = post.place();
         let there: Option<Post> = app.repository.row(place.table, &place.key)?;
         let is_there = there.is_some_and(|there| there.attachments.iter().any(|there| there.id == attachment.id));
@@ -69,7 +69,7 @@ pub async fn post_content(call: Call) -> Result<Reply> {
         let key = Version::key(post.loid().at_version(post.record.version));
         let found = || {
             let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
-            // Every post is made with a content.
+            // Every post is created with a content.
             Ok::<Found, Unsettled>(version.ok_or_else(|| Error::not_found(named))?.into())
         };
         let (found, reader) = opened(repository, &app.content, named, found).await?;
@@ -79,10 +79,10 @@ pub async fn post_content(call: Call) -> Result<Reply> {
     send(&call, post.liveblog, found, reader, (post.loid().number, &post.record.name), named)
 }
 
-/// The version that `version` names, if it names one.
+/// Returns the version in the parameter `version`; `None` for the present one.
 ///
 /// # Errors
-/// `InvalidParameter` for a number that no version has.
+/// `InvalidParameter` for a number that no version can have.
 fn version_asked(call: &Call) -> Result<Option<u32>> {
     match call.query.integer("version").unwrap_or(-1) {
         -1 | 0 => Ok(None),

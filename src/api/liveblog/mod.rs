@@ -1,8 +1,8 @@
 //! Liveblogs (docs/api/liveblogs.md).
 //!
-//! Who sees and changes which posts is up to [`Access::sight`] and
-//! [`Access::reach`](crate::access::Access::reach). A post that is not seen does not exist for the
-//! caller: it is in no listing, no number and no search.
+//! [`Access::sight`] and [`Access::reach`](crate::access::Access::reach) decide which posts a
+//! caller sees and may change. A post outside the caller's sight does not exist for them: it is in
+//! no listing, no number and no search.
 //!
 //! [`Access::sight`]: crate::access::Access::sight
 
@@ -53,14 +53,15 @@ use self::search::Wanted;
 pub use self::search::search;
 pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
 
-/// A liveblog as it is on disk, and what the caller may do there.
+/// A liveblog in its committed state, with the caller's rights in it.
 #[derive(Clone)]
 struct Open {
     liveblog: Container<Liveblog>,
     view: SeenView<Liveblog>,
-    /// Which posts they see.
+    /// The posts that the caller sees.
     sight: Sight,
-    /// Which posts they may change; who reaches all of them decides on them.
+    /// The posts that the caller may change. A caller who reaches all of them may also approve and
+    /// reject posts.
     reach: Reach,
 }
 
@@ -86,36 +87,36 @@ impl Open {
         self.liveblog.loid()
     }
 
-    /// The liveblog as the view shows it.
+    /// Returns the state of the liveblog that the view shows.
     fn tag(&self) -> Tag {
         Tag::of(&self.view.state.object().record)
     }
 
-    /// The same caller with the liveblog as it is after a change.
+    /// Returns the liveblog after a change, for the same caller.
     fn after(self, view: SeenView<Liveblog>) -> Open {
         Open { view, ..self }
     }
 
-    /// A post that the caller sees.
+    /// Returns a post that the caller sees.
     fn seen(&self, address: &PostAddress) -> Result<&Arc<Post>> {
         let post = self.view.state.read(address)?;
         if self.view.state.sees(&self.sight, post) { Ok(post) } else { Err(self.view.state.not_held(address)) }
     }
 }
 
-/// What `read` finds in the rows beside a post ([`beside`]).
+/// Returns what `read` finds in rows beside the post, if they belong to this state of it
+/// ([`beside`]).
 fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, Unsettled> {
     beside(repository, post, |post| post.record.revision, read)
 }
 
-/// The liveblog of the path, as it is on disk.
+/// Opens the liveblog that is named in the call's path.
 async fn open(call: &Call) -> Result<Open> {
     Open::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
 }
 
-/// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's
-/// and the name. The loid of a version is for reading alone: where a post is to be changed, it is
-/// refused.
+/// Parses a post's name: loid, uuid, name, or path, which consists of the liveblog's path and the
+/// name. The loid of a version is for reading only, and refused where a post is to be changed.
 fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
     Ok(match text.parse::<Source>() {
         Ok(Source::Loid(loid)) => PostAddress::Loid(loid),
@@ -158,7 +159,7 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = call.container::<Liveblog>("source")?.loid();
-    // No objects lie in a liveblog.
+    // A liveblog contains no objects.
     call.change_all(Discard { object, reach: Reach::All }).await?;
     Json::of(&Removed { id: object.to_string() })
 }

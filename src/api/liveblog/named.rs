@@ -1,4 +1,4 @@
-//! Reading posts of any liveblogs, named one by one.
+//! Reads of posts of any liveblogs, named one by one.
 
 use std::collections::HashMap;
 
@@ -29,17 +29,18 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
     Ok(listing.answer(call))
 }
 
-/// Posts that a list names.
+/// The posts that a list names.
 struct Named {
     sources: Vec<String>,
     database: DatabaseId,
-    /// What they take.
+    /// The bytes of the sources.
     bytes: usize,
     next: usize,
-    /// Posts, and which of the sources each is shown for: others may name it by another name.
+    /// The posts, each with the index of the source that it is shown for. Other sources may name it
+    /// differently.
     shown: HashMap<Loid, usize>,
     display: Display,
-    /// The liveblog of the post before: mostly the one of the next, too.
+    /// The liveblog of the previous post, which is often that of the next one too.
     open: Option<Open>,
 }
 
@@ -47,15 +48,15 @@ impl Named {
     async fn post(&mut self, call: &Call, late: bool) -> Result<Option<Ready<Post>>> {
         let source = &self.sources[self.next];
         let (liveblog, address) = place_of(call, source, self.database)?;
-        // What the caller may see may have changed, and it would be kept for as long as the client
-        // does not read.
+        // The caller's rights may have changed. A liveblog would also stay in memory for as long as
+        // the client does not read.
         if late || self.open.as_ref().is_some_and(|open| open.loid() != liveblog) {
             self.open = None;
         }
         let open = match &self.open {
             Some(open) => open.clone(),
             None => {
-                // Of one that may not be read, no post is there.
+                // In a liveblog that the caller may not read, no post exists.
                 if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
                     return Err(Error::not_found(source));
                 }
@@ -104,12 +105,13 @@ impl Items for Named {
     }
 }
 
-/// The same error for whatever does not exist, so that it doesn't reveal which liveblogs exist.
+/// Returns one error for everything that does not exist, so that it doesn't reveal which liveblogs
+/// exist.
 fn hidden(error: Error, source: &str) -> Error {
     if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
 }
 
-/// The liveblog that a source's post is in, and the post.
+/// Returns the liveblog and the post that a source names.
 fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, PostAddress)> {
     let repository = &call.app.repository;
     let source = Source::parse("sources", text)?;

@@ -1,4 +1,4 @@
-//! A post as a part of its liveblog's resolved content.
+//! A post as it stands in its liveblog's resolved content.
 //!
 //! ```xml
 //! <post loid="1$1.0.42" uuid="…" name="20251121-140304-005" type="news" timestamp="1763733784005" author="editor" pinned="true">
@@ -9,18 +9,17 @@
 //! </post>
 //! ```
 //!
-//! `type`, `title` and `summary` appear if the post has them. The content's `form` says how it is
-//! given:
+//! `type`, `title` and `summary` appear if the post has them. The content's `form` states how it is
+//! included:
 //!
 //! - `xml`: the root element of the post's XML (or of HTML that is XML), without declaration and
 //!   DOCTYPE;
 //! - `text`: text; also XML that needs its DOCTYPE, or that is not well-formed, as it was written;
-//! - `reference`: not at all, for it is not text, or longer than an attribute text may be: `href`
-//!   leads to it, `size` is its length in bytes.
+//! - `reference`: not included, because it is not text, or longer than an attribute text may be.
+//!   `href` leads to it, and `size` is its length in bytes.
 //!
-//! `post` and the elements made here are in the default namespace of the place that they are put
-//! at; the post's own elements keep their own namespaces. Characters that XML can't carry are left
-//! out.
+//! `post` and the elements created here are in the default namespace of the place of insertion. The
+//! post's own elements keep their namespaces. Characters that XML can't represent are left out.
 
 use std::sync::Arc;
 
@@ -39,12 +38,12 @@ use crate::content::words::{essence, is_markup, is_text};
 use crate::http::app::App;
 use crate::limits::offload;
 
-/// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the
-/// post was as it is here. `in_default` says that a default namespace holds at the place it is put
-/// at.
+/// Returns the post as XML with a line feed at the end. `None` if its content was replaced since
+/// this state of the post. `in_default` states that a default namespace holds at the place of
+/// insertion.
 ///
 /// # Errors
-/// What disk and store say.
+/// Errors of disk and store.
 pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) -> Result<Option<String>> {
     let text = match &post.record.content {
         Some(content) if content.size <= app.config.limits.xml_bytes as u64 && is_text(&content.content_type) => {
@@ -58,10 +57,10 @@ pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) ->
     offload::offload_if_large(bytes, move || written(&app, &post, text.as_deref(), in_default)).await.map(Some)
 }
 
-/// The bytes of a post's content, if they are still there.
+/// Returns the bytes of a post's content, if they still exist.
 ///
 /// # Errors
-/// What disk and store say.
+/// Errors of disk and store.
 pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Result<Option<Bytes>> {
     if content.stored == Stored::File {
         // A file is named by its hash, so its bytes never change. But it may be collected once the
@@ -84,13 +83,13 @@ pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Resul
     Ok(found.filter(|bytes| are_of(content, bytes)))
 }
 
-/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then
-/// what lies in its place is nothing that anybody needs to have approved.
+/// Reports whether bytes are those of a content. If a post was replaced since it was read, its
+/// place has bytes that may not have been approved.
 pub(super) fn are_of(content: &Content, bytes: &[u8]) -> bool {
     *Sha256::digest(bytes) == content.sha256
 }
 
-/// The address of a file of a post: its content, or the attachment with that id.
+/// Returns the address of a file of a post: its content, or the attachment with that id.
 pub(super) fn address_of(app: &App, post: &Post, attachment: Option<u64>) -> String {
     let (base, liveblog, post) = (&app.config.server.base_path, post.liveblog, post.loid());
     match attachment {
@@ -146,11 +145,11 @@ fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> Str
     out.into_text()
 }
 
-/// Writes a content as XML if it can stand as such anywhere, else as text.
+/// Writes a content as XML if it can stand as such in any document, else as text.
 fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8], in_default: bool) {
     let text = decoded(content_type, bytes);
     let is_xml = is_markup(&essence(content_type));
-    // What a declaration says holds for the bytes, which this is no longer.
+    // A declaration describes the encoded bytes, and this text is decoded.
     let whole = text.strip_prefix("<?xml ").and_then(|rest| rest.split_once("?>")).map_or(&*text, |(_, rest)| rest);
     let fragment = if is_xml { stet_xml::fragment(whole, limits).ok() } else { None };
     match fragment {
@@ -174,8 +173,8 @@ mod tests {
 
     use super::*;
 
-    /// A content as it stands in a document with a default namespace and a prefix of its own: the
-    /// document.
+    /// Returns a document with the content in it, which has a default namespace and a prefix of its
+    /// own.
     fn put(content_type: &str, bytes: &[u8]) -> String {
         let mut out = Output::default();
         out.open("content");
@@ -184,7 +183,7 @@ mod tests {
         format!("<!DOCTYPE a [<!ENTITY e 'x'>]><a xmlns='urn:frame' xmlns:f='urn:f'>{}</a>", out.into_text())
     }
 
-    /// What another reader of XML finds: form, and the root or the text.
+    /// Reads a document with another XML parser, and returns the form, and the root or the text.
     fn read(document: &str) -> (String, String) {
         let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
         let document =
@@ -243,7 +242,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a post has in it.
+        /// Any content that a post may have.
         #[test]
         fn any_content_leaves_the_document_well_formed(
             markup in "([<>&;/!a:=' \"]|\\]\\]>|<a|</a>|<!--|-->|<!\\[CDATA\\[|xmlns|xmlns:a='b'|&lt;|<\\?x|\\?>|\\PC){0,24}",

@@ -35,28 +35,29 @@ use crate::limits::offload::{self, LARGE_TEXT};
 use crate::records::Display;
 use crate::records::{Groups, ObjectRecord, is_large, render};
 
-/// Posts as JSON.
+/// The cache of posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
 
-/// What is shown of a post and lies in rows of its own.
+/// The data of a post that is shown, but stored in rows of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Beside {
-    /// Its attribute texts.
+    /// Attribute texts of the post.
     pub attributes: Attributes,
-    /// The bytes of its content, if that is text and lies in the tables.
+    /// Bytes of the content, if it is text and stored in the tables.
     pub bytes: Option<Bytes>,
 }
 
 impl Beside {
-    /// As the rows have it.
+    /// Reads the data from the rows.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub fn of(app: &App, post: &Post) -> Result<Beside> {
         Ok(Beside { attributes: app.repository.attributes(post.loid())?, bytes: content_of(app, post)? })
     }
 
-    /// Of a post that was made of this, and that nobody has changed since.
+    /// Returns the data of a new post from what was sent, provided that nothing has changed the
+    /// post since.
     pub fn sent(post: Loid, fields: &PostFields, body: &PostBody) -> Beside {
         let PostFields { attributes, system_attributes, .. } = fields;
         let NewContent { content, small, .. } = &body.content;
@@ -71,10 +72,10 @@ impl Beside {
     }
 }
 
-/// A post; `known` is what lies beside it, where that need not be read.
+/// Returns a post as it is shown. `known` is its data from other rows, if it need not be read.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; what the store says.
+/// [`Unsettled::Changed`]; errors of the store.
 pub(super) async fn post_shown(
     app: &App,
     post: &Post,
@@ -149,7 +150,7 @@ fn rendered(
     })
 }
 
-/// The bytes of the content, if it is text and lies in the tables.
+/// Returns the bytes of the content, if it is text and stored in the tables.
 fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
     let Some(content) = &post.record.content else { return Ok(None) };
     if content.stored != Stored::Row || !words::is_text(&content.content_type) {
@@ -166,19 +167,19 @@ fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
 pub(super) struct PostList<'v> {
     /// The posts shown.
     pub posts: Vec<&'v Arc<Post>>,
-    /// How many there are.
+    /// The total number of posts.
     pub total: usize,
     /// The removed posts, for a search with `since`.
     pub removed: Option<Vec<String>>,
 }
 
-/// A liveblog and posts of it, as far as they are made at once.
+/// A liveblog and posts of it, of which a first part has been rendered.
 pub(super) type Posts<T> = Listing<T, PostItems>;
 
-/// A reply about a liveblog and posts of it; `reply` puts it together.
+/// Builds a reply about a liveblog and posts of it; `reply` completes it.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; what the store says.
+/// [`Unsettled::Changed`]; errors of the store.
 pub(super) async fn liveblog_reply<T: Serialize>(
     call: &Call,
     open: &Open,
@@ -195,8 +196,8 @@ pub(super) async fn liveblog_reply<T: Serialize>(
 
 /// Posts of a liveblog.
 pub(super) struct PostItems {
-    /// The liveblog as the reply shows it; nothing once the reply is on its way, which may take
-    /// long: then each post is shown as it is when its turn comes.
+    /// The liveblog as the reply shows it. `None` once the reply is being sent, which may take
+    /// minutes: then each post is shown in its state when it is rendered.
     open: Option<Open>,
     liveblog: Loid,
     posts: Vec<Loid>,
@@ -228,7 +229,7 @@ impl Items for PostItems {
         };
         match shown.await {
             Ok(shown) => Ok(Made::Item(shown)),
-            // It has gone, or may not be seen any more.
+            // The post was removed, or the caller no longer sees it.
             Err(error) if error.code == Code::ObjectNotFound => Ok(Made::Nothing),
             Err(error) => Err(error.into()),
         }
@@ -261,7 +262,7 @@ async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo>
     })
 }
 
-/// The reply to a change of a liveblog: as the change has left it, and none of its posts. Another
+/// Builds the reply to a change of a liveblog: its state after the change, without posts. Another
 /// call may have destroyed it since, or moved it out of the caller's sight.
 pub(super) async fn changed_reply(
     call: &Call,
@@ -287,10 +288,10 @@ pub(super) async fn changed_reply(
     Ok(shown.shown().into())
 }
 
-/// A post alone; `known` as for [`post_shown`].
+/// Builds the reply about one post; `known` is as for [`post_shown`].
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; what the store says.
+/// [`Unsettled::Changed`]; errors of the store.
 pub(super) async fn post_reply(
     app: &App,
     open: &Open,
@@ -303,14 +304,14 @@ pub(super) async fn post_reply(
     Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
 
-/// The post as a change has left it, for who made the change and so sees all of the post: although
-/// others have changed it since. `None` if its bytes were replaced in place. Attributes are those
-/// of now.
+/// Builds the reply with a post as a change has left it, although others have changed it since. It
+/// is for the caller who made the change, and so sees the whole post. `None` if its bytes were
+/// replaced in place. The attributes are the present ones.
 pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
     let Beside { attributes, bytes } = Beside::of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
-        // Gone, or nothing that is shown.
+        // The bytes were removed, or are not shown.
         (None, Some(content)) => content.stored != Stored::Row || !words::is_text(&content.content_type),
         (_, None) => true,
     };

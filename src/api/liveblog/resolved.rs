@@ -1,10 +1,10 @@
-//! A liveblog's content with its approved posts in it, made while it is sent: neither the posts nor
-//! what is made of them is ever in memory as a whole.
+//! A liveblog's content with its approved posts, rendered while it is sent. Neither the posts nor
+//! their XML is ever in memory as a whole.
 //!
-//! All posts are of one view. They are walked twice: once to know how long the content is, which a
-//! range and the length in the headers need, and once to send it. The bytes of a post can't differ
-//! between the two, for they are compared with their hash. The length is kept, so that a caller who
-//! reads range by range does not cause a walk over all posts for each range.
+//! All posts are of one view. They are walked twice: once for the length of the content, which
+//! ranges and headers need, and once to send it. The bytes of a post can't differ between the two,
+//! because their hash is checked. The length is cached, so that a caller who reads range by range
+//! does not cause a walk over all posts for each range.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use crate::http::reply::BodyStream;
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::limits::yielding::YieldTimer;
 
-/// Posts between two places that are known.
+/// The number of posts between two places that are noted.
 const AT_A_TIME: usize = 64;
 
-/// Bytes that are made before they are sent, but for the last post's.
+/// Bytes to render before they are sent, not counting the last post.
 const CHUNK: usize = 32 << 10;
 
-/// How long the posts of a view are as XML.
+/// The length of a view's posts as XML.
 #[derive(Debug, Default)]
 struct Length {
     size: u64,
-    /// Where the posts begin whose numbers are multiples of [`AT_A_TIME`].
+    /// The offsets of the posts whose numbers are multiples of [`AT_A_TIME`].
     places: Vec<u64>,
 }
 
 /// The liveblog, its revision, and whether a default namespace holds where the posts are. A change
-/// makes another key.
+/// results in another key.
 type LengthsKey = (Loid, u64, bool);
 
 #[derive(Clone)]
@@ -51,11 +51,12 @@ impl Weighter<LengthsKey, Arc<Length>> for ByWeight {
     }
 }
 
-/// The lengths that were asked for lately.
+/// The cache of recently used lengths.
 pub struct Lengths(BoundedCache<LengthsKey, Arc<Length>, ByWeight>);
 
 impl Lengths {
-    /// Keeps that many bytes at most: the length of a liveblog with 10,000 posts has some 1,400.
+    /// Creates a cache of at most `most` bytes. The length of a liveblog with 10,000 posts takes
+    /// about 1,400.
     pub fn new(most: u64) -> Lengths {
         Lengths(BoundedCache::new("lengths", most, 1 << 10, 1, ByWeight))
     }
@@ -68,11 +69,11 @@ pub(super) struct Posts {
 }
 
 impl Posts {
-    /// Those of a view; `None` if one is no longer as it is there. `in_default` is as for
+    /// Measures the posts of a view; `None` if one was changed since. `in_default` is as for
     /// [`piece`].
     ///
     /// # Errors
-    /// What disk and store say.
+    /// Errors of disk and store.
     pub(super) async fn of(
         app: &Arc<App>,
         view: &Arc<Published<LiveblogState>>,
@@ -100,13 +101,13 @@ impl Posts {
         Ok(Some(Posts { walk: Walk { next: 0, ..walk }, length }))
     }
 
-    /// As a part of what is sent.
+    /// Returns the posts as a part of a reply's body.
     pub(super) fn part(self) -> Part {
         Part::new(self.length.size, |first, len| self.stream(first, len))
     }
 
     fn stream(self, first: u64, len: u64) -> BodyStream {
-        // The first place is 0, so there is one at or before any.
+        // The first place is 0, so one is always at or before `first`.
         let places = &self.length.places;
         let known = places.partition_point(|place| *place <= first).saturating_sub(1);
         let skip = first - places.get(known).copied().unwrap_or(0);
@@ -118,15 +119,15 @@ impl Posts {
             let (mut gathered, mut way) = (Vec::new(), YieldTimer::new());
             while left > 0 && gathered.len() < CHUNK {
                 way.yield_if_due().await;
-                // That they end early, or one has gone, breaks the connection off: the client has
-                // not got what was announced.
+                // If the posts end early, or one was removed, the connection is aborted, because
+                // the announced length can't be sent.
                 let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {
                     tracing::info!(liveblog = %walk.view.state.head().loid, "a post has changed while it was sent");
                     return Err(actix_web::error::ErrorInternalServerError(Error::internal()));
                 };
                 let size = piece.len() as u64;
                 let (from, to) = (skip.min(size), (skip + left).min(size));
-                // Both are at most the piece's length, which is a `usize`.
+                // Both are at most the length of the piece, which is a `usize`.
                 gathered.extend_from_slice(&piece.as_bytes()[from as usize..to as usize]);
                 (skip, left) = (skip - from, left - (to - from));
             }
@@ -135,17 +136,18 @@ impl Posts {
     }
 }
 
-/// A place among the approved posts of a view.
+/// A position among the approved posts of a view.
 struct Walk {
     app: Arc<App>,
     view: Arc<Published<LiveblogState>>,
     in_default: bool,
-    /// Number of the next post.
+    /// The number of the next post.
     next: usize,
 }
 
 impl Walk {
-    /// The next post as XML, or that there is none; `None` if it is no longer as it is in the view.
+    /// Returns the next post as XML, or the end of the walk; `None` if the post was changed since
+    /// the view.
     async fn next(&mut self) -> Result<Option<ControlFlow<(), String>>> {
         let Some(post) = self.view.state.sequence().nth_visible(self.next) else {
             return Ok(Some(ControlFlow::Break(())));

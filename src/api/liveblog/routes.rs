@@ -9,8 +9,8 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/liveblogs.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/liveblogs.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
-/// An unreadable template gets the same reply as a missing one, which has a code of its own: it is
-/// resolved later.
+/// The parameter of a template. It is resolved later: an unreadable template gets the same reply as
+/// a missing one, which has a code of its own.
 const TEMPLATE: PathParam = word("source", "the template, as loid, uuid or path");
 
 /// The routes of the group.

@@ -1,5 +1,5 @@
-//! Which posts of a liveblog a reply shows: filters, order and pages (docs/api/liveblogs.md,
-//! "Search").
+//! The selection of a liveblog's posts for a reply: filters, order and pages
+//! (docs/api/liveblogs.md, "Search").
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -24,14 +24,14 @@ use crate::limits::yielding::{self, YieldTimer};
 use crate::nearest::with_nearest;
 use crate::records::{Page, in_order, parse_sort};
 
-/// Bytes that the parts have together which are searched for in titles and texts: what makes
-/// looking for them long beforehand.
+/// The largest total size in bytes of the parts that are searched for in titles and texts. Their
+/// size decides how long building the search automaton takes.
 const MAX_PARTS_BYTES: usize = 64 << 10;
 
-/// So many are made ready in a fraction of a millisecond.
+/// The size in bytes up to which the automaton is built in a fraction of a millisecond.
 const FEW_PARTS_BYTES: usize = 1 << 10;
 
-/// What posts can be sorted by.
+/// The fields by which posts can be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Id,
@@ -80,17 +80,17 @@ impl Field {
     }
 }
 
-/// Which posts, in which order, and which part of them.
+/// The filters, order and page of the posts in a reply.
 pub(super) struct Wanted {
     filter: Filter,
     since: Option<u64>,
     sort: Vec<(Field, bool)>,
-    /// Which part.
+    /// The page of the posts.
     pub page: Page,
 }
 
-/// The filters of a search, ready to be asked: what a post costs does not hang on how many entries
-/// they have.
+/// The filters of a search, prepared so that the cost per post does not depend on their number of
+/// entries.
 #[derive(Default)]
 struct Filter {
     status: Vec<PostStatus>,
@@ -104,16 +104,16 @@ struct Filter {
     to: Option<u64>,
 }
 
-/// Parts of a text, of which one must be in it; looked for all at once.
+/// Parts of a text, one of which it must contain. All are searched for in one pass.
 struct Parts(AhoCorasick);
 
 impl Parts {
-    /// `None` for an empty list, which filters nothing.
+    /// Builds the automaton; `None` for an empty list, which filters nothing.
     fn of(parts: &[String]) -> Result<Option<Parts>> {
         if parts.is_empty() {
             return Ok(None);
         }
-        // Too many of them are refused beforehand, so that the only failure is none.
+        // Too many parts were refused before, so this can't fail.
         let found = AhoCorasick::new(parts.iter().map(|part| Folded::of(part).to_string()));
         found.map(|parts| Some(Parts(parts))).map_err(|_| Error::internal())
     }
@@ -123,7 +123,7 @@ impl Parts {
     }
 }
 
-/// A set of texts, which together may be as long as a body.
+/// Collects a set of texts, whose total size may be that of a body.
 async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
     let (mut set, mut way) = (HashSet::with_capacity(texts.size_hint().0), YieldTimer::new());
     for text in texts {
@@ -174,7 +174,7 @@ impl Filter {
         let (title, text) = if bytes > FEW_PARTS_BYTES { offload::offload(parts).await?? } else { parts()? };
         Ok(Filter {
             status,
-            // Users from before names had one form have theirs as it is.
+            // Users created before names were normalised have theirs unnormalised.
             author: set(author.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()])).await,
             kind: set(kind.iter().cloned()).await,
             title,
@@ -186,7 +186,7 @@ impl Filter {
         })
     }
 
-    /// Whether it lets through what has this status, and asks for nothing else.
+    /// Reports whether the filter accepts exactly the posts of this status.
     fn is_only(&self, status: Option<PostStatus>) -> bool {
         self.status.as_slice() == status.as_slice()
             && [&self.author, &self.kind, &self.tag].iter().all(|list| list.is_empty())
@@ -211,7 +211,7 @@ impl Filter {
 }
 
 impl Wanted {
-    /// All that the caller sees, in the order and part that the query asks for.
+    /// Returns a selection of all that the caller sees, in the order and page of the query.
     ///
     /// # Errors
     /// `InvalidParameter`.
@@ -220,7 +220,7 @@ impl Wanted {
         Ok(Wanted { filter: Filter::default(), since: None, sort, page: call.query.page() })
     }
 
-    /// What a body asks for; what it leaves open, the query may say.
+    /// Returns the selection of a body. The query supplies values that the body leaves out.
     async fn of_request(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Wanted> {
         let Page { offset, limit } = call.query.page();
         Ok(Wanted {
@@ -231,12 +231,12 @@ impl Wanted {
         })
     }
 
-    /// The posts, and how many there are.
+    /// Returns the selected posts of the page, and their total number.
     pub(super) async fn find<'o>(&self, open: &'o Open) -> PostList<'o> {
         let Page { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
-            // A part of the listing itself: posts that are not shown are not walked.
+            // A part of the listing itself, so posts that are not shown are not walked.
             if self.filter.is_only(None) {
                 let total = state.seen_counts(sight).iter().sum();
                 return PostList { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };

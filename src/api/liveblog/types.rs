@@ -15,8 +15,8 @@ use crate::http::body::Object;
 use crate::json::{Changed, Listed, Ready, With};
 use crate::records::ObjectRecord;
 
-/// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts
-/// that the caller sees.
+/// The `info` of a liveblog: its record and the fields that only liveblogs have. Numbers count the
+/// posts that the caller sees.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LiveBlogInfo")]
 #[serde(rename_all = "camelCase")]
@@ -24,9 +24,9 @@ pub struct LiveblogInfo {
     /// The record.
     #[serde(flatten)]
     pub record: ObjectRecord,
-    /// May be empty.
+    /// Title; may be empty.
     pub title: Text,
-    /// How many posts there are in each state.
+    /// Number of posts in each state.
     pub post_counts: PostCounts,
     /// Whether every new post waits for approval.
     pub moderated: bool,
@@ -34,7 +34,7 @@ pub struct LiveblogInfo {
     pub last_post_timestamp: Option<u64>,
 }
 
-/// How many posts are in each state.
+/// Number of posts in each state.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PostCounts {
     /// Waiting for approval.
@@ -43,7 +43,7 @@ pub struct PostCounts {
     pub approved: usize,
     /// Rejected.
     pub rejected: usize,
-    /// Set to deleted, and there still.
+    /// Marked as deleted, but still in the liveblog.
     pub deleted: usize,
 }
 
@@ -53,39 +53,39 @@ pub struct PostCounts {
 pub struct LiveblogReply {
     /// The liveblog.
     pub info: LiveblogInfo,
-    /// Its posts: pinned first, then newest first, unless asked for otherwise; those of the page
-    /// asked for. A search with `since` has those changed after it, the oldest change first. A
-    /// change has none.
+    /// Posts of the page: pinned first, then newest first, unless another order was requested. A
+    /// search with `since` returns the posts that were changed after it, the oldest change first.
+    /// The reply to a change contains none.
     pub items: Listed<Ready<Post>>,
-    /// How many there are in all.
+    /// Total number of posts.
     pub total: usize,
-    /// Counts the liveblog's changes: what a search takes as `since`.
+    /// Number of changes of the liveblog; the value for `since` in a later search.
     pub revision: u64,
 }
 
-/// The answer to a change of a liveblog; of one that others have destroyed since, or moved out of
-/// the caller's sight, no more than which it was.
+/// The reply to a change of a liveblog. If the liveblog was destroyed or moved out of the caller's
+/// sight since, the reply only identifies it.
 pub type ChangedLiveblog = Changed<LiveblogReply, RemovedLiveblog>;
 
-/// A liveblog that others have destroyed or hidden.
+/// A liveblog that was destroyed or hidden by others.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemovedLiveBlog")]
 pub struct RemovedLiveblog {
-    /// Which it was.
+    /// Identification of the liveblog.
     pub info: Removed,
-    /// None.
+    /// Always empty.
     #[schemars(with = "Vec<Ready<Post>>", length(max = 0))]
     pub items: [Ready<Post>; 0],
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchReply {
-    /// The liveblog, and what was found of its posts.
+    /// The liveblog with the posts that were found.
     #[serde(flatten)]
     pub liveblog: LiveblogReply,
-    /// With `since`: the posts that were removed after it, and those that changed and are not, or
-    /// not any more, what is searched for; of all these, the ones that the caller may have seen.
+    /// With `since`: posts that were removed after it, or that changed and do not match the search,
+    /// or no longer do. Only posts that the caller may have seen are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Loid>>")]
     pub removed: Option<Vec<String>>,
@@ -94,57 +94,57 @@ pub struct SearchReply {
 /// A post.
 #[derive(Serialize, JsonSchema)]
 pub struct Post {
-    /// Its record; its revision is that of the liveblog at the post's last change.
+    /// Record of the post; its revision is that of the liveblog at the post's last change.
     pub info: ObjectRecord,
     /// `pending`, `approved`, `rejected` or `deleted`.
     pub status: String,
-    /// May be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// May be empty.
+    /// Summary; may be empty.
     pub summary: String,
-    /// May be empty.
+    /// Description; may be empty.
     pub description: String,
     /// The option `type`; may be empty.
     pub r#type: String,
-    /// Epoch milliseconds.
+    /// Time of the post in epoch milliseconds.
     pub timestamp: u64,
-    /// Name of the user who made it.
+    /// Name of the user who created it.
     pub author: String,
-    /// Whether it was to wait for approval when it was made.
+    /// Whether it had to wait for approval when it was created.
     pub moderated: bool,
-    /// Whether it stands before all that are not.
+    /// Whether it is listed before all posts that are not pinned.
     pub pinned: bool,
     /// Free words.
     pub tags: Vec<String>,
-    /// The content, if it is text and small; else null, and to be had by itself.
+    /// The content, if it is text and small; else null, and read by a call of its own.
     pub content: Option<String>,
     /// Files beside the content.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first: its creation, its first approval, and so many of
-    /// the latest that there are 1,000 in all.
+    /// Changes of the status, oldest first: the creation, the first approval, and the latest ones,
+    /// at most 1,000 in all.
     pub history: Vec<StatusChange>,
 }
 
-/// A post alone.
+/// A single post.
 pub type PostReply = With<Post, Revision>;
 
-/// What a post alone has beside.
+/// The field that the reply about a single post has in addition.
 #[derive(Serialize, JsonSchema)]
 pub struct Revision {
-    /// The liveblog's.
+    /// Revision of the liveblog.
     pub revision: u64,
 }
 
-/// The answer to a change of a post: the post as the change left it; of one that others have
-/// removed since, no more than which it is, and the revision of the change.
+/// The reply to a change of a post: the post as the change left it. If others removed the post
+/// since, the reply contains only its id and the revision of the change.
 pub type ChangedPost = Changed<PostReply, RemovedPost>;
 
-/// Posts that were asked for one by one.
+/// Posts that were requested one by one.
 #[derive(Serialize, JsonSchema)]
 pub struct PostListing {
-    /// Those that were found.
+    /// The posts that were found.
     pub items: Listed<Ready<Post>>,
-    /// One for each source that names none.
+    /// One error for each source that names no post.
     pub errors: Listed<BulkError>,
 }
 
@@ -153,14 +153,14 @@ pub struct PostListing {
 #[schemars(rename = "PostAttachment")]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// What it is downloaded and removed by.
+    /// Id for downloading and removing it.
     #[schemars(extend("pattern" = "^[0-9]+$"))]
     pub id: String,
-    /// As it was sent.
+    /// File name, as sent.
     pub name: String,
     /// Media type.
     pub content_type: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
@@ -168,54 +168,54 @@ pub struct Attachment {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PostStatusChange")]
 pub struct StatusChange {
-    /// Null for the creation.
+    /// Former status; null for the creation.
     pub from: Option<String>,
-    /// What it became.
+    /// New status.
     pub to: String,
-    /// Name of the user.
+    /// Name of the user who changed it.
     pub user: String,
-    /// Epoch milliseconds.
+    /// Time in epoch milliseconds.
     pub at: u64,
 }
 
-/// The answer to the removal of a post.
+/// The reply to the removal of a post.
 #[derive(Serialize, JsonSchema)]
 pub struct RemovedPost {
     /// The post's loid.
     #[schemars(with = "Loid")]
     pub id: String,
-    /// The liveblog's.
+    /// Revision of the liveblog.
     pub revision: u64,
 }
 
-/// Body of the creation of a liveblog; all optional. What is not said is taken from the template,
-/// if it has it.
+/// Body of the creation of a liveblog. All fields are optional. Missing values are taken from the
+/// template, if it has them.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "CreateLiveBlog")]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateLiveblog {
-    /// Generated without it.
+    /// Name; generated by default.
     pub(super) name: Option<String>,
-    /// What readers are to call it.
+    /// Title for readers.
     pub(super) title: Option<String>,
-    /// A type of the family `liveblog`; `LiveBlog` without it.
+    /// A type of the family `liveblog`; `LiveBlog` by default.
     pub(super) r#type: Option<String>,
-    /// Kept for clients; has no effect.
+    /// Accepted for compatibility with clients; has no effect.
     pub(super) application: Option<String>,
-    /// The main one without it.
+    /// Database; the main one by default.
     pub(super) database_id: Option<DatabaseRef>,
-    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's
-    /// home.
+    /// Loid, uuid or path of the folder. The default depends on type and work folder, or is the
+    /// user's home.
     pub(super) folder: Option<String>,
     /// Path of the folder.
     pub(super) folder_path: Option<String>,
     /// Path of the work folder.
     pub(super) work_folder: Option<String>,
-    /// The workflow's first without it.
+    /// Workflow status; the workflow's first by default.
     pub(super) status: Option<String>,
     pub(super) product: Option<String>,
     pub(super) edition: Option<String>,
-    /// `yyyyMMdd`, or `yyMMdd` for 20yy.
+    /// Issue date: `yyyyMMdd`, or `yyMMdd` for 20yy.
     pub(super) issue_date: Option<String>,
     pub(super) team: Option<String>,
     /// XML text or JSON.
@@ -232,8 +232,8 @@ pub struct CreateLiveblog {
     pub(super) options: Option<Object<CreateOptions>>,
 }
 
-/// Part `options` of a post's form (docs/api/posts.md, "Adding and changing"); all optional. Of an
-/// update, what is named changes.
+/// Part `options` of a post's form (docs/api/posts.md, "Adding and changing"). All fields are
+/// optional. In an update, fields that are left out keep their values.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PostOptions {
@@ -241,21 +241,21 @@ pub struct PostOptions {
     pub(super) system_attributes: Option<Given>,
     /// XML text or JSON.
     pub(super) attributes: Option<Given>,
-    /// Whether it is to wait for approval; has no effect on an update.
+    /// Whether it must wait for approval; has no effect on an update.
     pub(super) moderated: Option<bool>,
     pub(super) summary: Option<String>,
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) r#type: Option<String>,
-    /// Epoch milliseconds; names a new post.
+    /// Time in epoch milliseconds; also the source of a new post's name.
     pub(super) timestamp: Option<u64>,
-    /// Whether it stands before all that are not.
+    /// Whether it is listed before all posts that are not pinned.
     pub(super) pinned: Option<bool>,
-    /// Free words; at most 100, of 255 bytes each.
+    /// Free words; at most 100, each of at most 255 bytes.
     pub(super) tags: Option<Vec<String>>,
-    /// Ids of attachments to take away; of an update only.
+    /// Ids of attachments to remove; only for an update.
     pub(super) remove_attachments: Option<Vec<AttachmentRef>>,
-    /// When the name that `timestamp` gives is taken; has no effect on an update.
+    /// Reaction if the name from `timestamp` is taken; has no effect on an update.
     pub(super) create_mode: Option<WireCreateMode>,
     pub(super) options: Option<Object<CreateOptions>>,
 }
@@ -269,8 +269,8 @@ pub(super) enum AttachmentRef {
     Text(String),
 }
 
-/// Body of a search; all optional. Filters and bounds combine with AND, what stands in one filter
-/// with OR.
+/// Body of a search. All fields are optional. Filters and bounds combine with AND, the entries of
+/// one filter with OR.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "LiveBlogSearchRequest")]
 #[serde(rename_all = "camelCase", default)]
@@ -280,29 +280,29 @@ pub struct SearchRequest {
     pub(super) from: Option<u64>,
     /// The latest timestamp, epoch milliseconds.
     pub(super) to: Option<u64>,
-    /// A `revision` of an earlier reply: only what has changed after it.
+    /// The `revision` of an earlier reply: only changes after it are returned.
     pub(super) since: Option<u64>,
-    /// `field`, `-field` or `field:asc|desc`, comma-separated.
+    /// Sort order: `field`, `-field` or `field:asc|desc`, comma-separated.
     pub(super) sort_by: Option<String>,
-    /// How many at most.
+    /// Largest number of posts.
     pub(super) limit: Option<usize>,
-    /// How many to skip.
+    /// Number of posts to skip.
     pub(super) offset: Option<usize>,
     /// Display options.
     #[schemars(with = "Option<Value>")]
     pub(super) options: Option<IgnoredAny>,
 }
 
-/// The filters of a search; an empty one filters nothing, nor does one that is null.
+/// The filters of a search. An empty filter and one that is null filter nothing.
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "LiveBlogFilters")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Filters {
-    /// `pending`, `approved`, `rejected`, `deleted`.
+    /// States: `pending`, `approved`, `rejected`, `deleted`.
     pub(super) status: Option<Vec<String>>,
     /// Names of users.
     pub(super) author: Option<Vec<String>>,
-    /// The option `type`.
+    /// Values of the option `type`.
     pub(super) r#type: Option<Vec<String>>,
     /// Parts of the title, without regard to case.
     pub(super) title: Option<Vec<String>>,

@@ -25,23 +25,23 @@ use crate::limits::yielding::{self, YieldTimer};
 use crate::messages::{Entry, Mail, Message, Priority, Side};
 use crate::records::{Display, ObjectRecord, in_order, parse_sort};
 
-/// Body of a message that is to be sent.
+/// Body of a message to send.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MailRequest {
-    /// One line.
+    /// Subject; one line.
     subject: Option<String>,
-    /// Plain text.
+    /// Text of the message, without mark-up.
     body: Option<String>,
-    /// Names of users and groups; a name that both have is the user's.
+    /// Names of users and groups; a name that both have is taken as the user's.
     #[schemars(with = "Option<Vec<String>>")]
     recipients: Option<SourceList>,
-    /// `low`, `normal` or `high`; or a number from 1, the highest, to 5.
+    /// Priority: `low`, `normal` or `high`; or a number from 1, the highest, to 5.
     priority: Option<GivenPriority>,
     /// Loids, uuids or paths of objects that the sender may read.
     #[schemars(with = "Option<Vec<String>>")]
     attachments: Option<SourceList>,
-    /// Where their paths are looked up; the main one without it.
+    /// Database of the attachments' paths; the main one by default.
     database_id: Option<DatabaseRef>,
 }
 
@@ -97,55 +97,55 @@ impl JsonSchema for GivenPriority {
     }
 }
 
-/// A message, as one who has it sees it.
+/// A message as its sender or a recipient sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct MessageView {
-    /// Its id.
+    /// Id of the message.
     #[schemars(with = "Loid")]
     id: String,
-    /// One line.
+    /// Subject; one line.
     subject: String,
-    /// Plain text.
+    /// Text of the message, without mark-up.
     body: String,
     /// Name of the user who sent it.
     sender: String,
-    /// Names of the users and groups to whom it went.
+    /// Names of the users and groups to whom it was sent.
     recipients: Vec<String>,
-    /// When, epoch seconds.
+    /// Time of sending, in epoch seconds.
     sent: u64,
-    /// Whether the caller has read it; their own are.
+    /// Whether the caller has read it; true for messages that the caller sent.
     read: bool,
-    /// How much it matters.
+    /// Priority of the message.
     priority: Priority,
-    /// The attached objects that are there and that the caller may read.
+    /// The attached objects that still exist and that the caller may read.
     attachments: Listed<Ready<ObjectRecord>>,
 }
 
-/// Messages of a box.
+/// Messages of an inbox or outbox.
 #[derive(Serialize, JsonSchema)]
 pub struct MessageList {
-    /// As many as were asked for.
+    /// The messages of the page.
     items: Listed<MessageView>,
-    /// How many there are in the box.
+    /// Total number of messages.
     total: usize,
-    /// How many of them the caller has not read.
+    /// Number of messages that the caller has not read.
     unread: usize,
 }
 
-/// A message that is as it was asked to be.
+/// The state of a message after the call.
 #[derive(Serialize, JsonSchema)]
 pub struct MessageState {
-    /// Its id.
+    /// Id of the message.
     #[schemars(with = "Loid")]
     id: String,
     /// Whether the caller has read it.
     read: bool,
 }
 
-/// A message that the caller has no more.
+/// A message that was removed from the caller's inbox and outbox.
 #[derive(Serialize, JsonSchema)]
 pub struct MessageGone {
-    /// The id it has for others.
+    /// Id of the message, which others may still have.
     #[schemars(with = "Loid")]
     id: String,
 }
@@ -193,8 +193,8 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     Ok(listing.answer(call))
 }
 
-/// The user whose messages the call is about. A key acts for its user; but messages lie in no
-/// folder, so it needs the privilege for everything.
+/// Returns the user whose messages the call is about. A key acts for its user. But messages lie in
+/// no folder, so the key needs the privilege everywhere.
 fn owner(call: &Call, privilege: Privilege) -> Result<&Text> {
     call.access().check_people(privilege)?;
     Ok(call.caller()?.user())
@@ -214,7 +214,7 @@ pub async fn remove(call: Call) -> Result<Json<MessageGone>> {
     Json::of(&MessageGone { id: id.to_string() })
 }
 
-/// The message that the path names.
+/// Returns the message that is named in the call's path.
 fn id(call: &Call) -> Result<Loid> {
     let given = call.param("message");
     given.parse().map_err(|_| Error::not_found(given))
@@ -238,7 +238,7 @@ fn view(message: Message, entry: &Entry, attachments: Listed<Ready<ObjectRecord>
     }
 }
 
-/// What a box can be sorted by.
+/// The fields by which messages can be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Id,
@@ -259,13 +259,13 @@ impl Field {
         ("priority", Field::Priority),
     ];
 
-    /// Whether the entry alone tells.
+    /// Reports whether the field is in the entry, so that the message need not be read.
     fn is_of_entry(self) -> bool {
         matches!(self, Field::Id | Field::Sent | Field::Read)
     }
 }
 
-/// What an entry is sorted by.
+/// The sort keys that are in the message, and not in its entry.
 #[derive(Default)]
 struct Head {
     subject: String,
@@ -287,7 +287,8 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
     if sort.is_empty() {
         return Ok(entries);
     }
-    // What they are sorted by, and no texts; counted against what waits for clients.
+    // Only the sort keys are held, and no texts. They are charged to the replies that wait for
+    // clients.
     let (memory, mut bytes) = (call.reply_memory(), 0);
     let (mut keyed, mut way) = (Vec::with_capacity(entries.len()), YieldTimer::new());
     let with_heads = sort.iter().any(|(field, _)| !field.is_of_entry());
@@ -317,7 +318,7 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
     Ok(sorted.into_iter().map(|(entry, _)| entry).collect())
 }
 
-/// The record of an attached object, if it is there and the caller may read it.
+/// Returns the record of an attached object, if it exists and the caller may read it.
 async fn attached(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
     match readable(call, loid)? {
         Some(cached) => record_of(&call.app, &cached, display).await.map(Some),
@@ -353,19 +354,19 @@ impl Items for Attached {
     }
 }
 
-/// The messages of a box, each with its attachments.
+/// The messages of an inbox or outbox, each with its attachments.
 struct Messages {
     entries: Vec<Entry>,
     next: usize,
     display: Display,
-    /// Those of the message whose turn it is, the next one last.
+    /// The attachments of the current message, the next one last.
     attachments: Vec<Loid>,
     step: Step,
 }
 
-/// What a step was about.
+/// The position in the rendering of a message.
 enum Step {
-    /// A message that is not shown.
+    /// A message that has not been rendered.
     Message,
     Open,
     Attachment,
@@ -384,7 +385,7 @@ impl Items for Messages {
             return Ok(attached(call, *loid, &self.display).await?.map_or(Made::Nothing, Made::Inner));
         }
         let Some(entry) = self.entries.get(self.next) else { return Ok(Made::End) };
-        // It may have grown too old meanwhile.
+        // The message may have expired since the entries were read.
         let Some(message) = call.app.messages.message(entry.number)? else { return Ok(Made::Nothing) };
         self.attachments = loids(&message);
         self.attachments.reverse();

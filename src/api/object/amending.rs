@@ -1,5 +1,4 @@
-//! Attribute texts that are changed here and there, in the command or ahead of it
-//! (`stet_actors::amend`).
+//! Edits of attribute texts, applied in the command or before it (`stet_actors::amend`).
 
 use std::sync::Arc;
 
@@ -14,16 +13,16 @@ use super::system::{Shown, status_path};
 use crate::http::app::App;
 use crate::limits::offload::{self, LARGE_TEXT};
 
-/// Bytes of texts, and of what they become, that are amended in the command: that takes a
-/// millisecond or two.
+/// The largest size of texts and their results that are amended in the command, in bytes. That
+/// takes one or two milliseconds.
 const QUICK: usize = LARGE_TEXT;
 
-/// How often texts are amended ahead before they are amended in the command, where others wait for
-/// it.
+/// The number of attempts to amend texts before the command. The last attempt amends them in the
+/// command, where others wait for it.
 const ATTEMPTS: usize = 8;
 
-/// The attempts of a call to amend an object's texts: in the command if that is quick, else ahead
-/// of it, and again if they have changed meanwhile.
+/// The attempts of a call to amend an object's texts. They are amended in the command if that is
+/// quick, else before it, and again if they have changed since.
 pub(in crate::api) struct Attempts {
     amend: Arc<dyn Amend>,
     begun: usize,
@@ -35,21 +34,22 @@ impl Attempts {
         Attempts { amend, begun: 0, ahead: None }
     }
 
-    /// What the command is to do now. The last of so many does it whatever it takes.
+    /// Returns the instructions for the next command. The last attempt amends the texts in the
+    /// command, whatever it costs.
     pub fn next(&mut self) -> Amending {
         self.begun += 1;
         Amending { amend: self.amend.clone(), here: self.begun >= ATTEMPTS, ahead: self.ahead.take() }
     }
 
-    /// Amends the texts of the object, where the command has found that it takes long.
+    /// Amends the texts of the object before the command, which has found that it takes long.
     ///
     /// # Errors
-    /// What does not fit; `Overloaded`; what the store says.
+    /// Edits that do not fit the texts; `Overloaded`; errors of the store.
     pub async fn go_ahead(&mut self, app: &App, object: Loid) -> Result<()> {
         let Some(known) = app.records.get(&app.repository, object)? else { return Ok(()) };
         let amend = self.amend.clone();
         let ahead = move || {
-            // It may take as long as it takes.
+            // No time limit applies here.
             let to = amend.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
             Ok::<_, Error>(Ahead { from: known.attributes.clone(), to })
         };
@@ -58,7 +58,7 @@ impl Attempts {
     }
 }
 
-/// The edits of an object's texts.
+/// The edits of an object's attribute texts.
 #[derive(Debug)]
 pub(super) struct Fields {
     pub attributes: Vec<Edit>,
@@ -71,7 +71,7 @@ impl Fields {
         self.attributes.iter().chain(&self.system).map(Edit::bytes).sum()
     }
 
-    /// A text as the edits make it; `None` in front of it if that has to be `quick`, and is not.
+    /// Returns a text after the edits. The outer `None` means that it must be `quick` and is not.
     fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit], quick: bool) -> Result<Option<Option<Text>>> {
         if edits.is_empty() {
             return Ok(Some(text.cloned()));
@@ -80,15 +80,15 @@ impl Fields {
         let limits = Limits { max_bytes, ..self.limits };
         let new = match edited(text.map(|text| &**text), edits, &limits) {
             Ok(new) => new,
-            // Within its own limits it may be well.
+            // The text may still be within its own limits.
             Err(EditError::Document(error)) if quick && error.kind() == XmlErrorKind::TooLarge => return Ok(None),
             Err(error) => return Err(refused(field, &error)),
         };
         Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
     }
 
-    /// The system attributes as the edits make them, but for the status: that is the object's own,
-    /// and is not kept among them.
+    /// Returns the system attributes after the edits, but without the status, which is stored in
+    /// the record and not in them.
     fn without_status(&self, old: Option<&Text>) -> Result<Option<Text>> {
         let others: Vec<Edit> = self.system.iter().filter(|edit| !edit.is_at(status_path())).cloned().collect();
         let text = self.edited("systemAttributes", old, &others, false)?.flatten();
@@ -99,7 +99,7 @@ impl Fields {
         self.edited("systemAttributes", text.as_ref(), &unset, false).map(Option::flatten)
     }
 
-    /// The system attributes of an object that has none yet.
+    /// Returns the system attributes of an object that has none yet.
     ///
     /// # Errors
     /// `InvalidAttributes`.
@@ -110,7 +110,7 @@ impl Fields {
 
 impl Amend for Fields {
     fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<Amended>> {
-        // Each edit looks for its place in the whole text.
+        // Each edit searches the whole text for its place.
         let edits = self.attributes.len() + self.system.len();
         if quick && old.text_bytes().saturating_mul(edits) + self.bytes() > QUICK {
             return Ok(None);
@@ -149,7 +149,7 @@ impl Amend for Fields {
     }
 }
 
-/// Fields that an object's texts do not let be changed.
+/// Returns the error for an edit that does not fit the object's texts.
 pub(super) fn refused(field: &str, error: &EditError) -> Error {
     let code = match error {
         EditError::Path(_) => Code::InvalidXPath,

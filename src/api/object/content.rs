@@ -19,8 +19,8 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 
-/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is
-/// what a plain object resolves to, so `raw` changes nothing here.
+/// `GET /v3/object/{source}/content` and `/content/binary`: streams the bytes. A plain object
+/// resolves to its stored bytes, so `raw` changes nothing here.
 pub async fn content(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
     content_of(&call, &source).await
@@ -32,9 +32,9 @@ pub async fn content_by_loid(call: Call) -> Result<Reply> {
     content_of(&call, &source).await
 }
 
-/// The source in the parameter `loid`.
+/// Returns the source in the parameter `loid`.
 pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
-    // It is required, so there is one.
+    // The parameter is required, so it has a value.
     Source::parse("loid", call.query.text("loid").unwrap_or_default())
 }
 
@@ -44,10 +44,10 @@ pub(super) async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     stored(call, source, &record, &found, reader).await
 }
 
-/// The content as it is stored; with `showDtd` its DTD in it.
+/// Builds the reply with the stored content; with `showDtd`, its DTD is inserted.
 ///
 /// # Errors
-/// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; what disk and store say.
+/// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; errors of disk and store.
 pub(in crate::api) async fn stored(
     call: &Call,
     source: &Source,
@@ -62,7 +62,7 @@ pub(in crate::api) async fn stored(
         None => ETag::new(Tag::of(record), identity),
         Some(dtd) => ETag::new(Tag::of(record), (identity, dtd.sha256)),
     };
-    // The time does not cover a DTD that is put in.
+    // The time does not cover a DTD that is inserted.
     let modified = known_time(call, *at).filter(|_| dtd.is_none());
     let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
     let parts = with_replaced(&reader, replaced);
@@ -70,17 +70,17 @@ pub(in crate::api) async fn stored(
     whole.reply(call, &source.to_string(), &record.name)
 }
 
-/// What a call asks for of an object, and its bytes.
+/// Opens the content of an object that a call asks for.
 ///
 /// # Errors
-/// `ObjectNotFound`, `InvalidParameter` for `version`; what disk and store say.
+/// `ObjectNotFound`, `InvalidParameter` for `version`; errors of disk and store.
 pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
     let app = &call.app;
     download::opened(&app.repository, &app.content, source, || found(call, source, record)).await
 }
 
-/// The version that the source or `version` names; without either, the caller's working copy or the
-/// latest.
+/// Finds the version that the source or `version` names; without either, the caller's working copy
+/// or the latest version.
 fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     let app = &call.app;
     let asked = version_asked(call);
@@ -104,13 +104,13 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     named.map_or_else(|| latest(app, record, source), |version| Ok(version.into()))
 }
 
-/// The parameter `version`, if the caller gives it: without it the default is not -1 for who holds
-/// the lock.
+/// Returns the parameter `version`, if the caller gives it. For the owner of the lock, its absence
+/// does not mean the default of -1.
 fn version_asked(call: &Call) -> Option<i64> {
     if call.query.has("version") { call.query.integer("version") } else { None }
 }
 
-/// The latest version.
+/// Finds the latest version.
 fn latest(app: &App, record: &Record, source: &impl Display) -> Result<Found> {
     if record.version == 0 {
         let message = format!("`{source}` has no content.");
@@ -119,14 +119,14 @@ fn latest(app: &App, record: &Record, source: &impl Display) -> Result<Found> {
     Ok(version(app, record, record.version)?.into())
 }
 
-/// What the caller has saved of an object that is checked out in this session.
+/// Finds the caller's draft of an object that is checked out in this session.
 fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
     let Some(session) = &call.session else { return Ok(None) };
     draft_for(&call.app.repository, record, session.user(), session.id())
 }
 
-/// The draft of an object, if this session of the user holds the lock. The record may be an old
-/// one.
+/// Finds the draft of an object, if this session of the user holds the lock. The record may be
+/// outdated.
 fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) -> Result<Option<Found>> {
     let holds = |record: &Record| {
         record.lock_at(repository.clock().now_s()).is_some_and(|lock| is_held_by(lock, user, session))
@@ -136,8 +136,8 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
     }
     let key = Draft::key(record.loid);
     let Some(draft) = repository.row::<Draft>(key.table, &key.key)? else { return Ok(None) };
-    // After the draft: if the lock has been lost since the record was read, it may be the next
-    // holder's.
+    // Checked after reading the draft: if the lock was lost since the record was read, the draft
+    // may be the next owner's.
     if !repository.record(record.loid)?.is_some_and(|now| holds(&now)) {
         return Ok(None);
     }
@@ -145,10 +145,10 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
     Ok(Some(Found { small, content: draft.content, at: draft.at }))
 }
 
-/// An object's latest version, to be read.
+/// Opens an object's latest version.
 ///
 /// # Errors
-/// `ObjectNotFound` when it has none; what disk and store say.
+/// `ObjectNotFound` if it has none; errors of disk and store.
 pub(in crate::api) async fn latest_of(app: &App, record: &Record) -> Result<ContentReader> {
     let found = || latest(app, record, &record.loid);
     Ok(download::opened(&app.repository, &app.content, record.loid, found).await?.1)
@@ -171,12 +171,12 @@ mod tests {
 
     use super::*;
 
-    /// Who asks; the session is called as the user is.
+    /// Returns a request of a user whose session has the same name.
     fn by(user: &str) -> Request {
         Request::by(Who { user: user.into(), session: user.into(), address: None })
     }
 
-    /// Saves a draft of so many bytes under a lock of its own.
+    /// Saves a draft of `bytes` bytes under a new lock.
     async fn save(repository: &Repository, object: Loid, user: &str, bytes: u8) {
         let content =
             Content { content_type: "text/xml".into(), size: bytes.into(), sha256: [bytes; 32], stored: Stored::Row };
@@ -213,7 +213,7 @@ mod tests {
         let break_it = Unlock { object, force: true, may_break: true };
         repository.joint(break_it, by("bob")).await.expect("it is broken");
         assert_eq!(size(&adas, "ada"), None);
-        // Who has the object checked out may save over what another has left.
+        // A user who has the object checked out may overwrite a draft that another user left.
         repository.joint(TakeLock { object, lasts_s: 100 }, by("bob")).await.expect("it is locked");
         save(&repository, object, "bob", 5).await;
         assert_eq!((size(&adas, "ada"), size(&record(), "bob")), (None, Some(5)));

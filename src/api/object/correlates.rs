@@ -26,17 +26,17 @@ use crate::json::Ready;
 use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Display, ObjectRecord, usage};
 
-/// Body of a call that links two objects, or takes a link back.
+/// Body of a call that links two objects, or removes a link.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CorrelateRequest {
-    /// What the link is called at the object of the path.
+    /// Name of the link at the object of the path.
     source_link_name: String,
-    /// What it is called at the other.
+    /// Name of the link at the other object.
     target_link_name: String,
-    /// The other: loid, uuid or path of an object, loid or uuid of an item of a topic.
+    /// The other side: loid, uuid or path of an object, or loid or uuid of an item of a topic.
     target_source: String,
-    /// Of `targetSource`; the main one without it.
+    /// Database of `targetSource`; the main one by default.
     #[serde(default)]
     database_id: Option<DatabaseRef>,
 }
@@ -44,25 +44,25 @@ pub struct CorrelateRequest {
 /// The links of an object or item.
 #[derive(Serialize, JsonSchema)]
 pub struct CorrelateList {
-    /// What has them.
+    /// The object or item that has the links.
     pub info: Correlated,
-    /// By their names, at most 100.
+    /// Links in the order of their names, at most 100.
     pub items: Vec<Correlate>,
 }
 
-/// A link as it is seen from one side.
+/// A link as seen from one side.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Correlate {
-    /// What it is called on this side.
+    /// Name of the link on this side.
     #[schemars(with = "String")]
     pub link_name: Text,
-    /// What it is called on the other.
+    /// Name of the link on the other side.
     #[schemars(with = "String")]
     pub other_link_name: Text,
-    /// Which side of it this is.
+    /// The side that this is.
     pub side: Side,
-    /// What is on the other: its record without attributes.
+    /// Object or item on the other side: its record without attributes.
     pub object: Correlated,
 }
 
@@ -70,13 +70,13 @@ pub struct Correlate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Side {
-    /// It was made from here.
+    /// The side that the link was created from.
     Source,
-    /// It was made from the other.
+    /// The other side.
     Target,
 }
 
-/// What is linked.
+/// An object or item that is linked.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "CorrelatedObject")]
@@ -85,12 +85,12 @@ pub enum Correlated {
     Item(Ready<TopicItemInfo>),
     /// An object.
     Object(Ready<ObjectRecord>),
-    /// It lies in the recycle bin, or may not be read.
+    /// An object that lies in the recycle bin or that the caller may not read.
     Hidden(HiddenObject),
 }
 
-/// The object or item that a source names, if the privilege holds for it; of an item, for its
-/// topic.
+/// Returns the object or item that a source names, if the caller has the privilege for it. For an
+/// item, the privilege must hold for its topic.
 fn end(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<End> {
     if needed != Privilege::Read {
         check_whole(source)?;
@@ -117,8 +117,8 @@ pub async fn uncorrelate(call: Call) -> Result<Json<CorrelateList>> {
     change(&call, TakeLink).await
 }
 
-/// Makes the link that the body names, or takes it back. The reply is what the object of the path
-/// is linked with.
+/// Creates or removes the link that the body names. The reply lists the links of the object in the
+/// path.
 async fn change<J: Joint<Reply = ()>>(call: &Call, command: fn(Pair) -> J) -> Result<Json<CorrelateList>> {
     let request: CorrelateRequest = call.json().await?;
     let target = Source::parse("targetSource", &request.target_source)?;
@@ -157,7 +157,8 @@ async fn list_of(call: &Call, of: Loid) -> Result<CorrelateList> {
     Ok(CorrelateList { info: shown(call, of).await?, items: correlates(call, of).await? })
 }
 
-/// The record of an object, or of an item's topic, and the item; `None` if it may not be shown.
+/// Returns the record of an object, or an item and the record of its topic; `None` if the caller
+/// may not see it.
 fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>> {
     let app = &call.app;
     let container = app.repository.container_of(which)?;
@@ -166,7 +167,7 @@ fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>>
     Ok(call.access().may(Privilege::Read, &record)?.then_some((record, item)))
 }
 
-/// What an object or item is linked with, as the caller sees it.
+/// Returns the links of an object or item as the caller sees them.
 pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<Correlate>> {
     let (mut list, mut way) = (Vec::new(), YieldTimer::new());
     for object::Correlate { name, other, other_name, from_other } in call.app.repository.correlates(of)? {
@@ -178,7 +179,7 @@ pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<Corr
     Ok(list)
 }
 
-/// An object or item as the caller sees it.
+/// Returns an object or item as the caller sees it.
 async fn shown(call: &Call, which: Loid) -> Result<Correlated> {
     let (app, display) = (&call.app, Display::bare());
     let shown = async {
@@ -188,18 +189,19 @@ async fn shown(call: &Call, which: Loid) -> Result<Correlated> {
         Ok(Correlated::Item(record_of_item(call, topic, item, &display).await?))
     };
     match shown.await {
-        // It may not be shown, or has gone meanwhile.
+        // The caller may not see it, or it was deleted since.
         Err(error) if error.code == Code::ObjectNotFound => Ok(Correlated::Hidden(HiddenObject { hidden: true })),
         shown => shown,
     }
 }
 
-/// What a reply that shows links is told apart by, beside the state of what has them.
+/// Returns a hash of all that is shown of the links of `of`, except for the state of `of` itself.
+/// It is part of an ETag.
 pub(in crate::api) fn facts(call: &Call, of: Loid) -> Result<u64> {
     let (app, mut hasher) = (&call.app, DefaultHasher::new());
     for correlate in app.repository.correlates(of)? {
         correlate.hash(&mut hasher);
-        // Without the attributes, of which the tag states nothing.
+        // Read without attributes, which the tag does not cover.
         let which = app.repository.container_of(correlate.other)?.unwrap_or(correlate.other);
         let record = app.records.record(&app.repository, which)?;
         if let Some(record) = record

@@ -27,7 +27,7 @@ pub enum IssueDateStrategy {
     Calendar,
 }
 
-/// The values that a creation fills in.
+/// The values for a creation to fill in.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Wanted {
     /// The default product, where the call names none.
@@ -45,16 +45,16 @@ pub(super) struct Defaults {
 
 /// The paths of product and issue date in system attributes.
 static PLACES: LazyLock<[Path; 2]> = LazyLock::new(|| {
-    // They are paths, as a test shows.
+    // Both are paths, as a test shows.
     ["/props/productInfo/name", "/props/productInfo/issueDate"].map(|path| Path::parse(path).expect("it is a path"))
 });
 
 impl Defaults {
-    /// Finds what the call leaves open. `system` has the system attributes of the call, and
-    /// `template` those that a new object has instead, whose date is not the call's.
+    /// Finds the values that the call leaves open. `system` is the system attributes of the call.
+    /// `template` is those that a new object has otherwise, whose date is not used.
     ///
     /// # Errors
-    /// `InvalidAttributes`, `Overloaded`; what the store says.
+    /// `InvalidAttributes`, `Overloaded`; errors of the store.
     pub async fn find(
         call: &Call,
         database: DatabaseId,
@@ -85,7 +85,7 @@ impl Defaults {
         Ok(Defaults { product: default.filter(|_| wanted.product), issue_date })
     }
 
-    /// Returns what the call says, completed by what was found.
+    /// Returns the values of the call, completed by the defaults.
     pub fn over<'a>(&'a self, said: &ProductInfo<'a>) -> ProductInfo<'a> {
         ProductInfo {
             product: given(said.product).or(self.product.as_deref()),
@@ -94,8 +94,7 @@ impl Defaults {
         }
     }
 
-    /// Puts what was found into system attributes that the call gives, and the date into the
-    /// object.
+    /// Puts the defaults into system attributes that the call gives, and the date into the object.
     ///
     /// # Errors
     /// `InvalidAttributes`, `Overloaded`.
@@ -106,11 +105,11 @@ impl Defaults {
         Ok(self.put(call, Some(system.clone())).await?.unwrap_or(system))
     }
 
-    /// Puts what was found into what a new object begins with. An object that is there already
-    /// keeps what it has.
+    /// Puts the defaults into the initial values of a new object. An object that exists already
+    /// keeps its values.
     ///
     /// # Errors
-    /// As [`Defaults::put_into`].
+    /// Those of [`Defaults::put_into`].
     pub async fn begin(&self, call: &Call, object: &mut NewObject) -> Result<()> {
         if self.issue_date.is_some() {
             object.begins_with.issue_date.clone_from(&self.issue_date);
@@ -153,8 +152,8 @@ async fn texts_at(call: &Call, system: Option<&Text>) -> Result<[Option<String>;
     Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
 }
 
-/// Returns the product of the team's default channel, else the site's default product. Without a
-/// team that the site knows, the team is the caller's.
+/// Returns the product of the team's default channel, else the site's default product. The caller's
+/// team is used unless the call names a team that the site knows.
 fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Option<Text>> {
     let own = call.app.directory.user(call.caller()?.user())?.and_then(|user| user.team.clone());
     let team = team.and_then(|name| site.team(name)).or_else(|| site.team(own.as_deref()?));
@@ -164,7 +163,7 @@ fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Optio
     Ok(of_team.or_else(|| Some(site.default_product()?.name.clone())))
 }
 
-/// Puts the time of the call, in UTC, behind a name, in front of its extension: `brief.xml` becomes
+/// Inserts the time of the call, in UTC, before the extension of a name: `brief.xml` becomes
 /// `brief_20261124-170509.xml`.
 pub(super) fn with_time(name: &str, now_ms: u64) -> String {
     let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();

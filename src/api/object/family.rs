@@ -22,12 +22,12 @@ use crate::records::{Gathering, ObjectRecord, Sort};
 /// A story family.
 #[derive(Serialize, JsonSchema)]
 pub struct FamilyReply {
-    /// What its members share; null for an object that shares nothing, which is its only member.
+    /// SUID that the members share; null for an object without one, which is its only member.
     #[schemars(with = "Option<String>")]
     suid: Option<Text>,
-    /// The page asked for, in the order of their loids.
+    /// The members of the page, in the order of their loids.
     items: Listed<Ready<ObjectRecord>>,
-    /// How many members the caller sees in all.
+    /// Total number of members that the caller sees.
     total: usize,
 }
 
@@ -62,7 +62,7 @@ fn is_in(database: Option<DatabaseId>, loid: Loid) -> bool {
     database.is_none_or(|database| loid.database == database)
 }
 
-/// All live objects with that SUID.
+/// Returns all live objects with that SUID.
 async fn members(call: &Call, suid: Text) -> Result<Vec<Loid>> {
     let repository = call.app.repository.clone();
     let read = move || family_of(repository.look(), View::Committed, &suid, usize::MAX);

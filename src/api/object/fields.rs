@@ -1,4 +1,4 @@
-//! Changing fields of objects' attributes (docs/api/objects.md, "Changing fields").
+//! Changes of fields of objects' attributes (docs/api/objects.md, "Changing fields").
 
 use std::sync::Arc;
 
@@ -24,99 +24,99 @@ use crate::http::reply::Json;
 use crate::limits::offload;
 use crate::limits::yielding::YieldTimer;
 
-/// How many operators an entry may have: all of them are applied to an object at once.
+/// The largest number of operators in an entry. All of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;
 
 /// Body of a change of fields.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeFieldsRequest {
-    /// Carried out one after the other.
+    /// Updates, carried out in order.
     update_fields: Vec<Object<FieldsUpdate>>,
-    /// Of `sourceIds`; the main one without it.
+    /// Database of `sourceIds`; the main one by default.
     #[serde(default)]
     database_id: Option<DatabaseRef>,
 }
 
-/// What is to be done with some objects.
+/// An update of the fields of some objects.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldsUpdate {
-    /// Loids, uuids or paths.
+    /// Objects by loid, uuid or path.
     source_ids: SourceList,
-    /// Applied to each object one after the other, all or none; at most 100.
+    /// Operators, applied to each object in order, all or none; at most 100.
     operators: Vec<Operator>,
-    /// `length` of the operators that have none of their own.
+    /// Value of `length` for operators without their own.
     #[serde(default)]
     length: Option<u32>,
 }
 
-/// What is to be done with a field.
+/// An operator that changes a field.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Operator {
-    /// Gives what the path finds this content, and makes it where it finds nothing.
+    /// Sets the content of what the path finds, and creates it if nothing is found.
     Set(Object<SetField>),
-    /// Takes away what the path finds.
+    /// Removes what the path finds.
     Unset(Object<UnsetField>),
     /// Adds to a number.
     Inc(Object<IncreaseField>),
-    /// Puts elements behind those that the path finds.
+    /// Adds elements after those that the path finds.
     Push(Object<PushField>),
-    /// Takes away the first elements that the path finds.
+    /// Removes the first elements that the path finds.
     PullFirst(Object<PullField>),
-    /// Takes away the last ones.
+    /// Removes the last elements that the path finds.
     PullLast(Object<PullField>),
 }
 
-/// What a field is to be.
+/// A field and its new content.
 #[derive(Deserialize, JsonSchema)]
 pub struct SetField {
-    /// `/attributes/…` or `/sysattributes/props…`
+    /// Path of the field: `/attributes/…` or `/sysattributes/props…`
     xpath: String,
-    /// A text, number or boolean; an object, as attributes have them in JSON; a list; or null, for
-    /// nothing in it.
+    /// New content: a text, number or boolean; an object in the JSON form of attributes; a list; or
+    /// null for empty.
     content: Given,
 }
 
-/// A field that is not to be.
+/// A field to remove.
 #[derive(Deserialize, JsonSchema)]
 pub struct UnsetField {
-    /// As for `set`.
+    /// Path of the field, as in `set`.
     xpath: String,
 }
 
-/// By how much a field is to be increased.
+/// A field to increase, and the amount.
 #[derive(Deserialize, JsonSchema)]
 pub struct IncreaseField {
-    /// As for `set`.
+    /// Path of the field, as in `set`.
     xpath: String,
-    /// A number, or a text that is one; 1 without it.
+    /// The amount: a number, or a text that is one; 1 by default.
     #[serde(default)]
     content: Option<Given>,
 }
 
-/// What is to be added to a list.
+/// Elements to add to a list.
 #[derive(Deserialize, JsonSchema)]
 pub struct PushField {
-    /// As for `set`; ends in the plain name of an element.
+    /// Path of the elements, as in `set`; ends with the plain name of an element.
     xpath: String,
-    /// As for `set`; of a list each item.
+    /// New content, as in `set`; of a list, each item is added.
     content: Given,
-    /// How many of them stay at most, the last.
+    /// Largest number of elements to keep, the last ones.
     #[serde(default)]
     length: Option<u32>,
 }
 
-/// What is to be taken from a list.
+/// Elements to remove from a list.
 #[derive(Deserialize, JsonSchema)]
 pub struct PullField {
-    /// As for `set`.
+    /// Path of the elements, as in `set`.
     xpath: String,
-    /// Only those with this text.
+    /// Text of the elements to remove; any by default.
     #[serde(default)]
     content: Option<Given>,
-    /// How many; 1 without it.
+    /// Number of elements to remove; 1 by default.
     #[serde(default)]
     length: Option<u32>,
 }
@@ -161,7 +161,7 @@ async fn change_one(one: &OneOfMany<'_>, text: &str, database: DatabaseId, field
     Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
 }
 
-/// The operators of the entry at that place, read.
+/// Parses the operators of the entry with that index.
 async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: Option<u32>) -> Result<Fields> {
     if operators.len() > MAX_OPERATORS {
         let found = operators.len();
@@ -195,13 +195,13 @@ async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: 
     .await?
 }
 
-/// Which text a path leads into.
+/// The text that a path leads into.
 enum Group {
     Attributes,
     System,
 }
 
-/// The text that an `xpath` leads into, and its path there.
+/// Returns the text that an `xpath` leads into, and its path there.
 fn path_of(xpath: &str) -> Result<(Group, Path), EditError> {
     if let Some(path) = xpath.strip_prefix("/attributes").filter(|path| path.starts_with('/')) {
         return Ok((Group::Attributes, Path::parse(path)?));
@@ -215,7 +215,7 @@ fn path_of(xpath: &str) -> Result<(Group, Path), EditError> {
 }
 
 impl Operator {
-    /// As it is on the wire.
+    /// Returns the operator's name in the interface.
     fn name(&self) -> &'static str {
         match self {
             Operator::Set(_) => "set",
@@ -227,7 +227,7 @@ impl Operator {
         }
     }
 
-    /// Bytes of its content.
+    /// Returns the size of its content in bytes.
     fn bytes(&self) -> usize {
         let content = match self {
             Operator::Set(Object(set)) => Some(&set.content),
@@ -239,7 +239,7 @@ impl Operator {
         content.map_or(0, Given::bytes)
     }
 
-    /// What it does; `all` is the `length` of an operator without its own.
+    /// Converts the operator into an edit; `all` is the `length` for operators without their own.
     fn edit(self, all: Option<u32>, limits: &Limits) -> Result<(Group, Edit), EditError> {
         let value = |given: Option<Given>| given.map(|given| given.value()).transpose().map_err(EditError::Content);
         let is_first = matches!(self, Operator::PullFirst(_));

@@ -1,4 +1,4 @@
-//! Objects for files that the server makes itself.
+//! Objects for files that the server creates itself.
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
@@ -8,11 +8,11 @@ use stet_actors::object::{FamilyKind, NewContent};
 use super::status::give_inferred;
 use crate::http::app::App;
 
-/// Returns a new document for a file that the server makes, in the database `of`. Its type follows
-/// from its content and its name.
+/// Returns a new document for a file that the server creates, in the database `of`. Its type
+/// follows from its content and its name.
 ///
 /// # Errors
-/// `TypeNotFound` where the configuration has no type of documents for such files.
+/// `TypeNotFound` if the configuration has no document type for such files.
 pub(in crate::api) fn document_of_file(
     app: &App,
     of: DatabaseId,

@@ -1,4 +1,4 @@
-//! Importing objects (docs/api/objects.md, "Importing").
+//! Imports of objects (docs/api/objects.md, "Importing").
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,36 +22,36 @@ use crate::http::call::Call;
 use crate::http::prefer::Preferred;
 use crate::records::Display;
 
-/// Part `options` of an import: an object as its record says.
+/// Part `options` of an import: an object in the terms of its record.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ImportObject {
-    /// Its uuid; required.
+    /// Uuid of the object; required.
     uuid: Option<String>,
-    /// Its name; required.
+    /// Name of the object; required.
     name: Option<String>,
-    /// Name of its type; required.
+    /// Name of its object type; required.
     r#type: Option<String>,
-    /// Of a type that the configuration does not know: `document`, `bundle`, `webcontainer` or
-    /// `folder`.
+    /// Family of a type that the configuration does not know: `document`, `bundle`, `webcontainer`
+    /// or `folder`.
     family: Option<String>,
-    /// Path of the folder or bundle that it goes into; required.
+    /// Path of its folder or bundle; required.
     folder_path: Option<String>,
-    /// The main one without it.
+    /// Database; the main one by default.
     database_id: Option<DatabaseRef>,
     work_folder: Option<String>,
-    /// `yyyyMMdd`
+    /// Issue date: `yyyyMMdd`
     issue_date: Option<String>,
     suid: Option<String>,
-    /// Name of its workflow status, be it known or not.
+    /// Name of its workflow status, whether the configuration knows it or not.
     status: Option<String>,
-    /// Epoch seconds; now without it.
+    /// Time of creation in epoch seconds; now by default.
     created: Option<u64>,
-    /// Epoch seconds; `created` without it.
+    /// Time of the last change in epoch seconds; `created` by default.
     modified: Option<u64>,
-    /// Name of a user; the caller without it.
+    /// Name of the user who created it; the caller by default.
     creator: Option<String>,
-    /// Name of a user; the creator without it.
+    /// Name of the user who changed it last; the creator by default.
     last_modifier: Option<String>,
     /// XML text or JSON.
     attributes: Option<Given>,
@@ -59,13 +59,13 @@ pub struct ImportObject {
     system_attributes: Option<Given>,
     /// XML text or JSON with the root `tl`.
     usage_tickets: Option<Given>,
-    /// If it is a channel copy.
+    /// Origin of a channel copy; only for channel copies.
     channel_copy: Option<Object<ImportChannelCopy>>,
-    /// At most 100.
+    /// Links of the object; at most 100.
     links: Option<Vec<Object<ImportLink>>>,
 }
 
-/// How a channel copy came to be.
+/// The origin of a channel copy.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportChannelCopy {
@@ -77,20 +77,20 @@ pub struct ImportChannelCopy {
     /// Uuid of the bundle, or of its copy, that it was inherited from.
     #[serde(default)]
     inherited_from: Option<String>,
-    /// Whether it follows that.
+    /// Whether it inherits new contents from there.
     #[serde(default)]
     follows: Option<bool>,
 }
 
-/// A link with an object.
+/// A link of the object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportLink {
-    /// What it is called at the object.
+    /// Name of the link at the object.
     link_name: String,
-    /// What it is called on the other side.
+    /// Name of the link on the other side.
     other_link_name: String,
-    /// Which side of it the object is.
+    /// The object's side of the link.
     side: Side,
     /// Uuid of the other object.
     other: String,
@@ -99,8 +99,8 @@ pub struct ImportLink {
 /// The reply to an import.
 #[derive(Serialize, JsonSchema)]
 pub struct Imported {
-    /// Whether the object was made: one that has the uuid, and a folder that has the name, is left
-    /// as it is.
+    /// Whether the object was created. An existing object with the uuid, or an existing folder with
+    /// the name, is left unchanged.
     created: bool,
     /// The object.
     info: ChangedRecord,
@@ -109,7 +109,7 @@ pub struct Imported {
 /// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional),
 /// in any order.
 pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
-    // It says who made what, and that is for few to say.
+    // An import states who created what, which only few may do.
     let may = |call: &Call| call.access().check_everywhere(Privilege::Configure);
     let (call, mut form): (_, form::Form<ImportObject>) = match form::read(arriving, may, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -129,7 +129,7 @@ pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
     reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| Imported { created, info }).await
 }
 
-/// Its only file.
+/// The only file of the form.
 const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: true }];
 
 fn required<'o>(field: &str, given: Option<&'o str>) -> Result<&'o str> {
@@ -147,10 +147,10 @@ pub(super) fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
     }
 }
 
-/// The last second of the year 9999: what is later can't be written as a date.
+/// The last second of the year 9999. Later times can't be written as a date.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// A time, in epoch seconds.
+/// Checks a time in epoch seconds.
 fn time(field: &'static str, given: Option<u64>) -> Result<Option<u64>> {
     match given {
         Some(late) if late > LAST_SECOND => {
@@ -160,7 +160,7 @@ fn time(field: &'static str, given: Option<u64>) -> Result<Option<u64>> {
     }
 }
 
-/// A name of something that need not be there.
+/// Checks the name of something that need not exist.
 fn word<'g>(field: &'static str, given: &'g str) -> Result<&'g str> {
     check_texts([(field, Some(given), MAX_WORD_BYTES)])?;
     if given.chars().any(char::is_control) {
@@ -169,14 +169,14 @@ fn word<'g>(field: &'static str, given: &'g str) -> Result<&'g str> {
     Ok(given)
 }
 
-/// As [`word`]; none for an empty one.
+/// Checks an optional name with [`word`]; an empty one counts as none.
 fn named(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
     let given = given.filter(|given| !given.is_empty()).map(|given| word(field, given)).transpose()?;
     Ok(given.map(Text::from))
 }
 
 impl ImportObject {
-    /// The object that it describes, in that database, without its content.
+    /// Returns the object that the options describe, in `database`, without its content.
     async fn read(self, call: &Call, database: DatabaseId) -> Result<NewObject> {
         let app = &call.app;
         let name = required("name", self.name.as_deref())?;
@@ -185,7 +185,7 @@ impl ImportObject {
         let known = types.get(wanted);
         let (type_name, family) = match known {
             Some(known) => (&*known.name, known.family.name()),
-            // It may be what brings the configuration.
+            // The import may be what brings the configuration.
             None => (word("type", wanted)?, self.family.as_deref().unwrap_or_default()),
         };
         let mut object = match family {
@@ -205,11 +205,11 @@ impl ImportObject {
         }
         if let Some(known) = known {
             let (_, initial) = status_of(app, database, None, known.workflow.as_deref())?;
-            // As other creations of folders have it.
+            // Other creations of folders set none either.
             object.initial_status = initial.filter(|_| known.family != FamilyKind::Folder);
         }
-        // Configurations differ: one that this one does not know is kept, so that nothing is lost
-        // on the way.
+        // Configurations differ. A status that this one does not know is kept, so that nothing is
+        // lost.
         let status = text(&self.status);
         object.status = status.map(|status| word("status", &status).map(Text::from)).transpose()?;
         object.work_folder = text(&self.work_folder);

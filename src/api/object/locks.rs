@@ -1,4 +1,4 @@
-//! Locking and unlocking (docs/api/content.md, "Locks").
+//! Locks and unlocks of objects (docs/api/content.md, "Locks").
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,12 +14,12 @@ use crate::http::prefer::Preferred;
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UnlockRequest {
-    /// Whether a lock of another session or user is to be broken; another user's takes the
+    /// Whether to break a lock of another session or user. Breaking another user's lock takes the
     /// privilege `forceUnlock`.
     force: Option<bool>,
 }
 
-/// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
+/// `POST /v3/object/{source}/lock`: from the session that holds the lock, it extends the lock.
 pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
@@ -35,7 +35,7 @@ pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     let object = record.loid;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
-    // Its attributes are not held while the change waits.
+    // The record's attributes need not stay in memory while the change waits.
     drop(record);
     let unlock = Unlock { object, force: request.force.unwrap_or_default(), may_break };
     let done = call.change_all(unlock).await?;

@@ -72,10 +72,10 @@ pub(super) use self::system::{
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
 
-/// What a bulk call did to an object.
+/// The result of a bulk call for an object.
 #[derive(Serialize, JsonSchema)]
 pub struct BulkItem {
-    /// As the client gave it.
+    /// Source, as the client gave it.
     pub source: String,
     /// The object's loid.
     #[schemars(with = "Loid")]
@@ -85,8 +85,8 @@ pub struct BulkItem {
 /// A record as the only thing in a reply.
 pub type RecordReply = Ready<ObjectRecord>;
 
-/// The answer to a change of an object; of one that others have destroyed since, or moved out of
-/// the caller's sight, no more than which it was.
+/// The reply to a change of an object. If the object was destroyed or moved out of the caller's
+/// sight since, the reply only identifies it.
 pub type ChangedRecord = Changed<RecordReply, Removed>;
 
 /// An object that was discarded, destroyed or hidden.
@@ -97,7 +97,7 @@ pub struct Removed {
     pub id: String,
 }
 
-/// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
+/// `GET /v3/object/{source}`: an object, or one of its versions.
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
     let record = call.find_seen(&source, call.database()?)?;
@@ -106,7 +106,7 @@ pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     Json::tagged(shown, bytes, Tag::of(&record)).await
 }
 
-/// The object, or the version of it that the source names.
+/// Renders the object, or the version of it that the source names.
 async fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Result<RecordReply> {
     let app = &call.app;
     match version_named(app, source, record)? {
@@ -119,7 +119,7 @@ async fn shown(call: &Call, source: &Source, record: &Cached, display: &Display)
     }
 }
 
-/// The version that the source names, if it names one.
+/// Returns the version that the source names, if it names one.
 pub(super) fn version_named(app: &App, source: &Source, record: &Record) -> Result<Option<Version>> {
     match source {
         Source::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
@@ -127,18 +127,20 @@ pub(super) fn version_named(app: &App, source: &Source, record: &Record) -> Resu
     }
 }
 
-/// The live object that is to be removed.
+/// Returns the live object to change, if the caller has the privilege.
 fn target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<Loid> {
     Ok(call.find_for(needed, source, database)?.loid)
 }
 
-/// The same for what acts on all that lies in it, too, and how far the caller may reach there.
+/// Returns the live object to change with all that lies in it, and how far the caller's rights
+/// reach there.
 fn whole_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
     let record = call.find_for(needed, source, database)?;
     Ok((record.loid, call.access().reach_in(needed, &record)?))
 }
 
-/// The same, in the recycle bin or not.
+/// Returns the object to change, in the recycle bin or not, and how far the caller's rights reach
+/// in it.
 fn any_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
     let record = call.app.repository.resolve_any(source, database)?;
     call.access().check(needed, &record, source)?;
@@ -148,7 +150,7 @@ fn any_target(call: &Call, needed: Privilege, source: &Source, database: Databas
 
 fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
     let loid = record.loid.at_version(number);
-    // An outline has none.
+    // An outline has no versions.
     if number > record.version {
         return Err(Error::not_found(loid));
     }
@@ -156,7 +158,7 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
     app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
 }
 
-/// `POST /v3/object`: the records of all sources, each once, and what could not be found.
+/// `POST /v3/object`: the records of all sources, each once, and the sources that were not found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
     let (Sources { given: sources, database }, display) =
         (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
@@ -166,14 +168,14 @@ pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
     Ok(listing.answer(call))
 }
 
-/// Records that a list names.
+/// The records that a list names.
 struct Records {
     sources: Vec<String>,
-    /// What they take.
+    /// The bytes of the sources.
     bytes: usize,
     next: usize,
-    /// Objects and versions, and which of the sources each is shown for: others may name it by
-    /// another name.
+    /// The objects and versions, each with the index of the source that it is shown for. Other
+    /// sources may name it differently.
     shown: HashMap<Loid, usize>,
     display: Display,
     database: DatabaseId,
@@ -190,7 +192,7 @@ impl Items for Records {
         let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
         let made = async {
             let source = Source::parse("sources", text)?;
-            // Not read again, as far as that can be known before.
+            // A loid that was shown before is not read again.
             if let Source::Loid(loid) = &source
                 && self.shown.get(loid).is_some_and(|first| *first != self.next)
             {
@@ -218,14 +220,14 @@ impl Items for Records {
     }
 }
 
-/// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no
-/// version.
+/// `GET /v3/object/{source}/lastversionloid`: the loid of the latest version as plain text; the
+/// object's own loid if it has no version.
 pub async fn last_version_loid(call: Call) -> Result<Reply> {
     let record = call.resolve_seen("source")?;
     Ok(Reply::text(record.loid.at_version(record.version).to_string()))
 }
 
-/// The object's record: what most changes of one answer.
+/// Builds the usual reply to a change of an object: its record.
 async fn reply_with(
     call: &Call,
     object: Loid,
@@ -235,13 +237,13 @@ async fn reply_with(
     reply_after(call, object, left, display, 0, |record| record).await
 }
 
-/// The reply to a change: of the record as the change has left it, or as it is where that is not
-/// known. Another call may have destroyed the object since, or moved it out of the caller's sight;
-/// that makes no failure of the change. `beside` is about how long what the reply has beside the
-/// record is.
+/// Builds the reply to a change with the record as the change has left it, or the present one if
+/// that is not known. If another call has destroyed the object since, or moved it out of the
+/// caller's sight, the change is still reported as successful. `beside` is the approximate size of
+/// the reply without the record.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     call: &Call,
     object: Loid,
@@ -250,7 +252,7 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     beside: usize,
     reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
 ) -> Result<Preferred<T>> {
-    // Also where an earlier same call has made it.
+    // Set also if an earlier attempt of the call made the change.
     set_changed(true);
     let whole = match left_of(call, object, left)? {
         Some(left) => {
@@ -297,7 +299,7 @@ mod tests {
     use crate::limits::offload::{LARGE_TEXT, Offload};
     use crate::limits::{Holder, Purpose, on_behalf_of, set_changed, with_behalf};
 
-    /// As many large calls of this task's user as may wait, behind those that are under way.
+    /// Fills the queue of this task's user with large calls that wait.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
         let mut line: Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> = Vec::new();
         loop {
@@ -316,8 +318,8 @@ mod tests {
         }
     }
 
-    /// Calls over a hundred objects whose attributes are too large for the cache held copies of all
-    /// of them, which nothing counted.
+    /// A regression test: calls over a hundred objects with attributes too large for the cache held
+    /// copies of all of them, which were not counted.
     #[actix_web::test]
     async fn large_attributes_that_no_cache_keeps_are_paid_for_while_they_are_held() {
         let house = House::new().await;
@@ -345,8 +347,8 @@ mod tests {
         .await;
     }
 
-    /// A user whose line was full had made their change and was told that nothing was changed. So
-    /// they made it again, and each time there was a version more.
+    /// A regression test: a user with a full queue had made a change and got the error that nothing
+    /// was changed. Each retry then made another version.
     #[actix_web::test]
     async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
         let house = House::new().await;
@@ -378,7 +380,8 @@ mod tests {
             let lock = || TakeLock { object: story, lasts_s: 60 };
             let first = call.change_all(lock()).await.expect("it may be changed");
             let mut line = line.into_iter();
-            // As many turns as it takes are over, and all the others of theirs still wait.
+            // The necessary work permits are released one by one, while the user's other calls
+            // still wait.
             let mut told = async |left: Option<&Left>| {
                 let mut told = Box::pin(reply_after(&call, story, left, &display, 0, |record| record));
                 loop {

@@ -1,4 +1,4 @@
-//! Renaming objects, and moving them from folder to folder (docs/api/objects.md, "Renaming and
+//! Renames of objects, and moves from folder to folder (docs/api/objects.md, "Renaming and
 //! moving").
 
 use schemars::JsonSchema;
@@ -15,18 +15,18 @@ use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::prefer::Preferred;
 
-/// Body of a renaming.
+/// Body of a rename.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenameRequest {
-    /// The new name; `:`, `"` and `|` become `_`.
+    /// New name; `:`, `"` and `|` become `_`.
     name: String,
-    /// `EXCEPTION` or `AUTO_RENAME`.
+    /// Reaction to a name that is taken: `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
     options: Option<Object<CreateOptions>>,
 }
 
-/// Body of a move to another folder, of which one of the first two is needed.
+/// Body of a move to another folder. One of the first two fields is required.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MoveRequest {
@@ -34,12 +34,12 @@ pub struct MoveRequest {
     folder: Option<String>,
     /// Path of the folder.
     folder_path: Option<String>,
-    /// `EXCEPTION` or `AUTO_RENAME`.
+    /// Reaction to a name that is taken: `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
     options: Option<Object<CreateOptions>>,
 }
 
-/// What is to be done where a name is taken, in calls that make no object and replace none.
+/// Returns the reaction to a name that is taken, for calls that neither create nor replace objects.
 ///
 /// # Errors
 /// `InvalidParameter`.

@@ -14,8 +14,8 @@ use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::nearest::with_nearest;
 
-/// `GET /v3/object/{source}/content/{format}`: `binary`, or a picture: `highres` in full, `lowres`
-/// scaled down.
+/// `GET /v3/object/{source}/content/{format}`: the stored bytes (`binary`), the picture in full
+/// (`highres`), or scaled down (`lowres`).
 pub async fn content_as(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
     match call.param("format") {
@@ -29,7 +29,7 @@ pub async fn content_as(call: Call) -> Result<Reply> {
     }
 }
 
-/// The bytes as they are stored, under the media type of the picture that they are.
+/// Returns the stored bytes with the media type of the picture.
 async fn highres_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
     let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
@@ -44,11 +44,11 @@ async fn highres_of(call: &Call, source: &Source) -> Result<Reply> {
     whole.reply(call, &source.to_string(), &record.name)
 }
 
-/// Bytes by which a picture is recognised.
+/// The number of first bytes by which a picture is recognised.
 const HEAD: u64 = 64;
 
-/// A representation of its own: with an ETag and bytes of its own, which `maxSize` and `Range`
-/// count.
+/// Returns the picture scaled down. It is a representation with its own ETag and its own bytes,
+/// which `maxSize` and `Range` refer to.
 async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
     let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;

@@ -1,4 +1,4 @@
-//! Discarding, restoring and destroying objects (docs/api/objects.md, "The recycle bin").
+//! Discard, restore and destroy calls for objects (docs/api/objects.md, "The recycle bin").
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,15 +18,15 @@ use crate::http::prefer::Preferred;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
 
-/// Body of a restore; all optional.
+/// Body of a restore. All fields are optional.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RestoreRequest {
-    /// Where to; the former folder without it.
+    /// Folder to restore into; the former folder by default.
     folder: Option<String>,
     /// Path of the folder.
     folder_path: Option<String>,
-    /// `EXCEPTION` or `AUTO_RENAME`.
+    /// Reaction to a name that is taken: `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
     options: Option<Object<CreateOptions>>,
 }
@@ -39,16 +39,16 @@ pub async fn discard(call: Call) -> Result<Json<Removed>> {
 /// Moves an object to the recycle bin.
 ///
 /// # Errors
-/// `ObjectNotFound`, `PermissionDenied`, what the command says.
+/// `ObjectNotFound`, `PermissionDenied`, errors of the command.
 pub(in crate::api) async fn discarded(call: &Call, source: &Source, database: DatabaseId) -> Result<Json<Removed>> {
     let (object, reach) = whole_target(call, Privilege::Delete, source, database)?;
     call.change_all(Discard { object, reach }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
 
-/// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
+/// `DELETE /v3/object/{source}/destroy`: destroys an object in a folder or in the recycle bin.
 pub async fn destroy(call: Call) -> Result<Json<Removed>> {
-    // Nobody has it by ownership.
+    // Ownership does not give this privilege to anyone.
     let (object, _) = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
     call.change_all(Destroy { object }).await?;
     Json::of(&Removed { id: object.to_string() })

@@ -11,7 +11,7 @@ const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/objects.md
 const OBJECT: PathParam = source("the object");
 const LINKED: PathParam = source("the object, or the item of a topic");
 
-/// Writing is the same under both paths.
+/// The common properties of routes that write content.
 const WRITE: Route = Route { body: Body::Bytes, ..PUT };
 const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; else the working copy is saved.");
 const KEEP: QueryParam = flag("keepCheckedOut", false, "Keep the lock after the check-in.");
@@ -22,7 +22,7 @@ const CLEAN: QueryParam = flag("checkOutClean", false, "Check out from the last 
 
 const LOID: QueryParam = needed("loid", "Loid of the object; a uuid or a path serves, too.");
 
-/// Content is served alike under all its paths.
+/// The common properties of routes that return content.
 const CONTENT: Route = Route {
     path_params: &[OBJECT],
     query: &[VERSION, RAW, SHOW_DTD, MAX_SIZE],

@@ -1,4 +1,4 @@
-//! Workflow statuses of what creations make (docs/api/configuration.md, "Workflows").
+//! Workflow statuses of new objects (docs/api/configuration.md, "Workflows").
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use stet_actors::object::Text;
 use crate::http::app::App;
 use crate::sysconfig::{ObjectTypes, Workflows};
 
-/// The status that is asked for, and the one that a new object of a database gets without one: the
-/// workflow's first.
+/// Returns the requested status, and the status that a new object in the database gets without one:
+/// the workflow's first.
 ///
 /// # Errors
 /// `StatusNotFound`; `InvalidStatus` for one of another workflow.
@@ -29,9 +29,8 @@ pub(in crate::api) fn status_of(
     Ok((wanted, first(&workflows, workflow)))
 }
 
-/// Gives an object whose type the caller did not name the same. Its status is checked by the
-/// command: one that is there may have that of its own type, whatever workflow the inferred one
-/// has.
+/// Sets the status of an object whose type the caller did not name. The command checks it, because
+/// an existing object may have a status of its own type, whatever workflow the inferred type has.
 pub(in crate::api) fn give_inferred(
     app: &App,
     database: DatabaseId,
@@ -53,7 +52,7 @@ fn first(workflows: &Workflows, workflow: Option<&str>) -> Option<Text> {
     workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone())
 }
 
-/// What the configuration said when the creation came.
+/// The configuration at the time of the creation.
 #[derive(Debug)]
 struct ByType {
     types: Arc<ObjectTypes>,

@@ -1,4 +1,4 @@
-//! Changing workflow statuses (docs/api/objects.md, "Changing the status").
+//! Changes of workflow statuses (docs/api/objects.md, "Changing the status").
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,9 +39,9 @@ pub struct StatusRequest {
 pub struct StatusesRequest {
     /// Loids, uuids or paths of objects; loids or uuids of items of topics.
     sources: SourceList,
-    /// Name of the workflow status that all of them get.
+    /// Name of the new workflow status.
     status: String,
-    /// Of `sources`; the main one without it.
+    /// Database of `sources`; the main one by default.
     #[serde(default)]
     database_id: Option<DatabaseRef>,
 }
@@ -57,7 +57,7 @@ pub enum ChangedStatus {
     Object(ChangedRecord),
 }
 
-/// How often an item is looked for that others move meanwhile.
+/// The largest number of searches for an item that others move at the same time.
 const TRIES: usize = 5;
 
 /// The object that a source names, or the topic and the item in it.
@@ -68,7 +68,7 @@ struct Target {
 }
 
 impl Target {
-    /// Finds the target of a change to a status, if the caller may make that.
+    /// Finds the target of a change to a status, if the caller may make that change.
     fn find(call: &Call, source: &Source, database: DatabaseId, status: &str) -> Result<Target> {
         Target::look(call, source, database, status, TRIES)
     }
@@ -90,7 +90,7 @@ impl Target {
                 let place = ITEM.place(record.loid, &item.to_key());
                 match app.repository.row::<TopicItem>(place.table, &place.key)? {
                     Some(row) => row.record.type_name,
-                    // It has been moved since: it is looked for again.
+                    // The item was moved since, so it is searched for again.
                     None if tries > 1 => return Target::look(call, source, database, status, tries - 1),
                     None => return Err(Error::not_found(source)),
                 }
@@ -111,7 +111,7 @@ impl Target {
     }
 }
 
-/// A wanted status, which must be named.
+/// Returns the new status, which must not be empty.
 fn named(status: String) -> Result<Text> {
     if status.is_empty() { Err(Error::parameter("status", status, "the name of a status")) } else { Ok(status.into()) }
 }
@@ -133,7 +133,7 @@ pub async fn change_status(call: Call) -> Result<Preferred<ChangedStatus>> {
     }
 }
 
-/// The reply to the change of an item's status: its record, as the change has left it.
+/// Builds the reply to the change of an item's status: its record, as the change has left it.
 async fn reply_of_item(
     call: &Call,
     topic: Loid,
@@ -151,14 +151,14 @@ async fn reply_of_item(
             let reply = ChangedStatus::Item(Changed::Shown(record));
             Ok(Json::of(&reply)?.with_etag(ETag::new(state, "change")).into())
         }
-        // The change was made; others have removed the item since, or never cease to change the
-        // topic.
+        // The change was made. Others have removed the item since, or change the topic continually.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
         Err(error) => Err(error),
     }
 }
 
-/// The reply to the change of an item that is not there any more, or may not be read.
+/// Builds the reply to the change of an item that no longer exists, or that the caller may not
+/// read.
 fn gone(item: Loid) -> Result<Preferred<ChangedStatus>> {
     Ok(Json::of(&ChangedStatus::Item(Changed::Gone(Removed { id: item.to_string() })))?.into())
 }

@@ -1,4 +1,4 @@
-//! `POST /object/story` of the older surface: creates a story, or writes one that exists
+//! `POST /object/story` of the older surface: creates a story, or writes an existing one
 //! (docs/api/objects.md, "On the older surface").
 
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ impl From<ChangedRecord> for StoryReply {
     }
 }
 
-/// `POST /object/story`: writes the story that the query names as `id`; without `id` it creates one
+/// `POST /object/story`: writes the story that the query names as `id`. Without `id` it creates one
 /// from a form.
 pub async fn story(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     if arriving.query().text("id").is_some_and(|id| !id.is_empty()) {
@@ -51,8 +51,8 @@ pub async fn story(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     Ok(Box::pin(create(arriving)).await?.among())
 }
 
-/// Creates a story from a form as that of `/v3/object/create`. Without content it begins as the
-/// configured template.
+/// Creates a story from a form, as `/v3/object/create` does. Without content it starts with that of
+/// the configured template.
 async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
     let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -69,7 +69,7 @@ async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
     make(&call, options, None, Some(template)).await
 }
 
-/// Writes a story's content. A lock that the caller holds stays; without one it is taken and
+/// Writes a story's content. A lock that the caller holds stays. Otherwise a lock is taken and
 /// released within the step.
 async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     if is_multipart(arriving.headers()) {
@@ -97,7 +97,7 @@ async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
     let app = &call.app;
     let switches = Switches {
         check_in: true,
-        // A lock of anyone else refuses the write.
+        // A lock of another session refuses the write.
         keep_checked_out: record.lock_at(app.repository.clock().now_s()).is_some(),
         unlock: false,
         new_version: call.query.boolean("newVersion"),

@@ -1,4 +1,5 @@
-//! System attributes: what creations keep among them, and what records and liveblogs show of them.
+//! System attributes: the values that creations store in them, and the values that records and
+//! liveblogs show of them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,7 +18,7 @@ use crate::api::title::TITLE;
 use crate::http::app::App;
 use crate::limits::offload;
 
-/// What creations take beside attributes and keep among the system attributes.
+/// The values that creations take in fields of their own, and store in the system attributes.
 #[derive(Default)]
 pub(in crate::api) struct ProductInfo<'a> {
     pub product: Option<&'a str>,
@@ -26,7 +27,7 @@ pub(in crate::api) struct ProductInfo<'a> {
     pub team: Option<&'a str>,
 }
 
-/// Where they are kept: the element below the root, and that in it if there is one.
+/// The places of these values: the element below the root, and the element in it, if any.
 const KEPT: [(&str, Option<&str>); 4] = [
     ("productInfo", Some("name")),
     ("productInfo", Some("edition")),
@@ -35,12 +36,12 @@ const KEPT: [(&str, Option<&str>); 4] = [
 ];
 
 impl ProductInfo<'_> {
-    /// Whether nothing is said.
+    /// Reports whether no value is given.
     pub fn is_empty(&self) -> bool {
         self.said().next().is_none()
     }
 
-    /// What is said, by its places.
+    /// Returns the values given, each with its place.
     fn said(&self) -> impl Iterator<Item = ((&'static str, Option<&'static str>), &str)> {
         let issue_date = self.issue_date.map(|date| &**date.text());
         let values = [self.product, self.edition, issue_date, self.team];
@@ -49,7 +50,7 @@ impl ProductInfo<'_> {
             .filter_map(|(place, value)| Some((place, value.filter(|value| !value.is_empty())?)))
     }
 
-    /// As members of the JSON view of the root.
+    /// Returns the values as members of the JSON form of the root.
     fn json(&self) -> Map<String, Value> {
         let mut json = Map::new();
         for ((element, inner), value) in self.said() {
@@ -61,7 +62,7 @@ impl ProductInfo<'_> {
         json
     }
 
-    /// As changes of single places.
+    /// Returns the values as edits of single places.
     fn edits(&self, limits: &Limits) -> Result<Vec<Edit>> {
         let edit = |((element, inner), value): ((&str, Option<&str>), &str)| {
             let path = match inner {
@@ -74,14 +75,14 @@ impl ProductInfo<'_> {
     }
 }
 
-/// Gives an object that is to be made its system attributes: those that the call gives, with what
-/// it says of product and team beside them unless that is there; and where it gives none, what it
-/// says of product and team, which changes no more than that of an object that is there. What the
-/// call says of day and work folder by itself counts for more than what those attributes say, so
-/// the object has to have it already.
+/// Sets the system attributes of a new object. If the call gives system attributes, the values in
+/// `said` are added to them where they are missing. If it gives none, `said` becomes the initial
+/// system attributes, and edits only those places of an existing object. The call's own issue date
+/// and work folder take precedence over those in the attributes, so the object must have them
+/// already.
 ///
 /// # Errors
-/// `InvalidAttributes`; `InvalidParameter` for a day that is none; `StatusNotFound` and
+/// `InvalidAttributes`; `InvalidParameter` for an invalid issue date; `StatusNotFound` and
 /// `InvalidStatus` for a status that the object can't have.
 pub(in crate::api) async fn describe(
     app: &App,
@@ -94,11 +95,10 @@ pub(in crate::api) async fn describe(
     describe_by(app, of, object, text, said).await
 }
 
-/// Gives an object that is to be made its system attributes, as [`describe`], from a text that has
-/// been read.
+/// Sets the system attributes of a new object, like [`describe`], from a text that has been read.
 ///
 /// # Errors
-/// As [`describe`].
+/// Those of [`describe`].
 pub(super) async fn describe_by(
     app: &App,
     of: DatabaseId,
@@ -112,7 +112,7 @@ pub(super) async fn describe_by(
         let read = move || {
             let text = with_said(text, said, &limits)?;
             let shown = Shown::of(Some(&text), &limits)?;
-            // The status is the object's own, and is not kept among them.
+            // The status is stored in the record, and not in the system attributes.
             let text = match shown.status() {
                 Ok(_) => edited(Some(&*text), &[Edit::unset(status_path().clone())], &limits)
                     .map_err(|error| refused("systemAttributes", &error))?
@@ -140,8 +140,8 @@ pub(super) async fn describe_by(
     Ok(Shown::default())
 }
 
-/// Gives an object that is to be made the status that its system attributes name. Where the caller
-/// did not name the type, the command checks it.
+/// Gives a new object the status that its system attributes name. If the caller did not name the
+/// type, the command checks the status.
 fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) -> Result<()> {
     if object.inferred.is_none() {
         let types = app.sysconfig.object_types(of);
@@ -152,19 +152,19 @@ fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) 
     Ok(())
 }
 
-/// Gives an object that is to be made what a template has, for the case that it is new and nothing
-/// else is said of that by now.
+/// Gives a new object the content and attributes of its template. They apply only if the object is
+/// new, and where the call has set nothing else so far.
 ///
 /// # Errors
-/// As [`begin_with`].
+/// Those of [`begin_with`].
 pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<Shown> {
     object.begins_with.content = Some(template.content);
     begin_with(app, object, &template.record.attributes).await
 }
 
-/// Gives an object that is to be made the attributes and system attributes of its template, as
-/// [`begin`]; and tells what these say, be they taken or not. What of that can't be shown is as
-/// good as not said: it is not up to the caller.
+/// Gives a new object the attributes and system attributes of its template, like [`begin`]. Returns
+/// the values of the template's system attributes, used or not. Values that can't be read are left
+/// out, because the template is not the caller's responsibility.
 ///
 /// # Errors
 /// `Overloaded`.
@@ -175,8 +175,8 @@ pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, templa
     let (limits, read) = (app.attribute_limits(), text.clone());
     let read = move || Shown::of(Some(&read), &limits).unwrap_or_default();
     let shown = offload::offload_if_large(text.len(), read).await?;
-    // Whoever says anything of product and team says all of it: the template's product must not
-    // stand beside the caller's edition.
+    // Product and team are taken from the caller or from the template, but never mixed: the
+    // template's product does not fit the caller's edition.
     if object.system_attributes.is_none() && begins.system_attributes.is_none() {
         begins.system_attributes = Some(text);
         begins.work_folder = shown.work_folder();
@@ -185,12 +185,13 @@ pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, templa
     Ok(shown)
 }
 
-/// Gives a liveblog that is to be made a title, which stands among its system attributes: in those
-/// that the call gives, in those of its template, and in those of a liveblog that is there. To be
-/// called when all else is said of it.
+/// Gives a new liveblog a title, which is stored in the system attributes: in those of the call, in
+/// those of its template, and in those of an existing liveblog. Must be called after everything
+/// else is set.
 ///
 /// # Errors
-/// `InvalidParameter` for a title that is too long; `InvalidAttributes` where it can't stand.
+/// `InvalidParameter` for a title that is too long; `InvalidAttributes` if the attributes have no
+/// place for it.
 pub(in crate::api) fn give_title(app: &App, object: &mut NewObject, title: &str, said: &ProductInfo<'_>) -> Result<()> {
     check_texts([("title", Some(title), MAX_TITLE_BYTES)])?;
     let limits = app.attribute_limits();
@@ -213,47 +214,47 @@ pub(in crate::api) fn give_title(app: &App, object: &mut NewObject, title: &str,
     Ok(())
 }
 
-/// System attributes with what was said beside them. Values that they have already take precedence.
+/// Adds values to system attributes. Values that these have already take precedence.
 fn with_said(text: Text, mut said: Map<String, Value>, limits: &Limits) -> Result<Text> {
     if said.is_empty() {
         return Ok(text);
     }
-    // It has just been checked.
+    // The text has just been checked.
     let mut json = stet_xml::to_json(&text, limits).map_err(|_| Error::internal())?;
     let mut props = match json.get_mut("props").map(Value::take) {
         Some(Value::Object(props)) => props,
-        // Empty, or nothing but text.
+        // The root is empty, or contains only text.
         Some(Value::String(text)) if !text.is_empty() => Map::from_iter([("#text".to_owned(), text.into())]),
         _ => Map::new(),
     };
     said.retain(|key, _| !props.contains_key(key));
     if said.is_empty() {
-        // As it came, to the byte.
+        // Unchanged, byte for byte.
         return Ok(text);
     }
     props.extend(said);
     written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| text)
 }
 
-/// Where system attributes say what records and liveblogs show: whether new posts wait for
-/// approval, the day, the work folder, and the workflow status.
+/// The paths in system attributes of values that records and liveblogs show: whether new posts wait
+/// for approval, the issue date, the work folder, and the workflow status.
 static SHOWN: LazyLock<[Path; 4]> = LazyLock::new(|| {
-    // They are paths, as a test shows.
+    // All are paths, as a test shows.
     ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder", "/props/status"]
         .map(|path| Path::parse(path).expect("it is a path"))
 });
 
-/// Where changes of fields name the workflow status.
+/// Returns the path by which changes of fields name the workflow status.
 pub(super) fn status_path() -> &'static Path {
     &SHOWN[3]
 }
 
-/// What system attributes say at [`SHOWN`].
+/// The values of system attributes at [`SHOWN`].
 #[derive(Debug, Default)]
 pub(in crate::api) struct Shown([Option<String>; 4]);
 
 impl Shown {
-    /// What a text says, which may be long.
+    /// Reads the values of a text, on another thread if it is long.
     ///
     /// # Errors
     /// `InvalidAttributes`; `Overloaded`.
@@ -263,7 +264,7 @@ impl Shown {
             .await?
     }
 
-    /// What a text says.
+    /// Reads the values of a text.
     ///
     /// # Errors
     /// `InvalidAttributes`.
@@ -272,7 +273,7 @@ impl Shown {
         first_texts(text, SHOWN.each_ref(), limits).map(Shown).map_err(|error| refused("systemAttributes", &error))
     }
 
-    /// Whether new posts wait for approval.
+    /// Returns whether new posts wait for approval.
     ///
     /// # Errors
     /// `InvalidAttributes`.
@@ -288,7 +289,7 @@ impl Shown {
         }
     }
 
-    /// The day.
+    /// Returns the issue date.
     ///
     /// # Errors
     /// `InvalidParameter`.
@@ -296,15 +297,15 @@ impl Shown {
         IssueDate::given(self.0[1].as_deref().map(str::trim))
     }
 
-    /// The work folder.
+    /// Returns the work folder.
     pub fn work_folder(&self) -> Option<Text> {
         self.0[2].as_deref().filter(|path| !path.is_empty()).map(Text::from)
     }
 
-    /// The workflow status that a change of fields names.
+    /// Returns the workflow status that a change of fields names.
     ///
     /// # Errors
-    /// `InvalidStatus` where it names none: a status can't be taken away.
+    /// `InvalidStatus` if it names none, because a status can't be removed.
     pub fn status(&self) -> Result<Text> {
         let named = self.0[3].as_deref().map(str::trim).filter(|status| !status.is_empty());
         named.map(Text::from).ok_or_else(|| {
@@ -314,9 +315,9 @@ impl Shown {
         })
     }
 
-    /// Which of them were decided by edits that have made this of what was there `before`: what an
-    /// edit names, also where it leaves nothing; what stands in what an edit names, where it is
-    /// said; and whatever is another text than before.
+    /// Returns which values the edits have decided, compared with those `before`. A value is
+    /// decided if an edit names its path, even if nothing is left there; if an edit names an
+    /// element around it and the value exists; or if it has changed.
     pub fn decided_by(&self, edits: &[Edit], before: &Shown) -> [bool; 4] {
         std::array::from_fn(|at| {
             let (path, said) = (&SHOWN[at], &self.0[at]);

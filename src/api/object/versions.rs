@@ -1,4 +1,4 @@
-//! Versions: listing them, and restoring an old one (docs/api/content.md, "Versions").
+//! Versions: their listing, and the restoration of an old one (docs/api/content.md, "Versions").
 
 use std::collections::VecDeque;
 
@@ -23,15 +23,15 @@ use crate::http::reply::Json;
 use crate::json::Listed;
 use crate::records::hex;
 
-/// Versions that are read at a time.
+/// The number of versions that are read at once.
 const AT_A_TIME: usize = 256;
 
 /// Versions, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct VersionList {
-    /// The page asked for.
+    /// The versions of the page.
     pub items: Listed<VersionItem>,
-    /// How many there are in all.
+    /// Total number of versions.
     pub total: usize,
 }
 
@@ -39,16 +39,16 @@ pub struct VersionList {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionItem {
-    /// Its number, counted from 1.
+    /// Number of the version, counted from 1.
     pub version: u32,
-    /// Its own loid.
+    /// Loid of the version.
     #[schemars(with = "Loid")]
     pub id: String,
     /// Name of the user who wrote it.
     pub author: String,
-    /// When, epoch seconds.
+    /// Time of creation in epoch seconds.
     pub created: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Media type.
     pub content_type: String,
@@ -74,7 +74,7 @@ impl VersionItem {
 pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let record = call.resolve_seen("source")?;
     let page = call.query.page();
-    // Numbers are given one after the other, and no version is ever removed but with its object.
+    // Numbers are consecutive, and versions are removed only together with their object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
     let total = record.version as usize;
     let tag = ETag::new(Tag::of(&record), ("versions", page.offset, page.limit));
@@ -83,22 +83,22 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     Ok(listing.answer(call).with_etag(tag))
 }
 
-/// Versions of an object from one down.
+/// The versions of an object in descending order.
 struct Down {
     object: Loid,
-    /// Behind the last that has not been read.
+    /// The loid above the next version to read.
     to: Loid,
-    /// How many are still to be read.
+    /// The number of versions that remain to be read.
     left: usize,
-    /// Those that have been read and not been shown.
+    /// Versions that were read, but not shown yet.
     read: VecDeque<Version>,
 }
 
 impl Down {
-    /// The versions of an object from that number down, `limit` at most.
+    /// Lists the versions of an object from that number down, `limit` at most.
     fn from(object: Loid, newest: u32, limit: usize) -> Down {
         let left = limit.min(newest as usize);
-        // 0 is not the number of any version.
+        // No version has the number 0.
         Down { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() }
     }
 
@@ -138,7 +138,8 @@ impl Items for Down {
     }
 }
 
-/// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
+/// `POST /v3/object/{source}/versions/{version}/restore`: creates a new version with the same
+/// bytes.
 pub async fn restore_version(call: Call) -> Result<Preferred<ChangedRecord>> {
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;

@@ -1,4 +1,4 @@
-//! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md,
+//! Writes of an object's bytes: check-out, write and check-in as one step (docs/api/content.md,
 //! "Writing content").
 
 use futures_util::StreamExt;
@@ -23,8 +23,8 @@ use crate::http::wording::of_payload;
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
 
-/// The content types that say nothing of a content: the other one is what HTTP clients send with
-/// any body unless they are told otherwise.
+/// The content types that state nothing about a content. HTTP clients send the second one with any
+/// body by default.
 const NO_TYPES: [&str; 2] = [ANY_BYTES, "application/x-www-form-urlencoded"];
 
 /// `PUT /v3/object/{source}/content`
@@ -51,7 +51,7 @@ async fn write_to(arriving: Arriving, source: fn(&Call) -> Result<Source>) -> Re
     reply_after(&call, object, done.left.as_ref(), &display, 0, |record| record).await
 }
 
-/// The switches of a write, as the query has them.
+/// Returns the switches of a write from the query.
 pub fn switches(query: &Query) -> Switches {
     Switches {
         check_in: query.boolean("checkIn"),
@@ -63,15 +63,15 @@ pub fn switches(query: &Query) -> Switches {
     }
 }
 
-/// The body of a call as a new content of an object, received as it comes; `None` if there is none:
-/// one without bytes, and `{}` as JSON for an object whose content is not. Its type is that of the
-/// header `Content-Type`; one that says nothing leaves the object's as it is.
+/// Receives the body of a call as a new content of an object. `None` for a body without bytes, and
+/// for `{}` as JSON if the object's content is not JSON. The media type is that of the header
+/// `Content-Type`, unless that states nothing: then the object's type stays.
 ///
 /// # Errors
-/// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` when the client breaks off or is
-/// too slow; what the disk says.
+/// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` if the client breaks off or is too
+/// slow; errors of the disk.
 pub(super) async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
-    // Before anything is received.
+    // Checked before anything is received.
     let said = content_type(call.headers())?;
     let limits = &call.app.config.limits;
     let mut payload = Paced::new(incoming.payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
@@ -87,7 +87,7 @@ pub(super) async fn receive(call: &Call, incoming: Incoming, record: &Record) ->
     }
     let present = record.content.as_ref().map(|content| &*content.content_type);
     let are_json = |kind: Option<&str>| kind.is_some_and(|kind| is_json(&essence(kind)));
-    // Where the content is JSON, `{}` may be meant as one.
+    // If the content is JSON, `{}` may be meant as a content.
     let may_be_none = upload.size() == 0 || are_json(said) && !are_json(present);
     if may_be_none && upload.in_memory().is_some_and(says_nothing) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! On which day a product appears next (docs/api/calendar.md).
+//! The next publication date of a product (docs/api/calendar.md).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,17 +17,17 @@ use crate::simple_date_format::SimpleDateFormat;
 pub struct NextPublicationDate {
     /// Name of the product.
     product: String,
-    /// The pattern of both dates.
+    /// Pattern of both dates.
     simple_date_format: String,
-    /// The day that was asked about, as it came.
+    /// Start date, as in the call.
     from_issue_date: String,
-    /// The first day after it with an issue; empty if there is none.
+    /// First day after it with an issue; empty if there is none.
     next_publication_date: String,
 }
 
 /// `GET /calendar/nextPublicationDate`
 pub async fn next_publication_date(call: Call) -> Result<Json<NextPublicationDate>> {
-    // They are required or have a default.
+    // The parameters are required or have a default.
     let text = |name: &str| call.query.text(name).unwrap_or_default();
     let (pattern, from, named) = (text("simpleDateFormat"), text("fromIssueDate"), text("product"));
     let format = SimpleDateFormat::parse(pattern).map_err(|why| {

@@ -1,5 +1,5 @@
-//! `GET /object/linked`: what an object and its channel copies are linked with, as clients of the
-//! older surface read it (docs/api/objects.md, "Correlates").
+//! `GET /object/linked`: the links of an object and its channel copies, as clients of the older
+//! surface read them (docs/api/objects.md, "Correlates").
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,9 +19,9 @@ use crate::records::Cached;
 /// The links of an object and its channel copies.
 #[derive(Serialize, JsonSchema)]
 pub struct LinkedReply {
-    /// How many there are.
+    /// Number of links.
     count: usize,
-    /// Those of the object first, then those of its copies, each by their names.
+    /// Links of the object, followed by those of its copies, each in the order of their names.
     roles: Vec<Role>,
 }
 
@@ -29,16 +29,16 @@ pub struct LinkedReply {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
-    /// What it is called on the other side.
+    /// Name of the link on the other side.
     name: Text,
-    /// What it is called at the object or copy.
+    /// Name of the link at the object or copy.
     role_type: Text,
-    /// What is on the other side.
+    /// Object on the other side.
     object: LinkedObject,
-    /// The channel of the copy that is linked, or that a page takes of the bundle; null for other
+    /// Channel of the linked copy, or the channel that a page takes of the bundle; null for other
     /// links of the object itself.
     channel: Option<Text>,
-    /// The same, under the name that some clients read.
+    /// Same value as `channel`, under the name that some clients read.
     bundle_child_channel: Option<Text>,
 }
 
@@ -49,12 +49,12 @@ pub struct LinkedObject {
     id: String,
     name: Text,
     r#type: Text,
-    /// Null for what lies deeper than any configuration allows.
+    /// Path; null for an object that lies deeper than any configuration allows.
     path: Option<String>,
     system_attributes: LinkedAttributes,
 }
 
-/// What is told of it.
+/// System attributes of a linked object.
 #[derive(Serialize, JsonSchema)]
 pub struct LinkedAttributes {
     /// Path of the work folder.
@@ -63,17 +63,17 @@ pub struct LinkedAttributes {
     product_info: LinkedProduct,
 }
 
-/// What it is made for.
+/// Product information of a linked object.
 #[derive(Serialize, JsonSchema)]
 pub struct LinkedProduct {
-    /// `yyyyMMdd`
+    /// Issue date: `yyyyMMdd`
     #[serde(rename = "issueDate")]
     issue_date: Option<Text>,
 }
 
 /// `GET /object/linked`
 pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
-    // It is required, so there is one.
+    // The parameter is required, so it has a value.
     let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
     let object = call.find(&source, call.database()?)?;
     let wanted = call.query.text("roleType").filter(|wanted| !wanted.is_empty());
@@ -105,7 +105,7 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
     Json::of(&LinkedReply { count: roles.len(), roles })
 }
 
-/// The object, and the channel copies that lie in it, with their channels.
+/// Returns the object and the channel copies in it, each with its channel.
 fn ends(call: &Call, object: &Cached) -> Result<Vec<(Loid, Option<Text>)>> {
     let mut ends = vec![(object.loid, object.copy.as_ref().map(|copy| copy.channel.clone()))];
     if object.family != FamilyKind::Bundle {

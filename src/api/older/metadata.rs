@@ -19,14 +19,14 @@ use crate::records::Cached;
 use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values};
 use crate::wildcards::Wildcards;
 
-/// Objects that are looked at, and paths that are listed, for values that are objects of the
-/// repository.
+/// The largest number of objects that are examined, and of paths that are listed, for values that
+/// are objects of the repository.
 const MOST_OBJECTS: usize = 10_000;
 
-/// Bytes of their paths: as many as of the values of a tree in a file.
+/// The largest total size of their paths, in bytes. It is that of the values of a tree in a file.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Bytes that an element has at least where it is shown, about.
+/// The approximate minimum size of an element in a reply, in bytes.
 const BYTES_OF_ELEMENT: usize = 450;
 
 /// A metadata definition.
@@ -39,14 +39,15 @@ pub struct Definition {
     elements: InOrder<MetadataElement>,
 }
 
-/// The definition that a call means, and the database whose it is.
+/// The definition that a call refers to, and its database.
 struct Located {
     database: DatabaseId,
     content: Arc<SiteContent>,
     definition: Arc<MetadataDefinition>,
 }
 
-/// By an object, or else by a type and work folder; the default one without any of them.
+/// Finds the definition of an object, or else of a type and work folder; without either, the
+/// default one.
 fn locate(call: &Call) -> Result<Located> {
     check_session(call)?;
     let object = match (named(call, "id"), named(call, "path")) {
@@ -68,7 +69,7 @@ fn locate(call: &Call) -> Result<Located> {
     Ok(Located { database, content, definition })
 }
 
-/// The type and work folder that a definition is looked for: those of an object, where one is
+/// Returns the type and work folder whose definition is wanted: those of the object, if one is
 /// named.
 fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<(Option<String>, Option<String>)> {
     if let Some(object) = object {
@@ -84,7 +85,7 @@ fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<
     Ok((kind, named(call, "workFolder").map(str::to_owned)))
 }
 
-/// A session that a call names beside its token must be the caller's own.
+/// Checks that a session named beside the token is the caller's own.
 ///
 /// # Errors
 /// `InvalidToken`.
@@ -100,7 +101,7 @@ pub(super) fn check_session(call: &Call) -> Result<()> {
 /// `GET /conf/metadata/dtd`
 pub async fn definition(call: Call) -> Result<Json<Definition>> {
     let Located { content, definition, .. } = locate(&call)?;
-    // Files may leave out most of what is shown of an element.
+    // Definition files may leave out most of what is shown of an element.
     let bytes = content.bytes + definition.elements.0.len() * BYTES_OF_ELEMENT;
     Json::made(bytes, move || {
         Ok(Definition { doc_type: definition.doc_type.to_string(), elements: definition.elements.clone() })
@@ -108,10 +109,10 @@ pub async fn definition(call: Call) -> Result<Json<Definition>> {
     .await
 }
 
-/// The paths of the values that an element may have, and the element.
+/// Returns the paths of the values that an element may have, and the element.
 async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
     let Located { database, content, definition } = locate(call)?;
-    // It is required.
+    // The parameter is required.
     let node = call.query.text("node").unwrap_or_default();
     let element = definition.element(node).ok_or_else(|| {
         Error::parameter("node", node, &format!("an element of the metadata definition of `{}`", definition.doc_type))
@@ -127,7 +128,7 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
             let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
             let mut way = YieldTimer::new();
             let mut paths = Vec::new();
-            // It was read along with the definition.
+            // The tree was read along with the definition.
             for path in content.trees.get(&path).iter().flat_map(|tree| tree.below(&element.prefix)) {
                 way.yield_if_due().await;
                 if filter.as_ref().is_none_or(|filter| filter.matches(&leaf(path))) {
@@ -140,13 +141,13 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
     Ok((paths, element.clone()))
 }
 
-/// Paths of the objects below a folder that the caller may read and whose names match: of a folder
-/// with what is in it.
+/// Returns the paths of the objects below a folder that the caller may read and whose names match,
+/// in order.
 async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) -> Result<Vec<String>> {
     let top = folder;
     let found = match call.find_seen(&Source::Path(folder.to_owned()), database) {
         Ok(found) => found,
-        // There are no values then.
+        // Without the folder there are no values.
         Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
@@ -206,7 +207,7 @@ pub async fn tree_xml(call: Call) -> Result<Reply> {
     let bytes = paths.iter().map(|path| path.len() + 24).sum();
     let write = move || {
         let value = |path: &String| match &*element.result {
-            // Names may have characters that XML has not.
+            // Names may have characters that XML can't represent.
             "LeafOnly" => stet_xml::carried(path.rsplit('/').next().unwrap_or_default()).into_owned(),
             _ => stet_xml::carried(path).into_owned(),
         };

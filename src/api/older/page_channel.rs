@@ -1,4 +1,4 @@
-//! The channel that a page takes of a bundle which it is linked with (docs/api/objects.md,
+//! The channel that a page takes of a bundle with which it is linked (docs/api/objects.md,
 //! "Correlates").
 
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ enum Medium {
 }
 
 impl Medium {
-    /// The medium of the pages of an object type; `None` for a type of other objects.
+    /// Returns the medium of the pages of an object type; `None` for other types.
     fn of_type(name: &str) -> Option<Medium> {
         match name.rsplit("::").next().unwrap_or_default() {
             "PGL" | "PRP" | "PRX" | "PagePlan" => Some(Medium::Print),
@@ -37,17 +37,17 @@ impl Medium {
 
 /// The paths of channel and product in system attributes.
 static NAMED: LazyLock<[Path; 3]> = LazyLock::new(|| {
-    // They are paths, as a test shows.
+    // All are paths, as a test shows.
     ["/props/productInfo/channel", "/props/channel", "/props/productInfo/name"]
         .map(|path| Path::parse(path).expect("it is a path"))
 });
 
-/// Returns the channel by which two linked objects belong together: where one is a page and the
-/// other a bundle that has a copy for the page's channel, that one; where one is a page and the
-/// other a copy, the copy's.
+/// Returns the channel by which two linked objects belong together. If one is a page and the other
+/// a bundle with a copy for the page's channel, it is that channel. If one is a page and the other
+/// a copy, it is the copy's channel.
 ///
 /// # Errors
-/// `Overloaded`; what the store says.
+/// `Overloaded`; errors of the store.
 pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result<Option<Text>> {
     let pages = [(one, other), (other, one)];
     let Some((medium, page, story)) =
@@ -86,8 +86,8 @@ pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result
     Ok(None)
 }
 
-/// Returns the texts of a page's system attributes at [`NAMED`]. Those that can't be read name
-/// nothing.
+/// Returns the texts of a page's system attributes at [`NAMED`]. Texts that can't be read count as
+/// missing.
 async fn named_by(call: &Call, page: &Cached) -> Result<[Option<String>; 3]> {
     let Some(text) = page.attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
     let limits = call.app.attribute_limits();

@@ -1,4 +1,4 @@
-//! Removing page plans (docs/api/page-plans.md).
+//! Removal of page plans (docs/api/page-plans.md).
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
@@ -10,7 +10,7 @@ use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
-/// `DELETE /containers/pagePlan`: it goes to the recycle bin.
+/// `DELETE /containers/pagePlan`: moves a page plan to the recycle bin.
 pub async fn remove(call: Call) -> Result<Json<Removed>> {
     check_session(&call)?;
     let named = named(&call, "source");
@@ -22,6 +22,6 @@ pub async fn remove(call: Call) -> Result<Json<Removed>> {
         let message = format!("`{named}` is of type {}, not a page plan ({}).", plan.type_name, types.join(", "));
         return Err(Error::new(Code::InvalidType, message).with_source(named));
     }
-    // That object, wherever it is by now: its path may lead to another one, of another type.
+    // By loid, because its path may lead to another object of another type by now.
     discarded(&call, &plan.loid.into(), DatabaseId::main()).await
 }

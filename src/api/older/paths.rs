@@ -1,4 +1,4 @@
-//! Where the site configuration has objects of a type lie (docs/api/paths.md).
+//! The folders that the site configuration assigns to objects of a type (docs/api/paths.md).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,25 +14,26 @@ use crate::api::folder::check_place;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
-/// Where objects of a type go, and what that follows from. What is not known is an empty text.
+/// The folder for objects of a type, and the values that determine it. Unknown values are empty
+/// texts.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvePathBean {
     /// Name of the object type.
     content_type: String,
-    /// The edition that they are for.
+    /// Edition of the objects.
     edition: String,
-    /// The insert that they are for.
+    /// Insert of the objects.
     insert: String,
-    /// The day of the issue, `yyyyMMdd`.
+    /// Day of the issue, `yyyyMMdd`.
     issue_date: String,
-    /// The team.
+    /// Team of the objects.
     team: String,
-    /// The status that they have there.
+    /// Status of the objects in the folder.
     work_status: String,
     /// Path of the work folder.
     workfolder: String,
-    /// Path of the folder that they go to.
+    /// Path of the folder for the objects.
     workfolder_dir: String,
 }
 
@@ -75,7 +76,7 @@ pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
     let (_, path) = said.destination(&site)?;
     let name = named(&call, "fileName").map(file_name).transpose()?;
     if call.query.boolean("autocreate") {
-        // A link of another site's page must make nothing.
+        // A link on another site's page must create nothing.
         call.is_meant()?;
         made(&call, &path, database).await?;
     }
@@ -95,7 +96,7 @@ pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
     Json::of(&SiteConfiguration { r#type: said.content.to_string(), basefolder: path })
 }
 
-/// Makes the folder of a path, with its parents, if it is not there.
+/// Creates the folder of a path with its missing parents, if it does not exist.
 async fn made(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
     match call.find_seen(&Source::Path(path.to_owned()), database) {
         Ok(folder) => return check_place(&folder, path),
@@ -104,6 +105,6 @@ async fn made(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
     }
     let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
     let place = call.app.destination_of_folder(call, Some(Source::Path(parent.to_owned())), name, database)?;
-    // Another call may have made it meanwhile, which is as good.
+    // It is no failure if another call has created it since.
     place.make(call, NewObject::folder(name)).await.map(drop)
 }

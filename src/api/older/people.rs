@@ -21,43 +21,43 @@ use crate::sysconfig::Site;
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserEntry {
-    /// The name to log in with.
+    /// Login name.
     id: String,
-    /// How many sessions the user has.
+    /// Number of the user's sessions.
     ucount: usize,
-    /// The name to log in with.
+    /// Login name.
     name: String,
-    /// As people write it.
+    /// Full name of the user.
     full_name: String,
-    /// What they do.
+    /// Description of the user's work.
     description: String,
-    /// Whether they are kept out.
+    /// Whether the user is disabled.
     disabled: bool,
-    /// Their team, if they have one.
+    /// Team of the user, if any.
     teams: Vec<String>,
-    /// How well they fit the `query`, 1 to 100; 0 without one.
+    /// Relevance for the `query`, 1 to 100; 0 without one.
     relevance: u8,
-    /// With `showExtraInfo`: the address at home; empty but for the user and for who manages users.
+    /// With `showExtraInfo`: home address. Empty for other users, unless the caller manages users.
     #[serde(skip_serializing_if = "Option::is_none")]
     home_email: Option<String>,
-    /// With `showExtraInfo`: the address at work.
+    /// With `showExtraInfo`: business address.
     #[serde(skip_serializing_if = "Option::is_none")]
     business_email: Option<String>,
-    /// With `showExtraInfo`: names of the calendars that their team's channels follow.
+    /// With `showExtraInfo`: names of the calendars that the team's channels follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     calendars: Option<Vec<Text>>,
 }
 
-/// Where the caller works.
+/// The caller's place in the organisation.
 #[derive(Serialize, JsonSchema)]
 pub struct UserData {
     /// Name of the team; empty without one.
     team: String,
-    /// What new objects of theirs get.
+    /// System attributes of the caller's new objects.
     system_attributes: UserAttributes,
 }
 
-/// See [`UserData`].
+/// System attributes of a user's new objects.
 #[derive(Serialize, JsonSchema)]
 pub struct UserAttributes {
     /// Path of the work folder.
@@ -66,16 +66,15 @@ pub struct UserAttributes {
     product_info: UserProduct,
 }
 
-/// See [`UserData`].
+/// Product information of a user's new objects.
 #[derive(Serialize, JsonSchema)]
 pub struct UserProduct {
-    /// The issue that is being made, `yyyyMMdd`: the next one of the default product; empty where
-    /// there is none.
+    /// Current issue, `yyyyMMdd`: the next one of the default product; empty if there is none.
     #[serde(rename = "issueDate")]
     issue_date: String,
 }
 
-/// How well a user fits what is looked for: 0 does not.
+/// Returns how well a user matches a query, 1 to 100; 0 for no match.
 fn relevance(user: &User, wanted: &Folded<'_>) -> u8 {
     let wanted = &**wanted;
     let of = |text: &str, weight: u8| {
@@ -98,7 +97,7 @@ fn relevance(user: &User, wanted: &Folded<'_>) -> u8 {
     of(&user.name, 100).max(of(&user.full_name, 90)).max(of(&user.description, 50))
 }
 
-/// Names of the calendars that the channels of a team follow.
+/// Returns the names of the calendars that the channels of a team follow.
 fn calendars(site: &Site, team: Option<&str>) -> Vec<Text> {
     let Some(team) = team.and_then(|name| site.team(name)) else { return Vec::new() };
     let mut names: Vec<Text> = Vec::new();
@@ -112,7 +111,7 @@ fn calendars(site: &Site, team: Option<&str>) -> Vec<Text> {
 
 /// `GET /conf/user/list`
 pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
-    // Users are those of the whole server, whichever database is asked for.
+    // Users are those of the whole server, whichever database is named.
     let site = call.app.sysconfig.site(call.database()?);
     let wanted = named(&call, "query").map(Folded::of);
     let extra = call.query.boolean("showExtraInfo");
@@ -124,7 +123,7 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
         way.yield_if_due().await;
         *sessions.entry(session.user().clone()).or_default() += 1;
     }
-    // There may be any number of them.
+    // The number of users is not bounded.
     let list = move || -> Result<Vec<UserEntry>> {
         let entry = |user: User| {
             let relevance = wanted.as_ref().map_or(0, |wanted| relevance(&user, wanted));
@@ -147,7 +146,7 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
             })
         };
         let mut entries: Vec<UserEntry> = directory.users()?.into_iter().filter_map(entry).collect();
-        // They come by name, and keep that order where they fit as well.
+        // Users are read by name, and a stable sort keeps that order among equal relevance.
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.relevance));
         Ok(entries)
     };

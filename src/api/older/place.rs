@@ -1,5 +1,5 @@
-//! Where objects of a type go by the site configuration, where a call leaves out what it depends
-//! on.
+//! The folders of the site configuration for objects of a type, with defaults for the values that a
+//! call leaves out.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,23 +12,23 @@ use crate::http::call::Call;
 use crate::nearest::with_nearest;
 use crate::sysconfig::{Destination, Site, Team, Wanted, day_at};
 
-/// The day that it is in a time zone.
+/// Returns the present day in a time zone.
 pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {
     day_at(call.app.repository.clock().now_ms(), zone)
 }
 
-/// The issue that is being made: the next one of the default product after today, `yyyyMMdd`; empty
-/// where the site has none.
+/// Returns the current issue: the next one of the default product after today, `yyyyMMdd`; empty if
+/// the site has none.
 pub(super) fn current_issue(call: &Call, site: &Site) -> String {
     let now_ms = call.app.repository.clock().now_ms();
     site.default_product().and_then(|product| product.current_issue(now_ms)).unwrap_or_default()
 }
 
-/// The team that a parameter names, or else the caller's own; `None` if they have none that the
-/// site knows.
+/// Returns the team that a parameter names, or else the caller's own; `None` if the caller has none
+/// that the site knows.
 ///
 /// # Errors
-/// `InvalidParameter` for a team that there is not; what the store says.
+/// `InvalidParameter` for an unknown team; errors of the store.
 pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> {
     if let Some(name) = named(call, "team") {
         let names = || site.teams.iter().take(20).map(|team| &*team.name).collect::<Vec<_>>().join(", ");
@@ -42,26 +42,26 @@ pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> 
     Ok(user.and_then(|user| site.team(user.team.as_deref()?)))
 }
 
-/// The value of a parameter, if the call takes it and it is not empty.
+/// Returns the value of a parameter, if the call takes it and it is not empty.
 pub(super) fn named<'c>(call: &'c Call, parameter: &str) -> Option<&'c str> {
     let value = if call.query.lists(parameter) { call.query.text(parameter) } else { None };
     value.filter(|value| !value.is_empty())
 }
 
-/// Path of the work folder that is meant where a call names none: the caller's own, or the default
-/// one of their team, or of all.
+/// Returns the path of the work folder for a call that names none: the caller's own, or the default
+/// one of the caller's team, or of all teams.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn own_work_folder(call: &Call, site: &Site, team: Option<&Team>) -> Result<String> {
     let user = call.caller()?.user();
     let is_set = call.app.directory.user(user)?.is_some_and(|user| user.work.is_some());
     let of_site = if is_set { None } else { site.default_work_folder(team) };
-    // Where the site has none, it is what the newer surface says.
+    // Where the site has none, the work folder is that of the newer surface.
     of_site.map_or_else(|| call.app.work_folder_of(user), |folder| Ok(folder.path.to_string()))
 }
 
-/// What a call says of an object that a folder is looked for, with what it leaves out.
+/// The values that determine the folder of an object, from a call, completed by defaults.
 pub(super) struct Said {
     pub content: Text,
     pub work_folder: String,
@@ -73,12 +73,13 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// As the call says it; the object type stands in that parameter.
+    /// Reads the values from a call. `parameter` is the name of the parameter with the object type.
     ///
     /// # Errors
-    /// `TypeNotFound`; `InvalidParameter` for what the site does not know; what the store says.
+    /// `TypeNotFound`; `InvalidParameter` for values that the site does not know; errors of the
+    /// store.
     pub fn of(call: &Call, site: &Site, database: DatabaseId, parameter: &str) -> Result<Said> {
-        // It is required.
+        // The parameter is required.
         let kind = call.query.text(parameter).unwrap_or_default();
         let types = call.app.sysconfig.object_types(database);
         let content = types.named(kind)?.name.clone();
@@ -110,11 +111,10 @@ impl Said {
         })
     }
 
-    /// Where such objects go, and the path of that folder.
+    /// Returns the destination of such objects, and the path of that folder.
     ///
     /// # Errors
-    /// `ObjectNotFound` where the site has no folder for them, or one that depends on what is not
-    /// known.
+    /// `ObjectNotFound` if the site has no folder for them, or one that depends on unknown values.
     pub fn destination<'s>(&self, site: &'s Site) -> Result<(Destination<'s>, String)> {
         fn some(text: &str) -> Option<&str> {
             Some(text).filter(|text| !text.is_empty())

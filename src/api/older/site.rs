@@ -1,5 +1,5 @@
-//! What the site configuration has, as clients of the older surface see it: channels, content
-//! items, teams, work folders (docs/api/channels.md, content-items.md, teams.md, work-folders.md).
+//! The site configuration, as clients of the older surface see it: channels, content items, teams
+//! and work folders (docs/api/channels.md, content-items.md, teams.md, work-folders.md).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -20,52 +20,52 @@ use crate::sysconfig::{Calendar, Channel, ContentItem, Site, Wanted, WorkFolder}
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelEntry {
-    /// What calls name it by.
+    /// Id by which calls refer to the channel.
     id: Text,
-    /// Its name, by which calls may name it, too.
+    /// Name, by which calls may refer to the channel too.
     name: Text,
-    /// print, web, tablet or wap.
+    /// Kind of channel: print, web, tablet or wap.
     r#type: Text,
-    /// If it has editions.
+    /// Editions, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     editions: Vec<Named>,
-    /// Templates, and the stylesheets that go with them.
+    /// Templates with their stylesheets.
     styles_group: Vec<StylesGroupEntry>,
-    /// With `showCalendar`: the calendar that it follows; null without one.
+    /// With `showCalendar`: the calendar of the channel; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     calendar: Option<Option<CalendarEntry>>,
-    /// With `showCompound`: whether bundles hold copies for it.
+    /// With `showCompound`: whether bundles hold copies for the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     compound: Option<bool>,
-    /// With `showInserts`: the inserts that it has.
+    /// With `showInserts`: the inserts of the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     inserts: Option<Vec<Named>>,
-    /// With `showTemplateChannels`: whether the bundle's own text is this channel's.
+    /// With `showTemplateChannels`: whether the bundle's own text is for this channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_template_channel: Option<bool>,
-    /// With `showTemplateChannels`: the channel that copies for it are inherited from; null without
-    /// one.
+    /// With `showTemplateChannels`: the channel from which copies for this one are inherited; null
+    /// without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     template_channel: Option<Option<Text>>,
-    /// With `showWorkfolders`: paths of the work folders that serve it.
+    /// With `showWorkfolders`: paths of the work folders that serve the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     workfolders: Option<Vec<Text>>,
 }
 
-/// Something with a name.
+/// A reference by name.
 #[derive(Serialize, JsonSchema)]
 pub struct Named {
-    /// Its name.
+    /// Name of the thing.
     name: Text,
 }
 
-/// Templates, and the stylesheets that go with them.
+/// Templates with their stylesheets.
 #[derive(Serialize, JsonSchema)]
 pub struct StylesGroupEntry {
-    /// Paths; not without `showTemplates`.
+    /// Paths of the templates; absent without `showTemplates`.
     #[serde(skip_serializing_if = "Option::is_none")]
     templates: Option<Vec<Text>>,
-    /// In the order of the file.
+    /// Stylesheets in the order of the file.
     stylesheets: Vec<StylesheetEntry>,
 }
 
@@ -73,12 +73,12 @@ pub struct StylesGroupEntry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StylesheetEntry {
-    /// Its path.
+    /// Path of the stylesheet.
     href: Text,
-    /// What people read.
+    /// Label for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<Text>,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether it is the default.
     is_default: bool,
 }
 
@@ -86,13 +86,13 @@ pub struct StylesheetEntry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CalendarEntry {
-    /// Its name.
+    /// Name of the calendar.
     name: Text,
-    /// The product whose it is.
+    /// Product of the calendar.
     product: Text,
-    /// Where its days begin and end.
+    /// Time zone of its days.
     time_zone: Option<String>,
-    /// How clients write its days.
+    /// Date format of clients.
     date_format: Option<Text>,
     /// Days of the week with an issue: MO to SU.
     publishes: Vec<&'static str>,
@@ -102,11 +102,11 @@ pub struct CalendarEntry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamEntry {
-    /// Its name.
+    /// Name of the team.
     name: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether it is the default.
     is_default: bool,
-    /// What it works for; empty without `showChannels`.
+    /// Channels of the team; empty without `showChannels`.
     channels: Vec<TeamChannelEntry>,
 }
 
@@ -114,9 +114,9 @@ pub struct TeamEntry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TeamChannelEntry {
-    /// Its name.
+    /// Name of the channel.
     name: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether it is the team's default.
     is_default: bool,
 }
 
@@ -124,33 +124,33 @@ pub struct TeamChannelEntry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkfolderEntry {
-    /// Tells it apart.
+    /// Unique id.
     id: Text,
-    /// What people read.
+    /// Label for users.
     label: Text,
-    /// What calls name it by.
+    /// Path by which calls refer to it.
     path: Text,
-    /// What it is: section, subsection.
+    /// Kind of work folder: section, subsection.
     r#type: Text,
-    /// The folder that it works in.
+    /// Path of the folder for its objects.
     dir: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether it is the default.
     is_default: bool,
-    /// How many of the work folders in it are for what was asked.
+    /// Number of its child work folders that match the call.
     child_count: usize,
-    /// Where new objects of its go; empty without `showBasefolders`.
+    /// Base folders for its new objects; empty without `showBasefolders`.
     base_folders: Vec<BaseFolderEntry>,
 }
 
-/// Where new objects of a type go.
+/// The folder for new objects of a type.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BaseFolderEntry {
     /// Name of the object type.
     content: Text,
-    /// What people read.
+    /// Label for users.
     name: Text,
-    /// Path of the folder; not where it depends on the object.
+    /// Path of the folder; absent if it depends on the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     work_path: Option<String>,
 }
@@ -159,7 +159,7 @@ fn names<'n>(names: impl Iterator<Item = &'n Text>) -> Vec<Named> {
     names.map(|name| Named { name: name.clone() }).collect()
 }
 
-/// Which work folder an object is for; `None`: any.
+/// The criteria for work folders. `None` accepts any value.
 struct Serves<'a> {
     channel: Option<&'a Channel>,
     team: Option<&'a str>,
@@ -186,7 +186,7 @@ impl Serves<'_> {
 /// `GET /conf/channel/list`
 pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let database = call.database()?;
-    // Each once, however often it is named.
+    // Each work folder once, however often it is named.
     let mut work_folders = BTreeSet::new();
     let mut way = YieldTimer::new();
     let sources = call.query.list("loidsSource");
@@ -205,14 +205,14 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let (calendar, compound, inserts) = (shows("showCalendar"), shows("showCompound"), shows("showInserts"));
     let (template_channels, templates) = (shows("showTemplateChannels"), shows("showTemplates"));
     let with_folders = shows("showWorkfolders");
-    // Each channel is held against work folders: those of the objects, or all of them.
+    // Each channel is compared with work folders: those of the objects, or all of them.
     let rounds = if with_folders { content.site.channels.list().len() } else { work_folders.len() };
     Json::made(content.bytes.saturating_mul(rounds.max(1)), move || {
         let site = &content.site;
         let mut listed = 0;
         let entry = |channel: &Channel| {
             let serves = Serves { channel: Some(channel), team: None, content: None, site };
-            // A channel is for objects if all of their work folders serve it.
+            // A channel is listed for objects if all of their work folders serve it.
             let is_for = |path: &Text| site.work_folder(path).is_none_or(|(folder, _)| serves.is(folder));
             work_folders.iter().all(is_for).then(|| ChannelEntry {
                 id: channel.id.clone(),
@@ -248,10 +248,11 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     .await
 }
 
-/// Work folders that are listed with channels: each channel may have all of the site.
+/// The largest number of work folders listed with channels. Each channel may list all of the site.
 const MOST_LISTED: usize = 100_000;
 
-/// Shows work folders and all in them. The depth of configuration files is bounded.
+/// Calls `see` for work folders and all below them. The limit on the depth of configuration files
+/// bounds the recursion.
 fn all_below(folders: &[WorkFolder], see: &mut impl FnMut(&WorkFolder)) {
     for folder in folders {
         see(folder);
@@ -284,7 +285,7 @@ fn calendar_of(site: &Site, channel: &Channel) -> Option<CalendarEntry> {
     })
 }
 
-/// The content items, without those that are not valid where that is asked.
+/// Returns the content items; with `validate`, without invalid ones.
 async fn items_of<T>(call: &Call, make: fn(Vec<ContentItem>) -> T) -> Result<Json<T>>
 where
     T: Serialize + 'static,
@@ -335,7 +336,8 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
     let content = call.app.sysconfig.site_content(database);
     let site = &content.site;
     let channel = named(&call, "channel").map(|name| channel_id(site, name)).transpose()?;
-    // A team that is not named is none's, and not the caller's own: all are listed.
+    // Without a named team, work folders of all teams are listed, not only those of the caller's
+    // own.
     let of_team = match named(&call, "team") {
         Some(_) => team(&call, site)?.map(|team| team.name.clone()),
         None => None,
@@ -367,18 +369,19 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
     .await
 }
 
-/// Work folders that are listed with their base folders, each of which may have as many as the
-/// site.
+/// The largest number of work folders listed with their base folders. Each of them may have as many
+/// base folders as the site.
 const MOST_WITH_BASE_FOLDERS: usize = 200;
 
-/// What is listed of work folders.
+/// The options of a listing of work folders.
 struct Listed<'a> {
     serves: Serves<'a>,
     with_base_folders: bool,
 }
 
 impl Listed<'_> {
-    /// The depth of configuration files is bounded.
+    /// Adds work folders to the listing. The limit on the depth of configuration files bounds the
+    /// recursion.
     fn add(&self, folders: &[WorkFolder], depth: usize, entries: &mut Vec<WorkfolderEntry>) -> Result<()> {
         for folder in folders.iter().filter(|folder| self.serves.is(folder)) {
             entries.push(WorkfolderEntry {
@@ -404,8 +407,8 @@ impl Listed<'_> {
         Ok(())
     }
 
-    /// Those that objects of the work folder go to: its own, and the site's for types that it has
-    /// none for.
+    /// Returns the base folders for objects of the work folder: its own, and the site's for the
+    /// other types.
     fn base_folders(&self, folder: &WorkFolder) -> Vec<BaseFolderEntry> {
         let (site, channel) = (self.serves.site, self.serves.channel.map(|channel| &*channel.name));
         let content = self.serves.content;

@@ -34,51 +34,51 @@ pub mod routes;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OpenRequest {
-    /// Loid, uuid or path; only where the path of the call names none.
+    /// Loid, uuid or path of the container; only if the path of the call names none.
     source: Option<String>,
-    /// Likewise, of several.
+    /// Loids, uuids or paths of several containers.
     sources: Option<SourceList>,
-    /// Of those; the main one without it.
+    /// Database of `source` and `sources`; the main one by default.
     database_id: Option<DatabaseRef>,
-    /// Whether it is only read: then it is not checked out.
+    /// Whether it is opened for reading only, without a check-out.
     read_only: Option<bool>,
-    /// Whether the caller has it checked out at the end.
+    /// Whether to check it out.
     check_out: Option<bool>,
 }
 
-/// A container, opened.
+/// An opened container.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenDocument {
-    /// Its record, with the lock that it has.
+    /// Record of the container, with its lock.
     info: Ready<ObjectRecord>,
-    /// Its content; null if it has none.
+    /// Content of the container; null if it has none.
     content: Option<OpenContent>,
-    /// Whether this call's session has it checked out.
+    /// Whether the session of this call has it checked out.
     checked_out: bool,
-    /// What it holds: of a bundle its copies and bundles, of any other what its links and content
-    /// name.
+    /// Members: the copies and bundles in a bundle; for other containers, the objects that links
+    /// and content refer to.
     members: Listed<Ready<ObjectRecord>>,
 }
 
-/// A content.
+/// The content of a container.
 #[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenContent {
     /// Media type.
     content_type: Text,
-    /// Bytes.
+    /// Size in bytes.
     size: u64,
     /// Number of the version.
     version: u32,
-    /// All of it, if it is UTF-8 and no larger than `limits.xml_bytes`; else null, and it is read
-    /// as any content.
+    /// Whole text, if it is UTF-8 and no larger than `limits.xml_bytes`. Otherwise null, and the
+    /// content is read by a call of its own.
     #[schemars(with = "Option<String>")]
     text: Option<Ready<Text>>,
 }
 
 impl OpenRequest {
-    /// Whether the containers are to be checked out.
+    /// Returns whether to check out the containers.
     fn checks_out(&self) -> Result<bool> {
         let check_out = self.check_out.unwrap_or(false);
         if check_out && self.read_only == Some(true) {
@@ -88,7 +88,7 @@ impl OpenRequest {
     }
 }
 
-/// A container that can be opened, checked out if that is asked for.
+/// Returns a container that can be opened, and checks it out on request.
 async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, check_out: bool) -> Result<Loid> {
     let call = one.call();
     let needed = if check_out { Privilege::Write } else { Privilege::Read };
@@ -110,20 +110,20 @@ async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, ch
     Ok(record.loid)
 }
 
-/// A container that is shown, and its members.
+/// A container and its members, ready to be shown.
 struct Opened {
     info: Ready<ObjectRecord>,
     content: Option<OpenContent>,
     checked_out: bool,
     members: Members,
-    /// The container as it is shown.
+    /// The state of the container that is shown.
     tag: Tag,
 }
 
 impl Opened {
     /// # Errors
-    /// `ObjectNotFound` for one that has gone, or may not be read any more; what disk and store
-    /// say.
+    /// `ObjectNotFound` if it was removed, or the caller may no longer read it; errors of disk and
+    /// store.
     async fn of(call: &Call, container: Loid, display: &Display) -> Result<Opened> {
         let record = call.find(&Source::Loid(container), container.database)?;
         let content = content_of(call, &record).await?;
@@ -140,7 +140,7 @@ impl Opened {
         })
     }
 
-    /// Bytes of the content and the list of members.
+    /// Returns the size of the content and the list of members, in bytes.
     fn bytes(&self) -> usize {
         let text = self.content.as_ref().and_then(|content| content.text.as_ref());
         self.members.bytes() + text.map_or(0, |text| text.text().len())
@@ -151,7 +151,7 @@ impl Opened {
     }
 }
 
-/// What a container holds, or names.
+/// Returns the objects that a container holds, or that it refers to.
 async fn members_of(call: &Call, container: &Cached) -> Result<Vec<Loid>> {
     if container.family == FamilyKind::Bundle {
         let look = call.app.repository.look();
@@ -168,7 +168,7 @@ async fn content_of(call: &Call, record: &Cached) -> Result<Option<OpenContent>>
     let Some(content) = &record.content else { return Ok(None) };
     let text = if content.size <= call.app.xml_limits().max_bytes as u64 {
         let reader = latest_of(&call.app, record).await?;
-        // To escape megabytes takes as long as to read them. They are read once it is their turn.
+        // Escaping megabytes takes as long as reading them. They are read with a work permit only.
         let place = Offload::for_bytes(content.size).await?;
         let bytes = reader.read_all().await?;
         place.work(move || std::str::from_utf8(&bytes).ok().map(|text| Ready::of(&text.into())).transpose()).await??
@@ -246,8 +246,8 @@ async fn open(mut call: Call, request: OpenRequest, source: Source) -> Result<Js
     Ok(Listing::of(&call, members, document).await?.answer(call).with_etag(ETag::new(tag, "open")))
 }
 
-/// `POST /v3/container/opendocuments`: what can't be opened is told by its source; others are
-/// opened all the same.
+/// `POST /v3/container/opendocuments`: containers that can't be opened are reported by their
+/// sources. The others are opened nevertheless.
 pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>>> {
     let request: OpenRequest = call.json().await?;
     let (check_out, display) = (request.checks_out()?, call.display_of_body().await?);
@@ -266,7 +266,7 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
         let outcome = outcome.await.map_err(|error| Box::new(failures.describe(&text, error)));
         outcomes.push((text, outcome));
     }
-    // Whatever became of the last one, others may have been checked out.
+    // Whatever happened to the last one, others may have been checked out.
     set_changed(check_out);
     let documents = Documents { outcomes, next: 0, open: None, opened: false, display };
     let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
@@ -275,12 +275,12 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
 
 /// Containers that are opened one after the other.
 struct Documents {
-    /// As the client named them, and what came of it.
+    /// The sources as the client named them, each with its result.
     outcomes: Vec<(String, Result<Loid, Box<BulkError>>)>,
     next: usize,
-    /// The one whose members are shown.
+    /// The container whose members are being shown.
     open: Option<Opened>,
-    /// Whether the step was about that one, and its members come.
+    /// Whether the current step shows that container itself. Its members follow.
     opened: bool,
     display: Display,
 }
@@ -294,7 +294,7 @@ impl Items for Documents {
 
     async fn make(&mut self, call: &Call, late: bool) -> Result<Made<OpenDocument, Ready<ObjectRecord>, BulkError>> {
         if let Some(open) = self.open.as_mut().filter(|_| !self.opened) {
-            // Behind its last member the list is closed.
+            // The list is closed after the last member.
             return Ok(match open.members.make(call, late).await? {
                 Made::Item(member) => Made::Inner(member),
                 Made::End => Made::Close,
@@ -320,8 +320,8 @@ impl Items for Documents {
         match &mut self.open {
             Some(open) if self.opened => {
                 self.opened = false;
-                // It is written, and may be large: a client that stops reading amid the members
-                // holds it no longer.
+                // The content has been written and may be large. It is dropped so that a client
+                // that stops reading amid the members does not keep it in memory.
                 open.content = None;
             }
             Some(open) if open.members.next < open.members.loids.len() => open.members.advance(),

@@ -3,7 +3,8 @@
 use crate::api::opendocument;
 use crate::http::route::words::*;
 
-/// What is checked out is a change, though who only reads needs no more than that.
+/// The common properties of the routes. A check-out is a change, though callers who only read need
+/// no more than `read`.
 const POST: Route = Route { acts: true, ..base(Verb::Post, Privilege::Read, "docs/api/bundles.md") };
 
 /// The routes of the group.

@@ -1,8 +1,8 @@
 //! Previews of stories: their text on pages, as a picture and as a PDF (docs/api/print.md).
 //!
-//! A preview is an ordinary object in the caller's home, one for each story. So its number is
-//! bounded, and rights, durability and the collection of contents are those of every object.
-//! `stet-print` sets and draws the text.
+//! A preview is an ordinary object in the caller's home, one for each story. So the number of
+//! previews is bounded, and rights, durability and the collection of contents are those of every
+//! object. `stet-print` lays out and draws the text.
 
 mod story;
 
@@ -28,27 +28,27 @@ use crate::limits::offload::spawn_large;
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";
 
-/// Body of a call that makes a preview.
+/// Body of a call that creates a preview.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewRequest {
-    /// Kept for clients; has no effect.
+    /// Accepted for compatibility with clients; has no effect.
     #[serde(default, rename = "requestID")]
     #[schemars(with = "Option<String>")]
     #[expect(dead_code, reason = "a key that is known and has no effect")]
     request_id: Option<IgnoredAny>,
     /// The story as XML.
     content: String,
-    /// The shape of the story. Kept for clients; has no effect.
+    /// The shape of the story. Accepted for compatibility with clients; has no effect.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     #[expect(dead_code, reason = "a key that is known and has no effect")]
     pgx: Option<IgnoredAny>,
-    /// The operation; a preview without it.
+    /// The operation; a preview by default.
     #[serde(default)]
     #[expect(dead_code, reason = "there is only one")]
     op: Option<Operation>,
-    /// Whether a PDF is made as well, whatever `getPdf` says.
+    /// Whether to create a PDF as well, whatever `getPdf` says.
     #[serde(default)]
     force_pdf_creation: Option<bool>,
     #[serde(default)]
@@ -59,29 +59,29 @@ pub struct PreviewRequest {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Operation {
-    /// Make a preview.
+    /// Creates a preview.
     Preview,
 }
 
-/// How a preview is made.
+/// The parameters of a preview.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Parameters {
-    /// Kept for clients; has no effect.
+    /// Accepted for compatibility with clients; has no effect.
     #[schemars(with = "Option<String>")]
     id: Option<IgnoredAny>,
     /// `yes` draws a frame around each page.
     border: Option<String>,
-    /// Kept for clients; has no effect.
+    /// Accepted for compatibility with clients; has no effect.
     #[schemars(with = "Option<String>")]
     href_pdf: Option<IgnoredAny>,
-    /// Kept for clients; has no effect.
+    /// Accepted for compatibility with clients; has no effect.
     #[schemars(with = "Option<String>")]
     channel: Option<IgnoredAny>,
-    /// Kept for clients; has no effect.
+    /// Accepted for compatibility with clients; has no effect.
     #[schemars(with = "Option<String>")]
     lid: Option<IgnoredAny>,
-    /// Number of the page on the picture, from 1 on; the first without it. A text that is no number
+    /// Number of the page on the picture, from 1 on; the first by default. A text that is no number
     /// has no effect.
     page: Option<PageRef>,
 }
@@ -90,9 +90,9 @@ struct Parameters {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a page must be a number from 1 on, or a text")]
 enum PageRef {
-    /// Its number.
+    /// Number of the page.
     Number(u64),
-    /// Its number, or the id of a page of a newspaper.
+    /// Number of the page as a text, or the id of a page of a newspaper.
     Text(String),
 }
 
@@ -141,7 +141,7 @@ pub async fn create_story_preview(call: Call) -> Result<Json<PreviewReply>> {
     let request: PreviewRequest = call.json().await?;
     let parameters = request.parameters.unwrap_or_default();
     let (page, framed) = (parameters.page()?, parameters.is_framed());
-    // It is required, so there is one.
+    // The parameter is required, so it has a value.
     let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
     let story = call.find(&source, call.database()?)?;
     let database = story.loid.database;
@@ -190,7 +190,7 @@ struct Drawn {
     is_cut: bool,
 }
 
-/// Draws a story on another thread, when there is a turn for it.
+/// Draws a story on another thread, with a work permit.
 ///
 /// At most `content.scaled_at_once` stories are drawn and pictures scaled at a time. The time and
 /// memory of one are bounded by `limits.xml_bytes` and the bounds of a layout.
@@ -198,7 +198,7 @@ async fn drawn(call: &Call, wanted: Wanted) -> Result<Drawn> {
     let limits = call.app.xml_limits();
     let turn = call.app.scaler.turn().await?;
     let draw = move || {
-        // Kept to the end of the work, also if nobody waits for it any more.
+        // Held to the end of the work, even if the client has disconnected.
         let _turn = turn;
         let blocks = story::blocks(&wanted.xml, &limits).map_err(|error| {
             let message = format!("`content` must be the story as XML, but can't be read: {error}");
@@ -222,7 +222,7 @@ async fn drawn(call: &Call, wanted: Wanted) -> Result<Drawn> {
     })
 }
 
-/// Reports what the preview does not show.
+/// Warns of parts that the preview does not show.
 fn warn(call: &Call, page: usize, drawn: &Drawn) {
     if drawn.is_cut {
         let message = format!("The preview ends after {MAX_PAGES} pages; the text behind them is left out.");
@@ -234,7 +234,7 @@ fn warn(call: &Call, page: usize, drawn: &Drawn) {
     }
 }
 
-/// Stores the bytes of a file of a preview, and returns the object to be made. An object of an
+/// Stores the bytes of a file of a preview, and returns the object to create. An object of an
 /// earlier preview gets the new bytes.
 async fn stored(call: &Call, database: DatabaseId, name: &str, kind: &str, bytes: &[u8]) -> Result<NewObject> {
     let mut upload = call.app.content.upload(&Reservation::unaccounted());
@@ -248,7 +248,7 @@ async fn stored(call: &Call, database: DatabaseId, name: &str, kind: &str, bytes
 fn address(call: &Call, file: Loid, picture: Loid) -> String {
     let origin = client::origin(&call.http, &call.app.proxies);
     let (base, picture) = (&call.app.config.server.base_path, picture.to_string());
-    // A loid is a number of a database and one in it.
+    // A loid consists of the number of a database and a number in it.
     let (database, number) = picture.split_once('$').unwrap_or((&picture, ""));
     format!("{origin}{base}/v3/object/{file}/content/binary?dbid={database}&eomid={number}")
 }

@@ -8,14 +8,14 @@ use stet_xml::{Limits, Piece, XmlError, walk};
 
 use crate::content::words::{is_inline, is_unread};
 
-/// Elements that say nothing of how their text is set: the one around them decides.
+/// Elements that do not decide how their text is set; the element around them does.
 const PLAIN: &[&str] = &["div", "line", "p", "para"];
 
 /// Returns the blocks of a story, whatever its elements are called. Elements that stand within a
-/// word in HTML stand within a block; all others begin a new one.
+/// word in HTML belong to the block around them; all others begin a new one.
 ///
 /// # Errors
-/// When the text is not a well-formed document within `limits`, or refers to an entity.
+/// If the text is not a well-formed document within `limits`, or refers to an entity.
 pub(super) fn blocks(xml: &str, limits: &Limits) -> Result<Vec<Block>, XmlError> {
     let mut reading = Reading::default();
     walk(xml, limits, &mut |piece| {
@@ -24,13 +24,13 @@ pub(super) fn blocks(xml: &str, limits: &Limits) -> Result<Vec<Block>, XmlError>
             Piece::Text(text) => reading.add(&text),
             Piece::End => reading.end(),
         }
-        // To the end, also where there is text enough: all of it must be well-formed.
+        // Read to the end even after enough text, because all of it must be well-formed.
         ControlFlow::Continue(())
     })?;
     Ok(reading.blocks)
 }
 
-/// An element whose end has not come.
+/// An element that is still open.
 #[derive(Clone, Copy)]
 struct Element {
     kind: BlockKind,
@@ -40,14 +40,14 @@ struct Element {
 
 #[derive(Default)]
 struct Reading {
-    /// From the root to the innermost.
+    /// The open elements from the root to the innermost.
     elements: Vec<Element>,
     blocks: Vec<Block>,
     has_headline: bool,
-    /// The block in the making: its text with single spaces.
+    /// The text of the block being built, with single spaces.
     text: String,
     kind: Option<BlockKind>,
-    /// Characters of all blocks.
+    /// The number of characters in all blocks.
     chars: usize,
 }
 
@@ -66,8 +66,8 @@ impl Reading {
         self.elements.push(Element { kind, is_inline, is_unread });
     }
 
-    /// How an element of that name is set. The first heading is the headline, unless it says that
-    /// it stands below or above one.
+    /// Returns the kind of block for an element of that name. The first heading is the headline,
+    /// unless its name says that it stands below or above one.
     fn kind_of(&self, name: &str) -> BlockKind {
         let is_heading = name.contains("head") || name.contains("title") || is_html_heading(name);
         if !is_heading {
@@ -81,7 +81,7 @@ impl Reading {
         let Some(element) = self.elements.last().filter(|element| !element.is_unread) else { return };
         let kind = element.kind;
         for c in piece.chars() {
-            // One more than are set shows that there are more.
+            // One character more than the limit shows the layout that text was left out.
             if self.chars > MAX_CHARS {
                 return;
             }
@@ -112,7 +112,7 @@ impl Reading {
     }
 }
 
-/// Whether an element is one of `h1` to `h6`.
+/// Reports whether an element is one of `h1` to `h6`.
 fn is_html_heading(name: &str) -> bool {
     matches!(name.as_bytes(), [b'h', b'1'..=b'6'])
 }

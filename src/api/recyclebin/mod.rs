@@ -1,4 +1,4 @@
-//! What lies in the recycle bin (docs/api/objects.md, "The recycle bin").
+//! The recycle bin and its entries (docs/api/objects.md, "The recycle bin").
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,22 +25,23 @@ pub mod routes;
 /// A page of the recycle bin.
 #[derive(Serialize, JsonSchema)]
 pub struct RecycleBinReply {
-    /// What was discarded last comes first, unless `sortBy` says otherwise.
+    /// Entries of the page. The most recently discarded come first, unless `sortBy` sets another
+    /// order.
     items: Listed<Ready<BinEntry>>,
-    /// How many entries the caller sees in all.
+    /// Total number of entries that the caller sees.
     total: usize,
 }
 
-/// An object that was discarded, and took along what lay in it.
+/// A discarded object. The objects in it were discarded together with it.
 pub type BinEntry = With<ObjectRecord, BinInfo>;
 
-/// How an object came into the recycle bin.
+/// The circumstances of an object's removal.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BinInfo {
-    /// Where it lay.
+    /// Path before it was discarded.
     former_path: Text,
-    /// When it was discarded, epoch seconds.
+    /// Time at which it was discarded, in epoch seconds.
     discarded: u64,
     /// Name of the user who discarded it.
     discarded_by: Text,
@@ -76,7 +77,7 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
     Ok(Listing::of(&call, entries, |items, _| RecycleBinReply { items, total }).await?.answer(call))
 }
 
-/// All entries, those that were discarded last first.
+/// Returns all entries, the most recently discarded first.
 async fn entries(call: &Call, database: DatabaseId) -> Result<Vec<Loid>> {
     let repository = call.app.repository.clone();
     let read = move || {

@@ -1,6 +1,6 @@
-//! The endpoints, one table a resource, in the order of the interface. Everything about an endpoint
-//! is stated once, in its row beside its handler; the router, the checks, the OpenAPI document and
-//! the contract test read it.
+//! The endpoints: one table for each resource, in the order of the interface. Everything about an
+//! endpoint is stated once, in its row beside its handler. The router, the checks, the OpenAPI
+//! document and the contract test read it.
 
 #[cfg(test)]
 mod tests;
@@ -50,13 +50,13 @@ pub const GROUPS: &[Group] = &[
 
 const _: () = all_answer(GROUPS);
 
-/// Every endpoint.
+/// Returns every endpoint.
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn all() -> impl Iterator<Item = &'static Route> {
     GROUPS.iter().flat_map(Group::routes)
 }
 
-/// All that is served, by a server with that configuration.
+/// Returns all that a server with that configuration offers.
 pub fn surface(config: &Config) -> Surface {
     let kept = Kept::default()
         .with(drawer::RenderedDrawers::new(config.memory.caches().drawers()))

@@ -1,4 +1,4 @@
-//! Sessions: listing them, and ending one (docs/api/auth.md, "Sessions").
+//! Sessions: their listing, and the end of one (docs/api/auth.md, "Sessions").
 
 pub mod routes;
 
@@ -16,14 +16,14 @@ use crate::http::reply::Json;
 /// Sessions, the oldest first.
 #[derive(Serialize, JsonSchema)]
 pub struct SessionList {
-    /// The page asked for.
+    /// The sessions of the page.
     pub items: Vec<SessionView>,
-    /// How many there are in all.
+    /// Total number of sessions.
     pub total: usize,
 }
 
-/// `GET /v3/session`: one's own, or with `manageGroups` those of others or all. A key has none of
-/// its own.
+/// `GET /v3/session`: the caller's own sessions; with `manageGroups` also those of others, or all.
+/// A key has none of its own.
 pub async fn list(call: Call) -> Result<Json<SessionList>> {
     let caller = call.caller()?;
     let named = call.query.text("user").filter(|user| !user.is_empty());
@@ -42,8 +42,8 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
     Json::of(&SessionList { items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(), total })
 }
 
-/// `DELETE /v3/session/{id}`: one's own, or with `manageGroups` any; another's is not there without
-/// it.
+/// `DELETE /v3/session/{id}`: ends one of the caller's own sessions; with `manageGroups` any.
+/// Without it, sessions of others count as unknown.
 pub async fn end(call: Call) -> Result<Json<Ended>> {
     let caller = call.caller()?;
     let own_only = !call.access().has_everywhere(Privilege::ManageGroups);

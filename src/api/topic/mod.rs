@@ -44,21 +44,21 @@ pub use self::types::{
     StructureLine, TopicItem, TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure, UpdateTopic as UpdateBody,
 };
 
-/// Name of the type of topics in the objecttypes family.
+/// The object type of topics.
 const TYPE_NAME: &str = "Topic";
 
-/// The topic of the path.
+/// Returns the topic in the call's path.
 fn topic(call: &Call) -> Result<Container<Topic>> {
     call.container("topic")
 }
 
-/// The item that the path names; nothing where it names none.
+/// Returns the item in the call's path; `None` if there is none.
 fn item_of(call: &Call) -> Result<Option<ItemAddress>> {
     let text = call.param("topicItem");
     if text.is_empty() { Ok(None) } else { address("topicItem", text).map(Some) }
 }
 
-/// The item or subitem that the path names.
+/// Returns the item or subitem in the call's path.
 fn which(call: &Call) -> Result<Which> {
     let item = address("topicItem", call.param("topicItem"))?;
     let subitem = call.param("topicSubItem");
@@ -66,31 +66,31 @@ fn which(call: &Call) -> Result<Which> {
     Ok(Which { item, subitem })
 }
 
-/// The divider that the path names.
+/// Returns the divider in the call's path.
 pub(in crate::api) fn divider_of(call: &Call) -> Result<u64> {
     let text = call.param("divider");
     text.parse().map_err(|_| Error::not_found(text))
 }
 
-/// What a body says of a divider.
+/// Reads the body of a call about a divider.
 pub(in crate::api) async fn divider_said(call: &Call) -> Result<NewDivider> {
     let DividerBody { title, position } = call.json().await?;
     Ok(NewDivider { title: title.map(Text::from), position })
 }
 
-/// How much of an item the reply to a change shows.
+/// Returns the extent of an item's data in the reply to a change.
 async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent> {
     let attachments = options.and_then(|options| options.show_attachment).unwrap_or_default();
     Ok(Extent { display: call.display_of_body().await?, attachments, correlates: false, below: false })
 }
 
-/// Name of the type of items, or of subitems.
+/// Returns the object type of items or of subitems.
 fn type_of(is_subitem: bool) -> &'static str {
     if is_subitem { SUBITEM_TYPE } else { ITEM_TYPE }
 }
 
-/// What a body says of an item, and the object that is to hang on it. A new one has its workflow's
-/// first status, if it is given none.
+/// Reads an item's fields from a body, and the object to attach. A new item without a status gets
+/// its workflow's first.
 async fn said(
     call: &Call,
     topic: Loid,
@@ -156,7 +156,7 @@ pub async fn add_subitem(call: Call) -> Result<Preferred<ChangedItem>> {
     add(&call).await
 }
 
-/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}`, and the same of a subitem.
+/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}`, and its counterpart for a subitem.
 pub async fn update_item(call: Call) -> Result<Preferred<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
@@ -165,8 +165,8 @@ pub async fn update_item(call: Call) -> Result<Preferred<ChangedItem>> {
     change(&call, &topic, UpdateItem { which, fields, attachment, position: body.position }, &extent).await
 }
 
-/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and the same of a
-/// subitem.
+/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and its counterpart
+/// for a subitem.
 pub async fn attach(call: Call) -> Result<Preferred<ChangedItem>> {
     let body: AttachBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
@@ -175,7 +175,7 @@ pub async fn attach(call: Call) -> Result<Preferred<ChangedItem>> {
     change(&call, &topic, Attach { which, object }, &extent).await
 }
 
-/// `DELETE /v3/container/topic/{topic}/topicitem/{topicItem}`, and the same of a subitem.
+/// `DELETE /v3/container/topic/{topic}/topicitem/{topicItem}`, and its counterpart for a subitem.
 pub async fn remove_item(call: Call) -> Result<Json<Gone>> {
     let (topic, which) = (topic(&call)?, which(&call)?);
     let done = call.change(&topic, RemoveItem { which }).await?;
@@ -183,7 +183,7 @@ pub async fn remove_item(call: Call) -> Result<Json<Gone>> {
     Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
 }
 
-/// Changes an item; the reply is the item as it is right after.
+/// Changes an item, and replies with the item as it is directly afterwards.
 async fn change<C: Command<Family = Topic, Reply = ItemDone>>(
     call: &Call,
     topic: &Container<Topic>,
@@ -194,21 +194,21 @@ async fn change<C: Command<Family = Topic, Reply = ItemDone>>(
     changed_item(call, done.view, done.reply.item, extent).await
 }
 
-/// `POST /v3/container/topic/{topic}/divider`, and the same of an item.
+/// `POST /v3/container/topic/{topic}/divider`, and its counterpart for an item.
 pub async fn add_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under) = (topic(&call)?, item_of(&call)?);
     divide(&call, &topic, AddDivider { under, divider }).await
 }
 
-/// `PUT /v3/container/topic/{topic}/divider/{divider}`, and the same of an item.
+/// `PUT /v3/container/topic/{topic}/divider/{divider}`, and its counterpart for an item.
 pub async fn update_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
     divide(&call, &topic, UpdateDivider { under, id, divider }).await
 }
 
-/// `DELETE /v3/container/topic/{topic}/divider/{divider}`, and the same of an item.
+/// `DELETE /v3/container/topic/{topic}/divider/{divider}`, and its counterpart for an item.
 pub async fn remove_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
     divide(&call, &topic, RemoveDivider { under, id }).await
@@ -298,7 +298,7 @@ async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> 
     make(call, request, new, Some(&view.state.object().attributes)).await
 }
 
-/// The template of that family that a source names.
+/// Returns the template of that family that a source names.
 ///
 /// # Errors
 /// `TemplateNotFound`; `InvalidType` for an object of another family.
@@ -316,7 +316,7 @@ pub(in crate::api) fn template_of(
     Err(Error::new(Code::InvalidType, message).with_source(template))
 }
 
-/// The same error, but for what is not there: that is a template that is missing.
+/// Turns `ObjectNotFound` into `TemplateNotFound`; other errors stay.
 fn no_template(template: &Source, error: Error) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;
@@ -324,12 +324,12 @@ fn no_template(template: &Source, error: Error) -> Error {
     Error::new(Code::TemplateNotFound, format!("There is no template `{template}`.")).with_source(template)
 }
 
-/// Bytes of attributes that a new topic may get from its template: all are in memory until it is on
-/// disk.
+/// The largest size of attributes that a new topic may get from its template, in bytes. All are in
+/// memory until the topic is on disk.
 const TEMPLATE_BYTES: usize = 8 << 20;
 
-/// What a topic begins with that is made like this one: its dividers and items with what is said of
-/// them, and no attachments.
+/// Returns the initial lines of a topic created from this one: its dividers and items with their
+/// fields, without attachments.
 async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
     if template.lines() > MAX_NEW_LINES {
         return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
@@ -349,16 +349,16 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
     Ok(lines)
 }
 
-/// The refusal of a template from which too much would be copied.
+/// Returns the error for a template with too much to copy.
 fn too_large(what: &str, limit: usize) -> Error {
     let message = format!("The template has {what}; a topic can begin with {limit} at most.");
     Error::new(Code::TooLarge, message).with_detail("limit", limit)
 }
 
-/// A line like this one, without what stands below it; its attributes add to the `bytes`.
+/// Copies a line, without the lines below it, and adds the size of its attributes to `bytes`.
 ///
 /// # Errors
-/// `TooLarge` as soon as they are too many, so that no more is read; what the store says.
+/// `TooLarge` as soon as there are too many, so that no more is read; errors of the store.
 fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Result<NewLine> {
     let item = match line {
         Line::Divider(divider) => return Ok(NewLine::Divider(divider.title.clone())),
@@ -383,15 +383,15 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
         status: item.record.status.clone(),
         attributes: attributes.attributes,
         system_attributes: attributes.system_attributes,
-        // Those of the new topic.
+        // They are those of the new topic.
         issue_date: None,
         work_folder: None,
     };
     Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
 }
 
-/// What creations of topics and plans say of a new object of any family in that database; and what
-/// its template says, if it has one.
+/// Sets the fields of a new topic or plan in `database` that are common to all families, from the
+/// request and the template's attributes.
 pub(in crate::api) async fn described(
     call: &Call,
     database: DatabaseId,
@@ -410,7 +410,7 @@ pub(in crate::api) async fn described(
     if let Some(template) = template {
         begin_with(app, object, template).await?;
     }
-    // A generated name has to be free; a given one is up to the caller.
+    // A generated name is made unique; for a given one, the caller chooses the mode.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     Ok(())
@@ -450,8 +450,8 @@ pub async fn move_into(call: Call) -> Result<Preferred<Moved>> {
     }
 }
 
-/// The same error, but where what is no item is an object that the caller may read: it is there,
-/// and a topic can't hold it.
+/// Replaces `ObjectNotFound` if the source is an object that the caller may read: then the object
+/// exists, but a topic can't hold it.
 fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;

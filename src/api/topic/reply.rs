@@ -35,10 +35,10 @@ use crate::limits::offload::{self, LARGE_TEXT};
 use crate::limits::yielding::YieldTimer;
 use crate::records::{Cached, Display, Groups, ObjectRecord, Page, is_large, render};
 
-/// Items as JSON.
+/// The cache of items as JSON.
 pub(crate) type KeptItems = KeptParts<Loid, TopicItemInfo>;
 
-/// A topic as it is on disk.
+/// A topic in its committed state.
 #[derive(Clone)]
 pub(in crate::api) struct Open(pub SeenView<Topic>);
 
@@ -61,22 +61,22 @@ impl Open {
         &self.0.state
     }
 
-    /// The topic as the view shows it.
+    /// Returns the state of the topic that the view shows.
     pub(super) fn tag(&self) -> Tag {
         Tag::of(&self.state().object().record)
     }
 }
 
-/// How much of a topic a reply shows.
+/// The amount of a topic's data that a reply shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Extent {
-    /// What is shown of each record.
+    /// The display options for records.
     pub display: Display,
-    /// The records of attached objects.
+    /// Whether records of attached objects are shown.
     pub attachments: bool,
-    /// What is linked with what is shown.
+    /// Whether links of the topic and the items are shown.
     pub correlates: bool,
-    /// What stands below items.
+    /// Whether lines below items are shown.
     pub below: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn info(app: &App, state: &TopicState, display: &Display) -> Re
     })
 }
 
-/// The dividers of a lineup.
+/// Returns the dividers of a lineup.
 pub(in crate::api) fn dividers(lineup: Option<&Lineup>) -> Vec<Divider> {
     let lines = lineup.into_iter().flat_map(|lineup| lineup.visible().enumerate());
     lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider))).map(shown_divider).collect()
@@ -100,10 +100,10 @@ fn shown_divider((position, divider): (usize, &Arc<stet_actors::topic::Divider>)
     Divider { id: divider.id.to_string(), title: divider.title.clone(), position }
 }
 
-/// What an item is, made once for each of its changes.
+/// Returns an item's info, rendered once for each of its changes.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; what the store says.
+/// [`Unsettled::Changed`]; errors of the store.
 async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Ready<TopicItemInfo>, Unsettled> {
     let part = ShownPart {
         container: item.topic,
@@ -135,19 +135,19 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
     app.kept::<KeptItems>().json(part, make).await
 }
 
-/// The attached object, if it may be shown.
+/// Returns the attached object, if the caller may see it.
 pub(super) fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Cached>>> {
     if attached.hidden { Ok(None) } else { readable(call, attached.object) }
 }
 
 /// # Errors
-/// [`Unsettled::Changed`]; what the store says.
+/// [`Unsettled::Changed`]; errors of the store.
 async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>, Unsettled> {
     let Some(hanging) = &item.attachment else { return Ok(None) };
     let object = attached(call, hanging)?;
     if object.is_none() && !hanging.hidden {
-        // What goes to the recycle bin is hidden by the same change at each item that it hangs on,
-        // so this is an older view.
+        // When an object is discarded, the same change hides it at each item that it is attached
+        // to. So this is an older view.
         let key = Record::live_key(hanging.object);
         if call.app.repository.row::<Record>(key.table, &key.key)?.is_none() {
             return Err(Unsettled::Changed);
@@ -160,10 +160,10 @@ async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Op
     }))
 }
 
-/// An item or subitem without what stands below it.
+/// Returns an item or subitem without the lines below it.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; `ObjectNotFound`; what the store says.
+/// [`Unsettled::Changed`]; `ObjectNotFound`; errors of the store.
 async fn alone(call: &Call, open: &Open, item: Loid, extent: &Extent) -> Result<TopicItemAlone, Unsettled> {
     let (position, item) = open.state().place_of(item)?;
     Ok(TopicItemAlone {
@@ -174,10 +174,10 @@ async fn alone(call: &Call, open: &Open, item: Loid, extent: &Extent) -> Result<
     })
 }
 
-/// The record of an item of another topic than the reply is about, or of an object.
+/// Returns the record of an item for a reply about another topic or an object.
 ///
 /// # Errors
-/// `ObjectNotFound`; what the store says.
+/// `ObjectNotFound`; errors of the store.
 pub(in crate::api) async fn record_of_item(
     call: &Call,
     topic: SeenView<Topic>,
@@ -188,18 +188,18 @@ pub(in crate::api) async fn record_of_item(
     settled(call, Open(topic), shown).await
 }
 
-/// What something that a reply shows is linked with, where that is asked for.
+/// Returns the links of a topic or item, if the reply shows them.
 pub(in crate::api) async fn correlates(call: &Call, of: Loid, extent: &Extent) -> Result<Option<Vec<Correlate>>> {
     Ok(if extent.correlates { Some(correlates_of(call, of).await?) } else { None })
 }
 
-/// A reply about a topic, as far as it is made at once.
+/// A reply about a topic, of which a first part has been rendered.
 pub(super) type Topics = Listing<TopicReply, TopicItems>;
 
-/// A topic with a part of its items, first to last.
+/// Builds the reply about a topic with a page of its items in order.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; what the store says.
+/// [`Unsettled::Changed`]; errors of the store.
 pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page: Page) -> Result<Topics, Unsettled> {
     let (info, state) = (info(&call.app, open.state(), &extent.display).await?, open.state());
     let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent, page));
@@ -208,8 +208,8 @@ pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page:
     Listing::of(call, items, |items, _| TopicReply { info, dividers, correlates, items, total }).await
 }
 
-/// What a reply about a topic is told apart by, beside the topic's own state: what it shows of
-/// other objects.
+/// Returns a hash of all that a reply about a topic shows of other objects. Together with the
+/// topic's own state it makes up the ETag.
 pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> Result<u64> {
     let (state, app, mut way) = (open.state(), &call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
@@ -237,45 +237,45 @@ pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> 
     Ok(hasher.finish())
 }
 
-/// Items of a topic.
+/// The items of a reply about a topic.
 pub(crate) struct TopicItems {
-    /// The topic as the reply shows it; nothing once the reply is on its way, which may take long:
-    /// then each item is shown as it is when its turn comes.
+    /// The topic as the reply shows it. `None` once the reply is being sent, which may take
+    /// minutes: then each item is shown in its current state.
     open: Option<Open>,
     topic: Loid,
     items: Vec<Loid>,
     next: usize,
-    /// Subitems of the item whose turn it is, and which is next.
+    /// The subitems of the current item, and the index of the next one.
     below: Option<(Vec<Loid>, usize)>,
     extent: Extent,
     step: Step,
 }
 
-/// What a step was about.
+/// The position in the rendering of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// An item with nothing below it.
+    /// An item without lines below it.
     Item,
-    /// An item, and what stands below it comes.
+    /// An item whose subitems follow.
     Open,
     Below,
     Close,
 }
 
 impl TopicItems {
-    /// A part of a topic's.
+    /// Returns a page of the items of a topic.
     pub(in crate::api) fn new(open: &Open, extent: &Extent, page: Page) -> TopicItems {
         let (topic, extent) = (open.state().object().record.loid, extent.clone());
         let items = page.cut(loids(Some(open.state().lineup())));
         TopicItems { open: Some(open.clone()), topic, items, next: 0, below: None, extent, step: Step::Item }
     }
 
-    /// Whether there are no more.
+    /// Reports whether no items are left.
     pub(in crate::api) fn are_over(&self) -> bool {
         self.next == self.items.len() && self.below.is_none()
     }
 
-    /// The topic: as the reply shows it, or as it is.
+    /// Returns the topic: as the reply shows it, or in its current state.
     async fn open(&mut self, call: &Call, late: bool) -> Result<Open> {
         if late {
             self.open = None;
@@ -312,7 +312,7 @@ impl TopicItems {
     }
 }
 
-/// An item as a reply shows it: one that is late, as it is now.
+/// Returns an item as the reply shows it, or, if `late`, in its current state.
 async fn shown(call: &Call, open: Open, item: Loid, extent: &Extent, late: bool) -> Result<TopicItemAlone, Unsettled> {
     if late {
         return Ok(settled(call, open, async |open| alone(call, open, item, extent).await).await?);
@@ -333,7 +333,7 @@ impl Items for TopicItems {
 
     async fn make(&mut self, call: &Call, late: bool) -> Result<Made<WireItem, TopicItemAlone>, Unsettled> {
         match self.step(call, late).await {
-            // It has gone since the reply began.
+            // The item was removed since the reply began.
             Err(Unsettled::Failed(error)) if late && error.code == Code::ObjectNotFound => Ok(Made::Nothing),
             made => made,
         }
@@ -357,13 +357,14 @@ impl Items for TopicItems {
     }
 }
 
-/// Structures of topics: they show nothing but the topic, and are the same for whoever may read it.
+/// The cache of topic structures. They show only the topic itself, and are the same for all who may
+/// read it.
 pub(crate) type KeptStructures = Renderings<Topic, (), Ready<TopicStructure>>;
 
-/// The ids of what is in a topic.
+/// Builds the reply with the ids of the lines of a topic.
 pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Result<Json<Ready<TopicStructure>>> {
     let (kept, page) = (call.app.kept::<KeptStructures>(), call.query.page());
-    // Those of a part are made anew.
+    // The structure of a page is not cached.
     let whole = (page == Page::WHOLE).then_some(());
     let asked = match kept.ask(&call.app, &open.0, display, whole)? {
         Asked::Kept(kept) => return Ok(kept.answer(call)),
@@ -389,7 +390,7 @@ async fn structure_made(call: &Call, open: &Open, display: &Display, page: Page)
         items.push(structure_line(line, below));
     }
     let structure = TopicStructure { info, items, total };
-    // Some bytes for each id.
+    // About 64 bytes for each id.
     offload::offload_if_large(state.lines() * 64, move || Ready::of(&structure)).await?
 }
 
@@ -400,7 +401,7 @@ fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {
     }
 }
 
-/// The reply to a change of a topic: as the change has left it, and none of its items. Another call
+/// Builds the reply to a change of a topic: its state after the change, without items. Another call
 /// may have destroyed it since, or moved it out of the caller's sight.
 pub(super) async fn changed_topic(
     call: &Call,
@@ -419,12 +420,13 @@ pub(super) async fn changed_topic(
     Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
 }
 
-/// The reply to a change of what is not there any more, or not for the caller.
+/// Builds the reply to a change of something that no longer exists, or that the caller no longer
+/// sees.
 pub(in crate::api) fn gone<T: Serialize + JsonSchema>(which: Loid) -> Result<Preferred<Changed<T, Gone>>> {
     Json::of(&Changed::Gone(Gone { info: Removed { id: which.to_string() } })).map(Preferred::from)
 }
 
-/// The reply to a change of an item: as the change has left it.
+/// Builds the reply to a change of an item: its state after the change.
 pub(super) async fn changed_item(
     call: &Call,
     view: SeenView<Topic>,
@@ -442,14 +444,14 @@ pub(super) async fn changed_item(
         Ok(Json::of(&shown)?.with_etag(ETag::new(open.tag(), "change")))
     });
     match reply.await {
-        // The change was made, now or when the call was sent before. Others have removed the item
-        // since, or never cease to change the topic.
+        // The change was made, now or in an earlier attempt. Others have removed the item since, or
+        // change the topic continually.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
         shown => shown.map(|shown| shown.shown().into()),
     }
 }
 
-/// The reply to a change of a divider.
+/// Builds the reply to a change of a divider.
 pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Result<Preferred<ChangedDivider>> {
     let open = Open(view);
     if let Some(minimal) = call.minimal(id, open.tag())? {
@@ -461,14 +463,14 @@ pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Re
     Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
 }
 
-/// The reply to the change of a divider that is not there any more, of a container that now has
-/// this tag.
+/// Builds the reply to the change of a divider that no longer exists. `tag` is the present state of
+/// its container.
 pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<ChangedDivider>> {
     let reply = Changed::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")).into())
 }
 
-/// What a text names an item by that is to be changed, or moved.
+/// Parses the name of an item that is to be changed or moved.
 ///
 /// # Errors
 /// `InvalidParameter` for a text that is no source; `ObjectNotFound` for a path, which no item has;

@@ -9,19 +9,19 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/topics.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/topics.md");
 
 const TOPIC: PathParam = object("topic", "the topic");
-/// Items are parts of their topic, and are found there.
+/// The parameter of an item. Items are parts of their topic, and are looked up there.
 const ITEM: PathParam = word("topicItem", "the topic item, as loid or uuid");
 const SUBITEM: PathParam = word("topicSubItem", "the topic subitem, as loid or uuid");
-/// A missing one is TemplateNotFound, so it is looked up later.
+/// The parameter of a template. A missing one is `TemplateNotFound`, so it is looked up later.
 const TEMPLATE: PathParam = word("source", "the template: a topic, as loid, uuid or path");
 const ATTACHMENT: PathParam = other("attachment", Privilege::Read, "the object to attach");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 
-/// How an export is written.
+/// The parameter for the format of an export.
 pub(in crate::api) const FORMAT: PathParam =
     word("format", "`ics`, a calendar (RFC 5545), or `csv`, a table (RFC 4180)");
 
-/// What an exported calendar has.
+/// The parameter for the components of an exported calendar.
 pub(in crate::api) const AS: QueryParam =
     list("as", false, "What items are in a calendar: `todos` (the default), `events` at their deadlines, or both.");
 

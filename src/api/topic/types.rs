@@ -14,7 +14,7 @@ use crate::http::body::Object;
 use crate::json::{Changed, Listed, Ready};
 use crate::records::ObjectRecord;
 
-/// `info` of a topic: its record, and what a topic has beside.
+/// `info` of a topic: its record, title, description and number of items.
 #[derive(Serialize, JsonSchema)]
 pub struct TopicInfo {
     /// The record.
@@ -24,7 +24,7 @@ pub struct TopicInfo {
     pub title: Text,
     /// May be empty.
     pub description: Text,
-    /// How many items there are, subitems not counted.
+    /// Number of items, without subitems.
     pub count: usize,
 }
 
@@ -35,32 +35,32 @@ pub struct TopicReply {
     pub info: TopicInfo,
     /// Dividers between its items.
     pub dividers: Vec<Divider>,
-    /// What it is linked with, where that is asked for.
+    /// The correlates of the topic, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
-    /// Its items, first to last, as many as were asked for. A change has none.
+    /// The requested page of items, in order; empty in the reply to a change.
     pub items: Listed<TopicItem>,
-    /// How many items there are in all, subitems not counted; not in the reply to a change.
+    /// Total number of items, without subitems; absent in the reply to a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
 }
 
-/// The answer to a change of a topic; of one that others have destroyed since, or moved out of the
-/// caller's sight, no more than which it was.
+/// The reply to a change of a topic. It contains only the topic's identity if the topic was
+/// destroyed since then, or moved out of the caller's sight.
 pub type ChangedTopic = Changed<TopicReply, Gone>;
 
-/// A container that others have destroyed or hidden.
+/// A container that was destroyed since, or that the caller may no longer see.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemovedContainer")]
 pub struct Gone {
-    /// Which it was.
+    /// The identity of the container.
     pub info: Removed,
 }
 
 /// A title between items of a topic, between subitems of an item, or between topics of a plan.
 #[derive(Serialize, JsonSchema)]
 pub struct Divider {
-    /// Its id.
+    /// Identifier of the divider.
     pub id: String,
     /// May be empty.
     pub title: Text,
@@ -68,32 +68,32 @@ pub struct Divider {
     pub position: usize,
 }
 
-/// A divider alone.
+/// A single divider.
 #[derive(Serialize, JsonSchema)]
 pub struct DividerReply {
     /// The divider.
     pub info: Divider,
 }
 
-/// The answer to a change of a divider; of one that others have removed since, no more than which
-/// it was.
+/// The reply to a change of a divider. It contains only the divider's id if the divider was removed
+/// since then.
 pub type ChangedDivider = Changed<DividerReply, RemovedDivider>;
 
 /// A divider that was removed.
 #[derive(Serialize, JsonSchema)]
 pub struct RemovedDivider {
-    /// Which it was.
+    /// The identity of the divider.
     pub info: DividerId,
 }
 
-/// What a divider is named by.
+/// The identity of a divider.
 #[derive(Serialize, JsonSchema)]
 pub struct DividerId {
-    /// Its id.
+    /// Identifier of the divider.
     pub id: String,
 }
 
-/// A word that was given as a text or as a number, as it was given.
+/// A value that may be a text or a number, in the form in which it was given.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "it must be a text or a whole number")]
 pub enum Word {
@@ -121,50 +121,50 @@ impl From<Word> for topic::Word {
     }
 }
 
-/// `info` of an item or subitem: its record, and what an item has beside.
+/// `info` of an item or subitem: its record and the fields of a topic item.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopicItemInfo {
-    /// Its record; its revision is that of the topic at the item's last change.
+    /// The item's record; its revision is that of the topic at the item's last change.
     #[serde(flatten)]
     pub record: ObjectRecord,
-    /// What kind of content is planned; may be empty, as all texts here.
+    /// Kind of the planned content; may be empty, as all texts here.
     pub content_type: String,
     /// Free text.
     pub comment: String,
-    /// What the assignees do.
+    /// Task of the assignees.
     pub occupation: String,
-    /// How urgent it is.
+    /// Urgency of the item.
     pub priority: Word,
-    /// How urgent it is, in the newsroom's own words.
+    /// Urgency of the item, in the newsroom's own words.
     pub custom_priority: Word,
-    /// The product that it is for.
+    /// Product for which the item is planned.
     pub product: String,
-    /// The edition that it is for.
+    /// Edition for which the item is planned.
     pub edition: String,
-    /// Who is to do it.
+    /// People to whom the item is assigned.
     pub assignees: Vec<String>,
-    /// When it is to be done, epoch seconds.
+    /// Due date in epoch seconds.
     pub due_date: Option<u64>,
 }
 
-/// The object that hangs on an item.
+/// The object that is attached to an item.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "AttachedObject")]
 pub enum Attachment {
-    /// Its record, where that is asked for.
+    /// The object's record, if requested.
     Shown(Ready<ObjectRecord>),
-    /// Which it is.
+    /// The object's loid only.
     Named(AttachedId),
-    /// It lies in the recycle bin, or may not be read.
+    /// An object that is in the recycle bin or that the caller may not read.
     Hidden(HiddenObject),
 }
 
-/// Which object hangs on an item.
+/// The identity of the object that is attached to an item.
 #[derive(Serialize, JsonSchema)]
 pub struct AttachedId {
-    /// Its loid.
+    /// Loid of the object.
     pub id: Loid,
 }
 
@@ -178,47 +178,47 @@ pub struct HiddenObject {
 /// An item of a topic.
 #[derive(Serialize, JsonSchema)]
 pub struct TopicItem {
-    /// What it is.
+    /// The item's record and fields.
     pub info: Ready<TopicItemInfo>,
     /// Counted from 0 among the items and dividers of the topic.
     pub position: usize,
-    /// Dividers between its subitems, where those are asked for.
+    /// Dividers between the subitems, if those are requested.
     pub dividers: Vec<Divider>,
-    /// Its subitems, where they are asked for.
+    /// The subitems, if requested.
     pub items: Listed<TopicItemAlone>,
-    /// The object that hangs on it.
+    /// The object that is attached to the item.
     pub attachment: Option<Attachment>,
-    /// What it is linked with, where that is asked for.
+    /// The correlates of the item, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
 }
 
-/// An item or subitem without what stands below it.
+/// An item or subitem without its subitems.
 #[derive(Serialize, JsonSchema)]
 pub struct TopicItemAlone {
-    /// What it is.
+    /// The item's record and fields.
     pub info: Ready<TopicItemInfo>,
     /// Counted from 0 among the items and dividers of the same order.
     pub position: usize,
-    /// The object that hangs on it.
+    /// The object that is attached to the item.
     pub attachment: Option<Attachment>,
-    /// What it is linked with, where that is asked for.
+    /// The correlates of the item, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
 }
 
-/// The answer to a change of an item or subitem: the item as the change left it; of one that others
-/// have removed since, no more than which it is.
+/// The reply to a change of an item or subitem: its state after the change. It contains only the
+/// item's identity if the item was removed since then.
 pub type ChangedItem = Changed<TopicItemAlone, Gone>;
 
-/// A topic and the ids of what is in it.
+/// A topic and the ids of its items and dividers.
 #[derive(Serialize, JsonSchema)]
 pub struct TopicStructure {
     /// The topic.
     pub info: TopicInfo,
-    /// Its items and dividers, first to last, as many as were asked for.
+    /// The requested page of items and dividers, in order.
     pub items: Vec<StructureLine>,
-    /// How many items and dividers there are, those below items not counted.
+    /// Total number of items and dividers, without those below items.
     pub total: usize,
 }
 
@@ -227,14 +227,14 @@ pub struct TopicStructure {
 pub struct StructureLine {
     /// Loid of an item, id of a divider.
     pub id: String,
-    /// What it is.
+    /// Kind of the line.
     pub kind: LineKind,
     /// Subitems of an item, and dividers between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<StructureLine>,
 }
 
-/// What stands in an order.
+/// The kind of a line in an order of items or topics.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
@@ -246,23 +246,24 @@ pub enum LineKind {
     Divider,
 }
 
-/// What was moved, and where it is now.
+/// The moved items or topics, with their new positions.
 #[derive(Serialize, JsonSchema)]
 pub struct MovedReply {
-    /// The topic or plan that it went to.
+    /// The target topic or plan.
     pub info: ObjectRecord,
-    /// In the order of the request. What others have moved on since is left out.
+    /// The moved items or topics in the order of the request, without those that others have moved
+    /// again since.
     pub items: Vec<MovedLine>,
-    /// The topics or plans that the move has changed, the target among them.
+    /// The topics or plans that the move has changed, including the target.
     pub revisions: Vec<MoveRevision>,
 }
 
-/// The revision that a move led a topic or plan to, as its ETag has it.
+/// The revision of a topic or plan after a move, as in its ETag.
 #[derive(Serialize, JsonSchema)]
 pub struct MoveRevision {
     /// Loid of the topic or plan.
     pub id: Loid,
-    /// Its revision.
+    /// Revision of the topic or plan after the move.
     pub revision: u64,
 }
 
@@ -275,44 +276,45 @@ impl From<Revised> for MoveRevision {
 /// An item or topic that was moved.
 #[derive(Serialize, JsonSchema)]
 pub struct MovedLine {
-    /// Its loid.
+    /// Loid of the item or topic.
     pub id: Loid,
     /// Counted from 0 among the items or topics and the dividers.
     pub position: usize,
 }
 
-/// The answer to a move; of a target that others have destroyed since, no more than which it was.
+/// The reply to a move. It contains only the target's identity if the target was destroyed since
+/// then.
 pub type Moved = Changed<MovedReply, Gone>;
 
 /// Body of the creation of a topic or plan.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateTopic {
-    /// Generated without it; `:`, `"`, `|` and `/` become `_`.
+    /// Generated if absent; `:`, `"`, `|` and `/` become `_`.
     pub name: Option<String>,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// Loid, uuid or path of the folder, made if it is not there; without it that of type and work
-    /// folder, or the user's home.
+    /// Loid, uuid or path of the folder, created if missing. Without it the folder follows from
+    /// type and work folder, or is the user's home.
     pub folder: Option<String>,
-    /// Path of the folder, made if it is not there.
+    /// Path of the folder, created if missing.
     pub folder_path: Option<String>,
     pub work_folder: Option<String>,
     /// `yyyyMMdd` or `yyMMdd`.
     pub issue_date: Option<String>,
-    /// Name of the workflow status; the workflow's first without it.
+    /// Name of the workflow status; the workflow's first status if absent.
     pub status: Option<String>,
     /// XML text or JSON.
     pub attributes: Option<Given>,
     /// XML text or JSON with the root `props`.
     pub system_attributes: Option<Given>,
-    /// The main one without it.
+    /// The database; the main one if absent.
     pub database_id: Option<DatabaseRef>,
     pub create_mode: Option<WireCreateMode>,
     pub options: Option<Object<CreateOptions>>,
 }
 
-/// Body of the update of a topic: what is named changes.
+/// Body of the update of a topic: only the fields that are present change.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdateTopic {
@@ -325,58 +327,60 @@ pub struct UpdateTopic {
     pub status: Option<String>,
 }
 
-/// Body of an item or subitem. Of one that is there what is named changes; a new one needs a name.
+/// Body of an item or subitem. An update changes the fields that are present; a new item needs a
+/// name.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ItemBody {
-    /// What it is called; names need not differ.
+    /// Name of the item; names need not be unique.
     pub name: Option<String>,
-    /// What kind of content is planned.
+    /// Kind of the planned content.
     pub content_type: Option<String>,
     /// Free text.
     pub comment: Option<String>,
-    /// What the assignees do.
+    /// Task of the assignees.
     pub occupation: Option<String>,
-    /// How urgent it is.
+    /// Urgency of the item.
     pub priority: Option<Word>,
-    /// How urgent it is, in the newsroom's own words.
+    /// Urgency of the item, in the newsroom's own words.
     pub custom_priority: Option<Word>,
-    /// The product that it is for.
+    /// Product for which the item is planned.
     pub product: Option<String>,
-    /// The edition that it is for.
+    /// Edition for which the item is planned.
     pub edition: Option<String>,
-    /// Who is to do it.
+    /// People to whom the item is assigned.
     pub assignees: Option<Vec<String>>,
-    /// When it is to be done, epoch seconds; null takes it back.
+    /// Due date in epoch seconds; null removes it.
     #[serde(deserialize_with = "said")]
     pub due_date: Option<Option<u64>>,
     /// Name of the workflow status.
     pub status: Option<String>,
-    /// `yyyyMMdd` or `yyMMdd`; a new item has that of its topic without it, a subitem that of its
-    /// item.
+    /// `yyyyMMdd` or `yyMMdd`; if absent, a new item has the date of its topic, a new subitem that
+    /// of its item.
     pub issue_date: Option<String>,
-    /// Path of the work folder; likewise.
+    /// Path of the work folder; if absent, inherited in the same way.
     pub work_folder: Option<String>,
     /// XML text or JSON.
     pub attributes: Option<Given>,
     /// XML text or JSON with the root `props`.
     pub system_attributes: Option<Given>,
-    /// Loid, uuid or path of the object that hangs on it; null takes it away.
+    /// Loid, uuid or path of the attached object; null detaches it.
     #[serde(deserialize_with = "said")]
     pub attachment: Option<Option<String>>,
-    /// Where the path of the attachment is looked up; the main one without it.
+    /// Database in which the path of the attachment is resolved; the main one if absent.
     pub database_id: Option<DatabaseRef>,
-    /// Counted from 0 among items and dividers; −1 is the end, and so is nothing of a new item.
+    /// Position counted from 0 among items and dividers; −1 is the end. A new item without it is
+    /// appended.
     pub position: Option<i64>,
     pub options: Option<Object<ReplyOptions>>,
 }
 
-/// A field that is there says something, if only null.
+/// Deserializes a field that is present as `Some`, so that null differs from an absent field.
 fn said<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }
 
-/// What a reply to a change shows.
+/// Options for the reply to a change.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ReplyOptions {
@@ -384,7 +388,7 @@ pub struct ReplyOptions {
     pub show_attachment: Option<bool>,
 }
 
-/// Body of an attachment.
+/// Body of the attachment of an object.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AttachBody {
@@ -395,9 +399,10 @@ pub struct AttachBody {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DividerBody {
-    /// Empty in a new one without it.
+    /// Title of the divider; a new one without it has an empty title.
     pub title: Option<String>,
-    /// Counted from 0 among items and dividers; −1 is the end, and so is nothing of a new divider.
+    /// Position counted from 0 among items and dividers; −1 is the end. A new divider without it is
+    /// appended.
     pub position: Option<i64>,
 }
 
@@ -405,15 +410,15 @@ pub struct DividerBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MoveBody {
-    /// Items and subitems of any topics, or topics: loids or uuids, of topics also paths. 500
-    /// topics at most.
+    /// Items and subitems of any topics, or topics. Items are given as loids or uuids, topics also
+    /// as paths; at most 500 topics.
     pub sources: SourceList,
-    /// The topic that the items go to, or the plan that the topics go to: loid, uuid or path.
+    /// The target of the move: a topic for items, a plan for topics; loid, uuid or path.
     pub target: String,
-    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing
-    /// are the end.
+    /// Position of the first, counted from 0 among the remaining lines of the target. −1 or no
+    /// position is the end.
     pub position: Option<i64>,
-    /// The main one without it.
+    /// The database; the main one if absent.
     #[serde(default)]
     pub database_id: Option<DatabaseRef>,
 }

@@ -39,17 +39,17 @@ pub use self::types::{ChangedPlan, PlanReply, PlanStructure};
 /// Name of the type of plans in the objecttypes family.
 const TYPE_NAME: &str = "TopicPlan";
 
-/// The plan of the path.
+/// Returns the plan that the path names.
 fn plan(call: &Call) -> Result<Container<TopicPlan>> {
     call.container("topicPlan")
 }
 
-/// Where a body says that a topic is to stand.
+/// Body of the addition of a topic to a plan.
 #[derive(Default, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AddBody {
-    /// Counted from 0 among the topics that can be seen and the dividers; −1 is the end, and so is
-    /// nothing of a new one.
+    /// Position counted from 0 among the visible topics and the dividers; −1 is the end. A new
+    /// topic without it is appended.
     position: Option<i64>,
 }
 
@@ -60,7 +60,7 @@ pub async fn add_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
     change(call, AddTopic { topic, position }).await
 }
 
-/// `DELETE /v3/container/topicplan/{topicPlan}/delete/{topic}`: the topic stays as it is.
+/// `DELETE /v3/container/topicplan/{topicPlan}/delete/{topic}`: the topic itself is kept.
 pub async fn remove_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
     let topic = call.resolve("topic")?.loid;
     change(call, RemoveTopic { topic }).await
@@ -72,7 +72,7 @@ async fn change<C: Command<Family = TopicPlan, Reply = PlannedDone>>(
 ) -> Result<Preferred<ChangedPlan>> {
     let (plan, display) = (plan(&call)?, call.display_of_body().await?);
     let done = call.change(&plan, command).await?;
-    // Large as it is, what it holds is not held beside the change.
+    // Boxed, so that the memory of this large future is not occupied during the change.
     Box::pin(changed(call, &done.view, Some(done.reply.topic), display)).await
 }
 
@@ -121,7 +121,7 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
         match plan_reply(&call, &view, &seen, &extent, page).await {
             Ok(listing) => return Ok(listing.answer(call).with_etag(tag)),
             Err(Unsettled::Failed(error)) => return Err(error),
-            // A topic has gone meanwhile, or an item of one has changed.
+            // A topic was deleted since the plan was read, or an item of one was changed.
             Err(Unsettled::Changed) => tokio::task::yield_now().await,
         }
     }
@@ -129,7 +129,7 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
     Err(Error::new(Code::Overloaded, format!("The topics of `{plan}` keep changing; try again.")).with_source(plan))
 }
 
-/// How often a reply is made at most.
+/// Maximum number of attempts to render a reply.
 const TRIES: usize = 100;
 
 /// `GET /v3/container/topicplan/{topicPlan}/structure`
@@ -160,7 +160,7 @@ pub async fn export(call: Call) -> Result<Reply> {
     answer(call, tag_of(&view), facts, export).await
 }
 
-/// `POST /v3/container/topicplan`: an empty plan.
+/// `POST /v3/container/topicplan`: creates an empty plan.
 pub async fn create(call: Call) -> Result<Preferred<ChangedPlan>> {
     make(call, NewPlan::default(), None).await
 }
@@ -177,8 +177,8 @@ pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedPlan>> 
     from_template(call, template, database).await
 }
 
-/// A plan with the title, description and dividers of another. Topics are of a day: those of the
-/// template stay there.
+/// Creates a plan with the title, description and dividers of a template. The template's topics are
+/// not taken over, because topics belong to one day.
 async fn from_template(call: Call, template: Source, database: DatabaseId) -> Result<Preferred<ChangedPlan>> {
     let found = template_of(&call, &template, database, FamilyKind::TopicPlan)?;
     let view = call.view_of::<TopicPlan>(found).await?;
@@ -208,8 +208,8 @@ async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result
     }
 }
 
-/// The same error, but where what is no object is an item of a topic that the caller may read: it
-/// is there, and a plan can't hold it.
+/// Returns a clearer error if `source` is an item of a topic that the caller may read: it exists,
+/// but a plan can't hold it.
 fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;
@@ -222,8 +222,8 @@ fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
     Error::new(Code::InvalidForContainer, message).with_source(source)
 }
 
-/// Moves topics into a plan, out of the others that hold them. Those must be plans that the caller
-/// may change.
+/// Moves topics into a plan, out of the other plans that hold them. The caller must have the right
+/// to change those.
 pub(super) async fn move_topics(
     call: &Call,
     target: Loid,

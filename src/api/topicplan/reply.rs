@@ -29,7 +29,8 @@ use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
 use crate::records::{Display, Page};
 
-/// The lines of a plan that the caller sees, in order; the place of one is its position.
+/// Returns the lines of a plan that the caller may see, in order. The index of a line is its
+/// position.
 pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
     let mut way = YieldTimer::new();
     let mut seen = Vec::with_capacity(plan.lineup().count());
@@ -68,15 +69,15 @@ pub(super) fn topics(seen: &[Line]) -> Vec<(usize, Loid)> {
     lines.filter_map(|(position, line)| line.member().map(|topic| (position, topic.topic))).collect()
 }
 
-/// The plan as the view shows it.
+/// Returns the plan's tag as of the view.
 pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> Tag {
     Tag::of(&view.state.object().record)
 }
 
-/// A reply about a plan, as far as it is made at once.
+/// A reply about a plan, as far as it has been rendered.
 pub(super) type Plans = Listing<PlanReply, PlannedTopics>;
 
-/// A plan with a part of the topics that the caller sees, first to last.
+/// Renders a plan with a page of its visible topics.
 pub(super) async fn plan_reply(
     call: &Call,
     view: &SeenView<TopicPlan>,
@@ -104,8 +105,8 @@ async fn plan_with(
     Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items, total }).await
 }
 
-/// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics
-/// and other objects.
+/// Computes a hash of what a reply about a plan shows of topics and other objects. With the plan's
+/// own state it identifies the reply.
 pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: &Extent) -> Result<u64> {
     let (app, mut way) = (&call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
@@ -133,15 +134,15 @@ pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: 
     Ok(hasher.finish())
 }
 
-/// Topics of a plan.
+/// The topics of a plan, as items of a listing.
 pub(super) struct PlannedTopics {
-    /// With their positions.
+    /// The topics with their positions.
     topics: Vec<(usize, Loid)>,
     next: usize,
     extent: Extent,
-    /// The items of the topic whose turn it is.
+    /// The items of the current topic.
     open: Option<Box<TopicItems>>,
-    /// Whether the step was about that topic, and its items come.
+    /// Whether the last step was the topic itself, so that its items are next.
     opened: bool,
 }
 
@@ -171,7 +172,7 @@ impl Items for PlannedTopics {
 
     async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<PlannedTopics>, Unsettled> {
         let made = match self.open.as_mut().filter(|_| !self.opened) {
-            // Behind its last item the list of the topic is closed.
+            // The topic's list is closed after its last item.
             Some(items) => match items.make(call, late).await {
                 Ok(Made::End) => Ok(Made::Close),
                 Ok(made) => Ok(made.deeper()),
@@ -180,8 +181,8 @@ impl Items for PlannedTopics {
             None => self.topic(call).await,
         };
         match made {
-            // The topic has gone since the plan was looked at: without it all positions and counts
-            // are others.
+            // The topic was deleted after the plan was read. All positions and counts would differ
+            // without it.
             Err(Unsettled::Failed(error)) if error.code == Code::ObjectNotFound => {
                 if late {
                     Ok(Made::Nothing)
@@ -210,7 +211,7 @@ impl Items for PlannedTopics {
     }
 }
 
-/// The ids of what is in a plan.
+/// Returns a plan with the ids of its topics and dividers.
 pub(super) async fn structure(
     call: &Call,
     view: &SeenView<TopicPlan>,
@@ -232,7 +233,7 @@ pub(super) async fn structure(
     })
 }
 
-/// The reply to a change of a plan: as the change has left it, with the topic that it was about.
+/// Returns the reply to a change of a plan: its state after the change, with the topic concerned.
 pub(super) async fn changed(
     call: Call,
     view: &SeenView<TopicPlan>,
@@ -249,15 +250,15 @@ pub(super) async fn changed(
         match plan_with(&call, view, &seen, shown, None, &extent).await {
             Ok(reply) => return Ok(reply.answer(call).with_etag(ETag::new(tag_of(view), "change")).shown().into()),
             Err(Unsettled::Failed(error)) => return Err(error),
-            // The topic has gone meanwhile.
+            // The topic was deleted since the plan was read.
             Err(Unsettled::Changed) => tokio::task::yield_now().await,
         }
     }
-    // The change was made all the same.
+    // The change is committed nevertheless.
     gone(view.state.object().record.loid)
 }
 
-/// The reply to a change of a divider, with the position that it has for the caller.
+/// Returns the reply to a change of a divider, with its position as the caller sees it.
 pub(super) async fn changed_divider(
     call: &Call,
     view: &SeenView<TopicPlan>,

@@ -11,7 +11,7 @@ const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/topic-plans
 
 const PLAN: PathParam = object("topicPlan", "the topic plan");
 const TOPIC: PathParam = other("topic", Privilege::Read, "the topic");
-/// A missing one is TemplateNotFound, so it is looked up later.
+/// The template; resolved by the handler, so that a missing one is `TemplateNotFound`.
 const TEMPLATE: PathParam = word("source", "the template: a plan, as loid, uuid or path");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 

@@ -9,8 +9,8 @@ use crate::api::topic::{Divider, Gone, StructureLine, TopicItem};
 use crate::json::{Changed, Listed, Ready};
 use crate::records::ObjectRecord;
 
-/// `info` of a plan: its record, and what a plan has beside. Numbers speak of the topics that the
-/// caller sees.
+/// `info` of a plan: its record, title and description. Counts and positions include only topics
+/// that the caller may see.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TopicPlanInfo")]
 pub struct PlanInfo {
@@ -21,7 +21,7 @@ pub struct PlanInfo {
     pub title: Text,
     /// May be empty.
     pub description: Text,
-    /// How many topics can be seen.
+    /// Number of visible topics.
     pub count: usize,
 }
 
@@ -33,18 +33,18 @@ pub struct PlanReply {
     pub info: PlanInfo,
     /// Dividers between its topics.
     pub dividers: Vec<Divider>,
-    /// What it is linked with, where that is asked for.
+    /// The correlates of the plan, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
-    /// Its topics, first to last, as many as were asked for. A change has those that it was about.
+    /// The requested page of topics, in order. The reply to a change has only the topics concerned.
     pub items: Listed<PlannedTopic>,
-    /// How many topics can be seen; not in the reply to a change.
+    /// Total number of visible topics; absent in the reply to a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
 }
 
-/// The answer to a change of a plan; of one that others have destroyed since, or moved out of the
-/// caller's sight, no more than which it was.
+/// The reply to a change of a plan. It contains only the plan's identity if the plan was destroyed
+/// since then, or moved out of the caller's sight.
 pub type ChangedPlan = Changed<PlanReply, Gone>;
 
 /// A topic of a plan.
@@ -52,25 +52,25 @@ pub type ChangedPlan = Changed<PlanReply, Gone>;
 pub struct PlannedTopic {
     /// The topic's record.
     pub info: Ready<ObjectRecord>,
-    /// Counted from 0 among the topics that can be seen and the dividers.
+    /// Counted from 0 among the visible topics and the dividers.
     pub position: usize,
-    /// Dividers between its items, where those are asked for.
+    /// Dividers between the topic's items, if those are requested.
     pub dividers: Vec<Divider>,
-    /// What it is linked with, where that is asked for.
+    /// The correlates of the topic, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlates: Option<Vec<Correlate>>,
-    /// Its items, where they are asked for.
+    /// The topic's items, if requested.
     pub items: Listed<TopicItem>,
 }
 
-/// A plan and the ids of what is in it.
+/// A plan and the ids of its topics and dividers.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TopicPlanStructure")]
 pub struct PlanStructure {
     /// The plan.
     pub info: PlanInfo,
-    /// Its topics and dividers, first to last, as many as were asked for.
+    /// The requested page of topics and dividers, in order.
     pub items: Vec<StructureLine>,
-    /// How many topics that can be seen and dividers there are.
+    /// Total number of visible topics and dividers.
     pub total: usize,
 }

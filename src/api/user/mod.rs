@@ -16,22 +16,22 @@ use crate::limits::offload;
 /// Users, in the order of their names.
 #[derive(Serialize, JsonSchema)]
 pub struct UserList {
-    /// The page asked for.
+    /// The requested page.
     pub items: Vec<UserView>,
-    /// How many there are in all.
+    /// Total number of users.
     pub total: usize,
 }
 
-/// Body of a change of one's own password.
+/// Body of a change of the caller's own password.
 #[derive(Deserialize, JsonSchema)]
 pub struct PasswordRequest {
-    /// The password as it is.
+    /// The current password.
     pub old: Secret,
-    /// The password as it is to be.
+    /// The new password.
     pub new: Secret,
 }
 
-/// Users, groups and keys in the hands of the caller.
+/// Returns the administration of users, groups and keys on behalf of the caller.
 pub(super) fn admin(call: &Call) -> Result<Admin> {
     Ok(Admin::of(&call.app, call.who()?))
 }
@@ -39,7 +39,7 @@ pub(super) fn admin(call: &Call) -> Result<Admin> {
 /// `GET /v3/user`
 pub async fn list(call: Call) -> Result<Json<UserList>> {
     let admin = admin(&call)?;
-    // There may be any number of them.
+    // The number of users is not limited.
     let users = offload::offload(move || admin.users()).await??;
     let total = users.len();
     Json::of(&UserList { items: call.query.page().cut(users), total })
@@ -62,8 +62,8 @@ pub async fn change(call: Call) -> Result<Json<UserView>> {
     Json::of(&admin(&call)?.change_user(call.param("name"), change).await?)
 }
 
-/// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may
-/// be the reason for the change.
+/// `POST /v3/user/password`: ends all sessions of the user, including the calling one, since a
+/// stolen session may be the reason for the change.
 pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
     let request: PasswordRequest = call.json().await?;
     let caller = call.caller()?;
@@ -72,7 +72,7 @@ pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
         return Err(Error::new(Code::PermissionDenied, message));
     }
     let directory = &call.app.directory;
-    // 401 would make clients throw away a session that is good.
+    // A 401 would make clients discard a valid session.
     let check = Box::pin(directory.check_password(caller.user(), request.old.text()));
     let known = attempted(&call, caller.user(), check).await.map_err(|error| match error.code {
         Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),

@@ -30,8 +30,8 @@ pub struct CopiedStory {
     id: String,
 }
 
-/// `POST /v3/container/web/{source}/channelcopy`: a copy of each bundle that the web container is
-/// correlated with, or that its content names, also by a channel copy.
+/// `POST /v3/container/web/{source}/channelcopy`: copies each bundle that the web container is
+/// correlated with, or that its content names directly or by a channel copy.
 pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> {
     let request: ChannelCopyRequest = call.json().await?;
     let container = call.resolve("source")?;
@@ -56,7 +56,8 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     let copies = copies.into_values().collect();
     let done = call.change_all(CopyLinked { container: container.loid, copies }).await?;
     let mut items = Vec::new();
-    // The reply to a call that is sent again is that of what there was to be copied then.
+    // A retry gets the reply of the first attempt, which may name bundles that are no longer
+    // linked.
     for CopiedBundle { bundle, copied } in done.reply.into_iter().filter(|one| bundles.contains(&one.bundle)) {
         match copied {
             Copied::New(copy) => items.push(CopiedStory { source: bundle.to_string(), id: copy.to_string() }),
@@ -70,7 +71,7 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     Json::of(&BulkReply { items: items.into(), errors: errors.into() })
 }
 
-/// The bundle that an object is, or is a copy of.
+/// Returns the bundle that an object is or is a copy of.
 fn bundle_of(call: &Call, object: Loid) -> Result<Option<Record>> {
     let record = |loid| call.app.records.record(&call.app.repository, loid);
     let Some(object) = record(object)? else { return Ok(None) };

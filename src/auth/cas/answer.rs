@@ -1,9 +1,9 @@
-//! What a CAS server answers (CAS protocol 3.0, 2.5 and appendix A): XML of one namespace, under
-//! whatever prefix.
+//! Answers of CAS servers (CAS protocol 3.0, 2.5 and appendix A): XML of one namespace, under any
+//! prefix.
 //!
-//! [`stet_xml::to_json`] reads it: bounded in size and depth, with a DOCTYPE that takes no effect
-//! and no entity but the five of XML. What it says about a fault may quote the text, and the text
-//! may quote the ticket, so only the kind of a fault is reported.
+//! [`stet_xml::to_json`] reads them, bounded in size and depth; a DOCTYPE has no effect, and only
+//! the five entities of XML are known. Its errors may quote the text, and the text may quote the
+//! ticket, so only the kind of an error is reported.
 
 use serde_json::{Map, Value};
 
@@ -12,43 +12,43 @@ use stet_xml::{Limits, XmlErrorKind};
 /// The namespace of the answer's elements.
 const NAMESPACE: &str = "http://www.yale.edu/tp/cas";
 
-/// What stands around a text for its layout (XML 1.0, 2.3). Other white space is part of it: who is
-/// `admin` and a no-break space must not come in as `admin`.
+/// White space around a text that is only layout (XML 1.0, 2.3). Other white space is part of the
+/// text: a user named `admin` and a no-break space must not log in as `admin`.
 const LAYOUT: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// Levels of elements; the protocol needs four.
 const MAX_DEPTH: usize = 16;
 
-/// Who the CAS server says has come.
+/// The person whom a CAS server has authenticated.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Person {
     /// The user's name, without layout around it and not empty; not yet known to be a legal one.
     pub(super) name: String,
-    /// Names without prefix, and values, in the order that they came in; one with several values
-    /// comes several times.
+    /// Names without prefix, and values, in the order received. A name with several values appears
+    /// several times.
     pub(super) attributes: Vec<(String, String)>,
 }
 
 impl Person {
-    /// The values of an attribute, without those that are empty.
+    /// Returns the values of an attribute that are not empty.
     pub(super) fn values<'a>(&'a self, attribute: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.attributes.iter().filter(move |(name, _)| name == attribute);
         own.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 }
 
-/// Why a CAS server vouches for nobody (CAS protocol 3.0, 2.5.3).
+/// The reason why a CAS server refuses a ticket (CAS protocol 3.0, 2.5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is unknown, has expired, or was used before.
+    /// The ticket is unknown, has expired, or was used before.
     Ticket,
-    /// It was issued for another service.
+    /// The ticket was issued for another service.
     Service,
-    /// The service is not one that the CAS server knows, or the request was not as it likes it.
+    /// The CAS server does not know the service, or rejects the form of the request.
     Configuration,
-    /// It failed itself.
+    /// The CAS server failed.
     Internal,
-    /// A reason that the protocol does not know.
+    /// A reason that the protocol does not define.
     Other,
 }
 
@@ -66,25 +66,25 @@ impl Refusal {
     }
 }
 
-/// The server's answer.
+/// The answer of a CAS server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The ticket is good.
+    /// The ticket is valid.
     Known(Person),
-    /// It is not.
+    /// The ticket is refused.
     Refused(Refusal),
 }
 
-/// What is wrong with an answer.
+/// The fault of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
-    /// It is no XML document within the bounds.
+    /// No XML document within the limits.
     Xml(XmlErrorKind),
-    /// It is one, but not as the protocol has it.
+    /// An XML document that does not follow the protocol.
     Shape(&'static str),
 }
 
-/// Reads an answer of at most `max_bytes`.
+/// Parses an answer of at most `max_bytes`.
 pub(super) fn read(text: &str, max_bytes: usize) -> Result<Answer, Malformed> {
     let limits = Limits { max_depth: MAX_DEPTH, max_bytes, ..Limits::default() };
     let document = stet_xml::to_json(text, &limits).map_err(|error| Malformed::Xml(error.kind()))?;
@@ -112,7 +112,7 @@ fn person(success: &Scope<'_>) -> Result<Person, Malformed> {
     };
     let name = name.ok_or(Malformed::Shape("it has not one `user` with a name"))?.to_owned();
     let mut attributes = Vec::new();
-    // Servers do not agree on the namespace of what is in here, so any is taken.
+    // Servers disagree on the namespace of attributes, so any is accepted.
     for member in success.children("attributes").into_iter().filter_map(Value::as_object).flatten() {
         let (key, value) = member;
         if !is_element(key) {
@@ -125,7 +125,7 @@ fn person(success: &Scope<'_>) -> Result<Person, Malformed> {
     Ok(Person { name, attributes })
 }
 
-/// An element, and those around it, for what prefixes mean.
+/// An element and its ancestors, which declare the prefixes.
 struct Scope<'a> {
     /// The element's members; `None` for one that has only text.
     here: Option<&'a Map<String, Value>>,
@@ -137,7 +137,7 @@ impl<'a> Scope<'a> {
         Scope { here: element.as_object(), outer: Some(self) }
     }
 
-    /// The elements of that name in the protocol's namespace.
+    /// Returns the child elements of that name in the protocol's namespace.
     fn children(&'a self, local: &str) -> Vec<&'a Value> {
         let members = self.here.into_iter().flatten().filter(|(key, _)| is_element(key));
         let elements = members.flat_map(|(key, value)| items(value).iter().map(move |element| (key, element)));
@@ -148,7 +148,7 @@ impl<'a> Scope<'a> {
         wanted.map(|(_, element)| element).collect()
     }
 
-    /// What a prefix stands for; the empty one is none.
+    /// Returns the namespace of a prefix; the empty prefix is that of names without one.
     fn namespace(&self, prefix: &str) -> Option<&str> {
         let key = if prefix.is_empty() { "@xmlns".to_owned() } else { format!("@xmlns:{prefix}") };
         let mut scope = Some(self);
@@ -162,12 +162,12 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Whether a member is an element, and no attribute or text.
+/// Reports whether a member is an element, not an attribute or text.
 fn is_element(key: &str) -> bool {
     !key.starts_with(['@', '#'])
 }
 
-/// The elements of one name.
+/// Returns the elements of one name.
 fn items(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) => items,
@@ -175,7 +175,7 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// The text of an element that has no others in it.
+/// Returns the text of an element that has no child elements.
 fn text_of(element: &Value) -> Option<&str> {
     match element {
         Value::String(text) => Some(text.trim_matches(LAYOUT)),

@@ -1,4 +1,4 @@
-//! Asks the CAS server about a ticket.
+//! Validation of tickets by the CAS server.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use ureq::tls::{RootCerts, TlsConfig};
 use super::answer::{Answer, Malformed, read};
 use crate::config::CasConfig;
 
-/// The error when the CAS server does not answer as it should: the ticket may be valid, so this is
-/// not a refusal.
+/// The error when the CAS server gives no valid answer: the ticket may be valid, so this is not a
+/// refusal.
 const UNAVAILABLE: &str = "The CAS server can't be asked about the ticket at the moment: try again with a new one.";
 
-/// Speaks to one CAS server.
+/// The client of one CAS server.
 pub(super) struct Client {
     asking: Asking,
-    /// One permit for each validation that may be under way.
+    /// One permit for each validation that may be in progress.
     free: Arc<Semaphore>,
 }
 
-/// What a thread needs to ask.
+/// The part of the client that a validation thread needs.
 #[derive(Clone)]
 struct Asking {
     agent: ureq::Agent,
-    /// The address of the validation, without the query.
+    /// The address for validations, without the query.
     address: String,
     answer_bytes: usize,
 }
@@ -42,8 +42,8 @@ impl Client {
             // Only the configured server may say who the caller is, or get the ticket.
             .max_redirects(0)
             .proxy(None)
-            // Asking uses a ticket up. On a connection that the server is just closing, the answer
-            // would be lost.
+            // A validation uses the ticket up, so its answer must not be lost on a connection that
+            // the server is just closing.
             .max_idle_connections(0)
             .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
             .accept("application/xml, text/xml")
@@ -54,11 +54,11 @@ impl Client {
         Client { asking, free: Arc::new(Semaphore::new(config.at_once)) }
     }
 
-    /// What the CAS server says about a ticket that was issued for a service.
+    /// Asks the CAS server about a ticket that was issued for a service.
     ///
     /// # Errors
-    /// `Overloaded` when it does not answer in time or as it should, or when too many are being
-    /// asked about.
+    /// `Overloaded` when the server does not answer in time or validly, or when too many tickets
+    /// are being validated.
     pub(super) async fn ask(&self, ticket: &str, service: &str) -> Result<Answer> {
         let permit = self.free.clone().try_acquire_owned().map_err(|_| {
             let message = "Too many tickets are being validated at the moment: try again.";
@@ -66,13 +66,13 @@ impl Client {
         })?;
         let (asking, ticket, service) = (self.asking.clone(), ticket.to_owned(), service.to_owned());
         let (sender, asked) = oneshot::channel();
-        // Away from the threads that serve requests, and from those that read disks and hash
-        // passwords: none of that may wait for a server elsewhere. The permit goes along: a caller
-        // who leaves does not end the asking.
+        // Not on the threads that serve requests, read disks or hash passwords: none of them may
+        // wait for a remote server. The permit is moved there, since a caller's departure does not
+        // end the validation.
         let thread = std::thread::Builder::new().name("cas".to_owned()).spawn(move || {
             let answer = asking.ask(&ticket, &service);
             drop(permit);
-            // Who has left needs none.
+            // The caller may have left.
             let _ = sender.send(answer);
         });
         thread.map_err(|error| {
@@ -91,8 +91,8 @@ impl Client {
 }
 
 impl Asking {
-    /// The answer, or why there is none: for the log, so without anything that the CAS server sent,
-    /// and without the ticket.
+    /// Returns the answer, or the reason for the log why there is none. The reason has neither the
+    /// ticket nor anything that the CAS server sent.
     fn ask(&self, ticket: &str, service: &str) -> Result<Answer, String> {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("service", service).append_pair("ticket", ticket);
@@ -112,13 +112,13 @@ impl Asking {
     }
 }
 
-/// The error of a login that can't be decided, for no answer came.
+/// Returns the error of a login that can't be decided without an answer.
 pub(super) fn unavailable() -> Error {
     Error::new(Code::Overloaded, UNAVAILABLE)
 }
 
-/// What went wrong. Not the error's own text, which may have the address in it, and with it the
-/// ticket.
+/// Returns the reason of a failure for the log. The error's own text may have the address in it,
+/// and with it the ticket.
 fn reason(error: &ureq::Error) -> String {
     use ureq::Error as E;
     match error {
@@ -126,7 +126,7 @@ fn reason(error: &ureq::Error) -> String {
         E::HostNotFound => "its host is unknown".to_owned(),
         E::ConnectionFailed => "no connection could be made".to_owned(),
         E::BodyExceedsLimit(limit) => format!("its answer has more than {limit} bytes"),
-        // What TLS finds out while it reads; the library logs what is wrong with a certificate.
+        // Errors of TLS during a read; the library logs the fault of a certificate.
         E::Io(error) if error.kind() == ErrorKind::InvalidData => "no safe connection could be made".to_owned(),
         E::Io(error) => format!("the connection failed: {}", error.kind()),
         E::Rustls(error) => format!("no safe connection could be made: {error}"),

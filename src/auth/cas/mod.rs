@@ -1,13 +1,13 @@
-//! Single sign-on: a CAS server says who the caller is (docs/api/auth.md, "CAS"; CAS protocol 3.0,
-//! `/p3/serviceValidate`).
+//! Single sign-on: a CAS server authenticates the caller (docs/api/auth.md, "CAS"; CAS protocol
+//! 3.0, `/p3/serviceValidate`).
 //!
-//! The server of `[auth.cas]` is trusted to say who a caller is, as the passwords here are. It
-//! can't make invalid names valid, let disabled users in, or give groups that the configuration
-//! does not name. It must see to it that a ticket serves once: it is asked about each ticket each
-//! time, and nothing is kept.
+//! The server of `[auth.cas]` is trusted to identify callers, as the passwords here are. It can't
+//! make invalid names valid, admit disabled users, or give groups that the configuration does not
+//! name. It must ensure that a ticket is valid once: it is asked about each ticket each time, and
+//! nothing is cached.
 //!
-//! Tickets are never logged or shown, nor is what the server sends, save for the name of a user
-//! that is a legal one.
+//! Neither tickets nor the server's texts are ever logged or shown, except for the name of a user
+//! if it is a legal one.
 
 mod answer;
 mod client;
@@ -31,7 +31,7 @@ use crate::config::CasConfig;
 /// The longest ticket, in characters. The protocol asks for 256; some servers sign theirs.
 const MAX_TICKET: usize = 4096;
 
-/// See the module's head.
+/// Single sign-on by one CAS server.
 pub struct Cas {
     client: Client,
     services: Services,
@@ -39,20 +39,20 @@ pub struct Cas {
 }
 
 impl Cas {
-    /// Single sign-on, if a server is configured.
+    /// Returns single sign-on if a server is configured.
     pub fn configured(config: &CasConfig) -> Option<Cas> {
         let configured =
             || Cas { client: Client::new(config), services: Services::of(config), rules: Rules::of(config) };
         config.is_configured().then(configured)
     }
 
-    /// The user that a ticket stands for, made or brought up to date as the configuration says.
-    /// `came_to` is the address that the ticket came to, `address` is the client's.
+    /// Returns the user that a ticket stands for, created or updated as configured. `came_to` is
+    /// the address of the login request, `address` the client's.
     ///
     /// # Errors
-    /// `InvalidParameter` for what can't be a ticket. `InvalidLogin` when the CAS server refuses
-    /// it, or names someone who may not come in. `Overloaded` when the CAS server does not answer
-    /// in time or as it should; what the store says.
+    /// `InvalidParameter` for a text that can't be a ticket. `InvalidLogin` when the CAS server
+    /// refuses it, or names someone who may not log in. `Overloaded` when the CAS server does not
+    /// answer in time or validly. Errors of the store.
     pub async fn user_of(
         &self,
         directory: &Directory,
@@ -61,7 +61,7 @@ impl Cas {
         address: &str,
     ) -> Result<Arc<User>> {
         if ticket.is_empty() || ticket.len() > MAX_TICKET || !ticket.bytes().all(|byte| byte.is_ascii_graphic()) {
-            // Without the value: it may be a ticket all but one character.
+            // Without the value: it may be a ticket with one wrong character.
             let message = format!("`ticket` must be 1 to {MAX_TICKET} visible ASCII characters.");
             return Err(Error::new(Code::InvalidParameter, message));
         }
@@ -81,7 +81,7 @@ impl Cas {
     }
 }
 
-/// Whether a text is an answer that a CAS server may give.
+/// Reports whether a text is a valid answer of a CAS server.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn is_answer(text: &str) -> bool {
     answer::read(text, CasConfig::default().answer_bytes).is_ok()
@@ -91,7 +91,7 @@ fn refused_by_server(refusal: Refusal, service: &LoginAddress, came_to: &LoginAd
     let (service, came_to) = (service.for_log(), came_to.for_log());
     match refusal {
         Refusal::Internal => tracing::warn!("the CAS server failed over a ticket"),
-        // These may be mistakes of the configuration, here or there.
+        // These may be mistakes in the configuration of either side.
         _ => tracing::warn!(?refusal, service, came_to, "login refused by the CAS server"),
     }
     let message = match refusal {

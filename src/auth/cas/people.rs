@@ -1,4 +1,4 @@
-//! The user for a person whom the CAS server names: found, made or refused.
+//! Finds or creates the user for a person whom the CAS server names, or refuses the login.
 
 use std::sync::Arc;
 
@@ -11,20 +11,19 @@ use crate::auth::change::leaves_no_administrator;
 use crate::auth::{Directory, Name, User};
 use crate::config::CasConfig;
 
-/// Bytes of the longest full name or e-mail address that is taken over.
+/// Maximum length in bytes of a full name or e-mail address that is taken over.
 const MAX_TEXT: usize = 255;
 
-/// The configuration's say.
+/// The configured rules for users of the CAS server.
 ///
-/// What the CAS server decides is brought up to date at each login: the groups that are named in
-/// the mapping, and full name and e-mail address where it sends them. All else is the
-/// administrators'.
+/// Each login updates what the CAS server decides: the groups that are named in the mapping, and
+/// full name and e-mail address if it sends them. All else is left to administrators.
 pub(super) struct Rules {
     create: bool,
-    /// Of users who are made.
+    /// The groups of new users.
     groups: Vec<Name>,
     group_attribute: String,
-    /// Values of the attribute, and the groups they stand for.
+    /// Values of the attribute, and the groups that they stand for.
     mapping: Vec<(String, Name)>,
     full_name_attribute: String,
     email_attribute: String,
@@ -42,16 +41,16 @@ impl Rules {
         }
     }
 
-    /// The user whom the CAS server names. A user whose row is as it should be costs no write.
+    /// Returns the user whom the CAS server names. Nothing is written if the user's row is up to
+    /// date.
     ///
     /// # Errors
-    /// `InvalidLogin` for an illegal name, a disabled user, and an unknown one where none are made;
-    /// what the store says.
+    /// `InvalidLogin` for an illegal name, for a disabled user, and for an unknown one unless users
+    /// are created; errors of the store.
     pub(super) async fn admit(&self, directory: &Directory, person: &Person, address: &str) -> Result<Arc<User>> {
         let name = person.name.as_str();
-        // A name that would be changed to make it legal could be another user's: who is `admin` and
-        // a no-break space is not `admin`. That it is spelled in another form of Unicode changes
-        // nothing of it.
+        // A name that must be changed to be legal could be another user's: `admin` and a no-break
+        // space is not `admin`. Another Unicode form of a name is the same name.
         let whole = name.trim() == name;
         let known = if whole { directory.user(name)? } else { None };
         if known.is_none() && (!whole || Name::for_user(name).is_err()) {
@@ -67,10 +66,10 @@ impl Rules {
         }
         let who = Who { user: name.into(), session: "".into(), address: Some(address.into()) };
         let changing = directory.by(who);
-        // Looked at again in there: since then, somebody may have been disabled.
+        // Checked again within the change, since the user may have been disabled in between.
         let settled = changing.change_or_make_user(name, |user, made| self.settle(directory, person, user, made)).await;
         match settled {
-            // The last administrator would be shut out by it for good.
+            // The change would shut out the last administrator for good.
             Err(error) if leaves_no_administrator(&error) => {
                 tracing::warn!(user = name, "the groups of the last administrator stay, whatever the CAS server says");
                 let keep_groups = |user: &mut User, made| {
@@ -88,7 +87,7 @@ impl Rules {
         directory.user(name)?.filter(|user| !user.disabled).ok_or_else(|| disabled(name))
     }
 
-    /// Makes of a user what configuration and CAS server say, as far as there are such groups.
+    /// Updates a user as configuration and CAS server require, as far as the groups exist.
     fn settle(&self, directory: &Directory, person: &Person, user: &mut User, made: bool) -> Result<()> {
         if made && !self.create {
             tracing::warn!("login refused: the CAS server names someone unknown here");
@@ -134,7 +133,7 @@ impl Rules {
     }
 }
 
-/// The first value of an attribute, if it is one to be taken over.
+/// Returns the first value of an attribute, if it may be taken over.
 fn text<'a>(person: &'a Person, attribute: &'a str) -> Option<&'a str> {
     let well = |value: &&str| value.len() <= MAX_TEXT && !value.chars().any(char::is_control);
     person.values(attribute).next().filter(well)

@@ -1,9 +1,9 @@
 //! The service that a ticket must have been issued for (CAS protocol 3.0, 2.5.1).
 //!
 //! A client that fetches its ticket itself names one fixed service, `auth.cas.service_url`. A
-//! browser that the CAS server sends to the login itself names the address of the login with
-//! whatever query it needs: then the service is the address of the request. A client chooses what
-//! it asks for, so only the addresses that the configuration lists are taken.
+//! browser that the CAS server redirects to the login names the address of the login with any
+//! query: then the service is the address of the request. Clients can send any address, so only the
+//! addresses that the configuration lists are accepted.
 
 use std::collections::HashSet;
 
@@ -11,31 +11,31 @@ use form_urlencoded::parse;
 
 use crate::config::CasConfig;
 
-/// Parameters that are no part of an address for the log.
+/// Parameters that are left out of an address for the log.
 const SECRETS: [&str; 3] = ["ticket", "token", "key"];
 
-/// The address that a request came to.
+/// The address of a login request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginAddress {
     /// Scheme, host and path.
     place: String,
-    /// The query as it came.
+    /// The query as received.
     query: String,
 }
 
 impl LoginAddress {
-    /// The address of a request for a path at a host.
+    /// Creates the address of a request for a path at a host.
     pub fn new(scheme: &str, host: &str, path: &str, query: &str) -> LoginAddress {
         LoginAddress { place: in_one_form(&format!("{scheme}://{host}{path}")), query: query.to_owned() }
     }
 
-    /// The address that a URL names.
+    /// Returns the address in a URL.
     pub(super) fn of_url(url: &str) -> LoginAddress {
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
         LoginAddress { place: place.to_owned(), query: query.to_owned() }
     }
 
-    /// The address with what is left of its query without these parameters.
+    /// Returns the address without these query parameters.
     fn without(&self, names: &[&str]) -> String {
         let is_left = |pair: &&str| {
             !pair.is_empty() && parse(pair.as_bytes()).next().is_none_or(|(name, _)| !names.contains(&&*name))
@@ -44,16 +44,16 @@ impl LoginAddress {
         if rest.is_empty() { self.place.clone() } else { format!("{}?{}", self.place, rest.join("&")) }
     }
 
-    /// The address without anything that is secret.
+    /// Returns the address without secrets.
     pub(super) fn for_log(&self) -> String {
         self.without(&SECRETS)
     }
 }
 
-/// The services that the configuration names.
+/// The services in the configuration.
 pub(super) struct Services {
     fixed: Option<String>,
-    /// In one form.
+    /// The normalised addresses.
     addresses: HashSet<String>,
     listed: String,
 }
@@ -67,20 +67,20 @@ impl Services {
         }
     }
 
-    /// The service that a ticket must have been issued for that came to an address; `None` where no
-    /// ticket is taken.
+    /// Returns the service that a ticket received at an address must have been issued for; `None`
+    /// if no ticket is accepted there.
     pub(super) fn service_of(&self, came_to: &LoginAddress) -> Option<String> {
         if self.addresses.contains(&came_to.place) { Some(came_to.without(&["ticket"])) } else { self.fixed.clone() }
     }
 
-    /// The listed addresses, for the log.
+    /// Returns the listed addresses, for the log.
     pub(super) fn listed(&self) -> &str {
         &self.listed
     }
 }
 
-/// An address as browsers write it: scheme and host in lower case, and no port that is the scheme's
-/// own.
+/// Normalises an address as browsers do: scheme and host in lower case, without the scheme's
+/// default port.
 fn in_one_form(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let scheme = scheme.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Keys: see the head of the module above.
+//! Creation, listing and revocation of keys; see the head of the module above.
 
 use std::sync::Arc;
 
@@ -11,26 +11,26 @@ use super::super::rows::{Grant, KeyPart, NO_END, Session};
 use super::super::token::{Token, reference};
 use super::{LiveSession, NewSession, Sessions};
 
-/// What a key is to be.
+/// The properties of a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewKey {
-    /// Name, which no other key has.
+    /// Name, unique among keys.
     pub name: String,
-    /// Name of the user under whom it acts.
+    /// Name of the user for whom the key acts.
     pub user: String,
-    /// What it may do; one grant at least.
+    /// Grants of the key, at least one.
     pub grants: Vec<Grant>,
-    /// When it ends, epoch seconds; `None` for only when it is revoked.
+    /// Time of the end, epoch seconds; `None` if it ends only when it is revoked.
     pub expires_s: Option<u64>,
 }
 
 impl Sessions {
-    /// Makes a key at the wish of `by`. Its token can't be had again.
+    /// Creates a key on behalf of `by`. Its token can't be read again.
     ///
     /// # Errors
     /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter`
-    /// for a disabled user, a list without grants or an end that has passed; as for a group's
-    /// grants; what the store says.
+    /// for a disabled user, a list without grants or an end that has passed; those of a group's
+    /// grants; errors of the store.
     pub async fn make_key(&self, by: Who, new: NewKey) -> Result<NewSession> {
         let name = Name::checked(&new.name)?;
         let now_ms = self.repository.clock().now_ms();
@@ -39,7 +39,7 @@ impl Sessions {
             Some(end) if end.saturating_mul(1000) <= now_ms => {
                 return Err(Error::parameter("expires", end, "in the future, in epoch seconds"));
             }
-            // So far off that it is as good as none.
+            // An end beyond all numbers is as good as none.
             Some(end) => end.saturating_mul(1000),
         };
         if new.grants.is_empty() {
@@ -72,7 +72,7 @@ impl Sessions {
             created_ms: now_ms,
             expires_ms,
             last_seen_ms: now_ms,
-            // As it was when the user was found to stand.
+            // The generation at the lookup of the user.
             generation: user.key_generation,
             address: String::new(),
             key: Some(KeyPart { name: name.clone(), grants }),
@@ -91,38 +91,37 @@ impl Sessions {
         Ok(made)
     }
 
-    /// The keys in force, the oldest first; among them those that have been revoked in memory
-    /// alone, for the disk has not taken it.
+    /// Returns the keys in force, the oldest first. They include keys that are revoked in memory
+    /// alone, because the disk has not taken it.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn keys(&self) -> Result<Vec<Arc<LiveSession>>> {
         self.lasting(|session| session.key.is_some()).await
     }
 
-    /// Ends a key at the wish of `by`; gives what it was. If there are several of the name, as
-    /// versions before could leave them, it ends all: whoever revokes a name has no other way to
-    /// say which.
+    /// Revokes a key on behalf of `by`, and returns it. If several have the name, as older versions
+    /// permitted, all are revoked: a caller has no way to distinguish them.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what the store says, see [`Sessions::end`].
+    /// `ObjectNotFound`; errors of the store, see [`Sessions::end`].
     pub async fn revoke(&self, by: Who, name: &str) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no key `{name}`.")).with_source(name);
         let mut found = self.keys_named(name).await?;
         if found.is_empty() {
-            // One may be on its way to the disk, whose caller has gone.
+            // A key may be in the middle of its commit although its caller has left.
             drop(self.naming.lock().await);
             found = self.keys_named(name).await?;
         }
         let end = async |found: &LiveSession| {
-            // Requests see the keys in the map.
+            // Requests use the keys in the map.
             let Some(live) = self.load(&found.session.token_hash)? else { return Ok(None) };
             let own = live.session.key.as_ref().map_or(name, |key| &*key.name);
             let deed = by.deed("key.revoke", vec![own.to_owned()], self.repository.clock().now_ms());
             Ok::<_, Error>(self.end_live(&live, Some(deed)).await?.then_some(live))
         };
         let mut revoked = None;
-        // All are dead at once, whatever becomes of the others.
+        // All end in memory at once, whatever becomes of the others.
         for outcome in join_all(found.iter().map(|found| end(found))).await {
             revoked = revoked.or(outcome?);
         }
@@ -133,8 +132,8 @@ impl Sessions {
 
     async fn keys_named(&self, name: &str) -> Result<Vec<Arc<LiveSession>>> {
         let wanted = Name::of(name);
-        // One from before names had one form is found by its own text, and by any that reads the
-        // same.
+        // A key from before names were normalised is found by its own text, and by any text with
+        // the same normal form.
         let named = |session: &Session| session.key.as_ref().is_some_and(|key| Name::of(&key.name) == wanted);
         let mut found = self.lasting(named).await?;
         let text = |live: &LiveSession| live.session.key.as_ref().map(|key| key.name.clone());

@@ -1,4 +1,4 @@
-//! How many sessions one user may have.
+//! The limit on the sessions of one user.
 
 use std::cmp::Reverse;
 use std::hash::BuildHasher;
@@ -9,8 +9,8 @@ use stet_actors::error::Result;
 use super::{LiveSession, Sessions};
 use crate::limits::{FairQueue, WorkPermit};
 
-/// A queue for each user; some share one. Callers have their turns one after the other, so that one
-/// who begins sessions without a pause delays others by one commit.
+/// The queues of users who begin sessions; some users share one. Callers are served one after the
+/// other, so that one who begins sessions without a pause delays others by one commit.
 pub(super) struct Turns {
     hasher: foldhash::fast::RandomState,
     queues: [FairQueue; 32],
@@ -31,8 +31,8 @@ impl Turns {
 }
 
 impl Sessions {
-    /// The sessions of a user that must end before there is room for one more: the least recently
-    /// used. More than one only where the limit has been lowered.
+    /// Returns the sessions of a user that must end before there is room for one more: the least
+    /// recently used. There are several only if the limit was lowered.
     pub(super) async fn surplus(&self, user: &str) -> Result<Vec<Arc<LiveSession>>> {
         let limit = self.options.per_user;
         if limit == 0 {
@@ -40,7 +40,7 @@ impl Sessions {
         }
         let mut sessions = self.standing(|session| session.key.is_none() && *session.user == *user).await?;
         sessions.sort_by_key(|live| Reverse((live.last_seen_ms(), live.session.created_ms)));
-        // One place is the new one's.
+        // One place is for the new session.
         Ok(sessions.split_off(sessions.len().min(limit - 1)))
     }
 }

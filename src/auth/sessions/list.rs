@@ -1,4 +1,4 @@
-//! Listing sessions, and ending one of another user.
+//! Listing of sessions, and ending those of other users.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use super::{LiveSession, PAGE, Sessions};
 use crate::limits::yielding;
 
 impl Sessions {
-    /// The sessions of a user, or of all; the oldest first, without those that have ended on disk.
-    /// Keys are not among them.
+    /// Returns the sessions of a user, or of all users, the oldest first. Keys are left out, and so
+    /// are sessions whose end is on disk.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn list(&self, user: Option<&str>) -> Result<Vec<Arc<LiveSession>>> {
         self.lasting(|session| session.key.is_none() && user.is_none_or(|user| *session.user == *user)).await
     }
 
-    /// Ends the session of that public reference, which must be the user's if one is named; gives
-    /// what it was.
+    /// Ends the session with that public reference, and returns it. If a user is given, the session
+    /// must be that user's.
     ///
     /// # Errors
-    /// `ObjectNotFound` when there is none, be it that it has ended on disk, is another's or is a
-    /// key's; what the store says, see [`Sessions::end`].
+    /// `ObjectNotFound` if there is none: it may have ended on disk, be another user's or a key.
+    /// Errors of the store, see [`Sessions::end`].
     pub async fn end_by_id(&self, id: &str, user: Option<&str>) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no session `{id}`.")).with_source(id);
         let wanted = |session: &Session| {
             session.key.is_none() && *session.id == *id && user.is_none_or(|user| *session.user == *user)
         };
         let found = self.lasting(wanted).await?.pop().ok_or_else(unknown)?;
-        // Requests see the sessions in the map.
+        // Requests use the sessions in the map.
         let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
         if !self.end_live(&live, None).await? {
             return Err(unknown());
@@ -41,12 +41,13 @@ impl Sessions {
         Ok(live)
     }
 
-    /// The sessions, or keys, that still stand and are wanted, the oldest first.
+    /// Returns the wanted sessions or keys that are valid, the oldest first.
     pub(super) async fn standing(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         self.standing_at(self.now_ms(), wanted).await
     }
 
-    /// The same at that time, epoch milliseconds.
+    /// Returns the wanted sessions or keys that are valid at a time in epoch milliseconds, the
+    /// oldest first.
     pub(super) async fn standing_at(
         &self,
         now_ms: u64,
@@ -57,8 +58,9 @@ impl Sessions {
         Ok(found)
     }
 
-    /// The same, and with them those that are dead in memory alone: the disk has not taken their
-    /// end yet, or refused it, and a start would find them again.
+    /// Returns the wanted sessions or keys that are valid by what is on disk, the oldest first.
+    /// They include those that have ended in memory alone: the disk has not taken their end yet or
+    /// has refused it, and a restart would revive them.
     pub(super) async fn lasting(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         self.lasting_at(self.now_ms(), wanted).await
     }
@@ -67,9 +69,10 @@ impl Sessions {
         self.repository.clock().now_ms()
     }
 
-    /// It reads all rows: there are some hundred bytes for each session of the last day, and the
-    /// calls that need it are rare. One whose user can't be read counts as standing: that is no
-    /// reason to end it, nor to keep anything of the others.
+    /// Returns the wanted sessions or keys that are valid by what is on disk at a time. All rows
+    /// are read: each session of the last day has some hundred bytes, and the calls that need it
+    /// are rare. A session whose user can't be read counts as valid. That is no reason to end it,
+    /// nor to withhold the others.
     async fn lasting_at(&self, now_ms: u64, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let mut found = Vec::new();
         let mut range = Range::prefix(&[]);
@@ -90,7 +93,7 @@ impl Sessions {
                 Some((key, _)) if page.len() == PAGE => range = range.after(key),
                 _ => break,
             }
-            // Requests on this thread go first.
+            // Other requests on this thread go first.
             tokio::task::yield_now().await;
         }
         let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());

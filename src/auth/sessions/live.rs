@@ -13,10 +13,10 @@ use super::super::rights::Rights;
 use super::super::rows::{Grant, Session};
 use super::super::token::TokenHash;
 
-/// That the user of a session stands, and what the session may do.
+/// The validity of a session's user at one generation, with the session's rights.
 #[derive(Debug)]
 pub(super) struct Standing {
-    /// The directory's generation for which it holds.
+    /// The directory's generation for which this holds.
     pub(super) generation: u64,
     pub(super) rights: Arc<Rights>,
 }
@@ -25,15 +25,16 @@ pub(super) struct Standing {
 #[derive(Debug)]
 pub struct LiveSession {
     pub(super) session: Session,
-    /// Epoch milliseconds.
+    /// Time of the last use, epoch milliseconds.
     pub(super) last_seen_ms: AtomicU64,
-    /// What of that is on disk.
+    /// The time of the last use that is on disk.
     pub(super) recorded_ms: AtomicU64,
     /// The user's state when it was last looked up.
     pub(super) standing: ArcSwapOption<Standing>,
-    /// Set when it is ended, before its row is removed: what the audit trail is to tell of that.
+    /// Set when the session is ended, before its row is removed; has the event for the audit trail,
+    /// if any.
     ended: OnceLock<Option<Box<Event>>>,
-    /// The budget of its calls; see [`crate::limits::Quota`].
+    /// The state of the quota for its calls; see [`crate::limits::Quota`].
     calls: Arc<AtomicU64>,
 }
 
@@ -49,91 +50,90 @@ impl LiveSession {
         }
     }
 
-    /// The same session with the budget of the one that it is a copy of.
+    /// Shares the call quota of the session that this one is a copy of.
     pub(super) fn sharing(self, calls: &Arc<AtomicU64>) -> LiveSession {
         LiveSession { calls: calls.clone(), ..self }
     }
 
-    /// Ends it in memory, at once; whether it had not been before. Whoever removes the row tells of
-    /// the deed in the same commit, be it the next sweep: then it was this call that ended the
-    /// session all the same.
+    /// Ends the session in memory at once. Returns whether it had not ended before. The event is
+    /// committed with the removal of the row, even if that is done by the next sweep.
     pub(super) fn end(&self, deed: Option<Event>) -> bool {
         self.ended.set(deed.map(Box::new)).is_ok()
     }
 
-    /// Whether it is dead. Its row may be there still, if the disk has not taken that yet.
+    /// Reports whether the session has ended. Its row may still exist, if the disk has not taken
+    /// the end yet.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.get().is_some()
     }
 
-    /// What is to be told by whoever removes the row.
+    /// Returns the event to be committed with the removal of the row.
     pub(super) fn deed(&self) -> Option<Event> {
         self.ended.get()?.as_deref().cloned()
     }
 
-    /// Short public reference.
+    /// Returns the short public reference.
     pub fn id(&self) -> &Text {
         &self.session.id
     }
 
-    /// Name of the user.
+    /// Returns the name of the user.
     pub fn user(&self) -> &Text {
         &self.session.user
     }
 
-    /// Who is recorded as the author of its changes: the user, or one of the user's keys, which has
+    /// Returns the recorded author of its changes: the user, or one of the user's keys, which has
     /// rights of its own.
     pub fn acts_as(&self) -> Text {
         match &self.session.key {
-            // No user's name has a slash.
+            // User names have no slash, so this is no user's name.
             Some(key) => format!("{}/{}", self.session.user, key.name).as_str().into(),
             None => self.session.user.clone(),
         }
     }
 
-    /// The session's row. Its `last_seen_ms` is from the login or the restart; see
+    /// Returns the session's row. Its `last_seen_ms` is from the login or the restart; see
     /// [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The budget of its calls, which begins whole at a login and after a restart. Copies share it:
-    /// otherwise copying would be a way around the limit.
+    /// Returns the state of the call quota, which is full at a login and after a restart. Copies
+    /// share it: otherwise copying would be a way around the limit.
     pub fn calls(&self) -> &Arc<AtomicU64> {
         &self.calls
     }
 
-    /// What the session may do where it is a key's; `None` for a person's, who may do what their
-    /// groups may.
+    /// Returns the grants of a key; `None` for a person's session, which has the rights of the
+    /// user's groups.
     pub fn grants(&self) -> Option<&[Grant]> {
         self.session.key.as_ref().map(|key| &*key.grants)
     }
 
-    /// What it may do, as of the request that it was last found for.
+    /// Returns the rights of the session, as of the last request that found it.
     pub fn rights(&self) -> Arc<Rights> {
         self.standing.load().as_ref().map(|standing| standing.rights.clone()).unwrap_or_default()
     }
 
-    /// When it was last used, epoch milliseconds.
+    /// Returns the time of the last use, epoch milliseconds.
     pub fn last_seen_ms(&self) -> u64 {
         self.last_seen_ms.load(Ordering::Relaxed)
     }
 
-    /// Whether a call has used it since it began, as far as that is known.
+    /// Reports whether a call has used it since it began, as far as that is known.
     pub fn was_used(&self) -> bool {
         self.last_seen_ms() > self.session.created_ms
     }
 }
 
-/// Sessions by hash. In shards, so that readers on many cores do not fight for one lock.
+/// The live sessions by hash, in shards, so that readers on many cores do not contend for one lock.
 #[derive(Default)]
 pub(super) struct Live(pub(super) [RwLock<Shard>; 16]);
 
 #[derive(Default)]
 pub(super) struct Shard {
     pub(super) sessions: HashMap<TokenHash, Arc<LiveSession>>,
-    /// Counts the rows removed: a row that was read before one was removed must not come into the
-    /// map after it.
+    /// Number of removed rows: a row that was read before a removal must not be inserted after it.
     pub(super) removals: u64,
 }
 
@@ -151,14 +151,14 @@ impl Live {
         self.shard(&hash).write().sessions.insert(hash, session);
     }
 
-    /// To be called by the commit that removes the rows.
+    /// Removes sessions; called by the commit that removes their rows.
     pub(super) fn remove(&self, hashes: &[TokenHash]) {
         for hash in hashes {
             let mut shard = self.shard(hash).write();
             shard.removals += 1;
             if let Some(gone) = shard.sessions.remove(hash) {
-                // A request that has found it already keeps it; nothing else may take it for one
-                // that lasts.
+                // A request that has found it already keeps it; it must not look valid to any later
+                // check.
                 gone.end(None);
             }
         }

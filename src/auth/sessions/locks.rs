@@ -1,9 +1,10 @@
-//! Locks end with the session that holds them (docs/api/content.md, "Locks"), and by themselves.
+//! The release of locks, with the session that holds them (docs/api/content.md, "Locks") or when
+//! they expire.
 //!
-//! A session that is ended on request gives its locks back before that is answered. What ends
-//! without a call (a session that idles out or whose user is disabled, a lock that has not been
-//! used) is found by [`Sessions::release_locks`]; so are locks that a crash, or a call under way,
-//! left behind an ended session.
+//! A session that is ended on request releases its locks before the reply.
+//! [`Sessions::release_locks`] finds the others: the locks of sessions that have idled out or whose
+//! user was disabled, and locks that were not used. It also finds locks that a crash, or a call in
+//! progress, left behind an ended session.
 
 use std::collections::HashSet;
 
@@ -18,8 +19,8 @@ use stet_actors::store::{Range, Table, View, key_of};
 use super::{LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Gives back what an ended session holds. The next [`Sessions::release_locks`] finds locks
-    /// that can't be given back now.
+    /// Releases the locks of an ended session. The next [`Sessions::release_locks`] finds locks
+    /// that can't be released now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
         let mut range = Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
         loop {
@@ -38,26 +39,25 @@ impl Sessions {
         }
     }
 
-    /// Takes off the locks that have expired, and those of sessions that have ended. Returns how
-    /// many. To be called now and then: an expired lock counts as none without it. One that can't
-    /// be taken off does not hold up the others; it is logged.
+    /// Releases the locks that have expired, and those of ended sessions. Returns their number.
+    /// Called periodically; an expired lock has no effect even before that. A lock that can't be
+    /// released is logged and does not hold up the others.
     ///
     /// # Errors
-    /// That locks or sessions can't be read.
+    /// Errors in reading locks or sessions.
     pub async fn release_locks(&self) -> Result<usize> {
         let mut released = 0;
         let mut range = Range::prefix(&[]);
         let now_ms = self.ended_by_ms();
-        // What is known of sessions. One that has ended does not come back; that one ends
-        // meanwhile, the next call finds.
+        // The sessions checked so far. An ended session does not come back; one that ends during
+        // this call is found by the next.
         let (mut standing, mut over) = (HashSet::new(), HashSet::new());
         loop {
             let page = self.locks(&range)?;
             let Some(last) = page.last() else { return Ok(released) };
             range = range.after(&key_of_lock(last));
             if page.iter().any(|(session, _)| !standing.contains(session) && !over.contains(session)) {
-                // After the locks were read: whoever holds one of these was there by now, or has
-                // ended.
+                // Read after the locks: by now the session of each lock was there, or has ended.
                 standing = self.standing_at(now_ms, |_| true).await?.iter().map(|live| live.id().clone()).collect();
                 over.extend(page.iter().map(|(session, _)| session).filter(|id| !standing.contains(*id)).cloned());
             }
@@ -76,11 +76,11 @@ impl Sessions {
         }
     }
 
-    /// Whether the lock is off now; if not, that is logged.
+    /// Releases a lock. Returns whether it is released now; a failure is logged.
     async fn release(&self, object: Loid, session: Option<Text>) -> bool {
         match self.repository.joint(Release { object, session }, Request::by(Who::system())).await {
             Ok(()) => true,
-            // An object that is not there any more has none.
+            // An object that no longer exists has no lock.
             Err(error) if error.code == Code::ObjectNotFound => true,
             Err(error) => {
                 still_there(object, &error);
@@ -89,7 +89,7 @@ impl Sessions {
         }
     }
 
-    /// Some locks: the sessions that hold them, and the objects.
+    /// Reads a page of locks: the sessions that hold them, and the objects.
     fn locks(&self, range: &Range) -> Result<Vec<(Text, Loid)>> {
         let read = self.repository.look().scan(View::Committed, Table::Locks, range, PAGE, false);
         let rows = read.map_err(|error| {
@@ -97,7 +97,7 @@ impl Sessions {
             Error::internal()
         })?;
         let parse = |key: &[u8]| {
-            // The session's reference, 0, the object.
+            // The key has the session's reference, 0, the object.
             let at = key.len().checked_sub(Loid::KEY_LEN + 1)?;
             Some((std::str::from_utf8(&key[..at]).ok()?.into(), Loid::from_key(&key[at + 1..])?))
         };

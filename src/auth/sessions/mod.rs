@@ -3,49 +3,49 @@
 //! # When a session ends
 //!
 //! At logout; when its user's password is changed or the user disabled;
-//! [`SessionOptions::idle_seconds`] after it was last used; and
-//! [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its
-//! original was to: otherwise copying would be a way around the absolute limit. For the same reason
-//! both have one budget of calls, until a restart. In everything else they are independent. Someone
-//! who may manage groups can end any session by its public reference, and everyone their own.
+//! [`SessionOptions::idle_seconds`] after its last use; and [`SessionOptions::absolute_seconds`]
+//! after the login, used or not. A copy ends no later than its original would have: otherwise
+//! copying would be a way around the absolute limit. For the same reason both share one quota of
+//! calls, until a restart. In everything else they are independent. A caller who may manage groups
+//! can end any session by its public reference, and all users can end their own.
 //!
-//! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the
-//! session of the user that was least recently used, in the same commit: a user who logs in always
-//! succeeds, and the session that ends is one left open elsewhere. Refusing would lock people out
-//! because of programs that log in for each call and never out again.
+//! A user has at most [`SessionOptions::per_user`] sessions. A login or copy beyond that ends the
+//! user's least recently used session, in the same commit. So a login always succeeds, and the
+//! session that ends is one left open elsewhere. Refusing would lock people out because of programs
+//! that log in for each call and never log out.
 //!
-//! Whoever ends a session kills it in memory first, and with it what the audit trail is to tell of
-//! that; then its row is removed. Until the row has gone, the session is there for all who list
-//! sessions or end one, for it would be again after a crash: the disk may refuse, and the caller
-//! may go away. Whoever removes the row in the end, be it the sweep, tells of the deed.
+//! A session is ended in memory first, and with it the event for the audit trail is set; then its
+//! row is removed. Until the row is removed, the session exists for all calls that list or end
+//! sessions, because a crash would revive it: the disk may refuse, and the caller may leave. The
+//! event is committed with the removal of the row, even if that is done by the sweep.
 //!
 //! # Keys
 //!
-//! A key is a session for a machine client. It does not idle out, ends at no limit but its own, if
-//! it was given one, and survives its user's change of password; it dies when it is revoked or its
-//! user disabled, for good. It acts under the user, whose home and name it has, but may do exactly
-//! what it was granted, be that more or less than the user's groups may: whoever makes keys may
-//! change groups as well, so nothing is gained by it. It can't be copied or logged out, is no
-//! session in lists and does not count against the limit.
+//! A key is a session for a machine client. It has no idle limit, ends only at its own end, if it
+//! has one, and survives its user's change of password. It ends for good when it is revoked or its
+//! user disabled. It acts for the user, whose home and name it has, but may do exactly what it was
+//! granted, more or less than the user's groups. A caller who can create keys may change groups as
+//! well, so nothing is gained by it. A key can't be copied or logged out, is not listed as a
+//! session and does not count against the limit.
 //!
 //! # What a request costs
 //!
-//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written
-//! down by [`Sessions::flush`], for all sessions used since the last one together. Whether the user
-//! still exists and is enabled is looked up once after each change of the directory.
+//! One SHA-256, one lookup in a map, one store to an atomic. [`Sessions::flush`] records the use of
+//! sessions, for all sessions used since the last flush together. Whether the user still exists and
+//! is enabled is looked up once after each change of the directory.
 //!
 //! # After a restart
 //!
-//! A token is still good. Its session is read when it is first used. The idle time counts from the
-//! use that was last recorded, plus the flush interval, but not from later than the restart: uses
-//! of the last interval before a crash could not be recorded, and a session that was in steady use
-//! must not end for that. One that was taken up again after a long pause in that very interval
-//! counts as if the pause had gone on; at worst its user logs in again.
+//! A token is still valid. Its session is read when it is first used. The idle time counts from the
+//! last recorded use plus the flush interval, but not from later than the restart. Uses in the last
+//! interval before a crash could not be recorded, and must not end a session in steady use. A
+//! session that was used again after a long pause in that very interval counts as if the pause had
+//! gone on; at worst its user logs in again.
 //!
 //! # What is in the map
 //!
-//! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the
-//! logout removes their row. Tokens that are invalid leave nothing behind, however many there are.
+//! Existing sessions and keys, from their login or first use until [`Sessions::sweep`] or the
+//! logout removes their row. Invalid tokens leave nothing behind, however many there are.
 
 mod keys;
 mod limit;
@@ -72,11 +72,11 @@ use super::directory::Directory;
 use super::rows::{Session, User, put, remove};
 use super::token::{Token, TokenHash, reference};
 
-/// Rows that one commit of [`Sessions::flush`] and [`Sessions::sweep`] writes, so that others need
-/// not wait behind thousands.
+/// Number of rows that one commit of [`Sessions::flush`] or [`Sessions::sweep`] writes, so that
+/// other commits need not wait behind thousands.
 const PAGE: usize = 1000;
 
-/// How long sessions last.
+/// The durations and limits of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionOptions {
     /// Seconds without a call after which a session ends.
@@ -85,18 +85,19 @@ pub struct SessionOptions {
     pub absolute_seconds: u64,
     /// Seconds between two calls of [`Sessions::flush`]; see the module's head.
     pub flush_seconds: u64,
-    /// Sessions that one user may have at a time; 0 for any number.
+    /// Maximum number of sessions of one user at a time; 0 for no limit.
     pub per_user: usize,
 }
 
 impl Default for SessionOptions {
-    /// As in docs/api/auth.md, "Sessions"; the number of sessions is the configuration's.
+    /// Returns the values of docs/api/auth.md, "Sessions"; the number of sessions is that of the
+    /// configuration.
     fn default() -> SessionOptions {
         SessionOptions { idle_seconds: 4 * 3600, absolute_seconds: 24 * 3600, flush_seconds: 60, per_user: 100 }
     }
 }
 
-/// What a login gives.
+/// The result of a login or of the creation of a key.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     /// The token, for the user alone; it can't be read again.
@@ -105,31 +106,32 @@ pub struct NewSession {
     pub session: Arc<LiveSession>,
 }
 
-/// See the module's head.
+/// The sessions and keys of a repository.
 pub struct Sessions {
     repository: Repository,
     directory: Arc<Directory>,
     options: SessionOptions,
     started_ms: u64,
     live: Arc<Live>,
-    /// Flush and sweep alone, logouts together: a flush must not write a row back that a logout has
-    /// removed. As all turns here it is held until the commit is decided.
+    /// Exclusive for flush and sweep, shared by logouts: a flush must not write a row back that a
+    /// logout has removed. Like the others here, it is held until the commit is decided.
     turn: Arc<RwLock<()>>,
-    /// One beginning of a session at a time for each user, so that no two take the same last place.
+    /// One beginning of a session at a time for each user, so that two can't take the same last
+    /// place.
     beginnings: Turns,
-    /// One new key at a time, so that no two take the same name.
+    /// One new key at a time, so that two can't take the same name.
     naming: Arc<Mutex<()>>,
 }
 
 /// A session whose row is removed.
 struct Gone {
     hash: TokenHash,
-    /// What the audit trail tells of that.
+    /// The event for the audit trail.
     deed: Option<Event>,
 }
 
 impl Sessions {
-    /// The sessions in a repository.
+    /// Creates the sessions of a repository.
     pub fn new(repository: Repository, directory: Arc<Directory>, options: SessionOptions) -> Sessions {
         let started_ms = repository.clock().now_ms();
         Sessions {
@@ -144,22 +146,22 @@ impl Sessions {
         }
     }
 
-    /// The number of sessions in memory.
+    /// Returns the number of sessions in memory.
     #[cfg(test)]
     pub(super) fn in_memory(&self) -> usize {
         self.live.0.iter().map(|shard| shard.read().sessions.len()).sum()
     }
 
-    /// How long sessions last.
+    /// Returns the durations and limits of sessions.
     pub fn options(&self) -> &SessionOptions {
         &self.options
     }
 
-    /// Begins a session for a client at `address`. Whether there are such a connection and
-    /// application is for the caller to know.
+    /// Begins a session for a client at `address`. The caller checks that connection and
+    /// application exist.
     ///
     /// # Errors
-    /// `InvalidLogin`, see [`Directory::check_password`]; `Overloaded`; what the store says.
+    /// `InvalidLogin`, see [`Directory::check_password`]; `Overloaded`; errors of the store.
     pub async fn log_in(
         &self,
         connection_id: &str,
@@ -172,10 +174,10 @@ impl Sessions {
         self.log_in_as(connection_id, application_id, &user, address).await
     }
 
-    /// Begins a session of a user who has shown by other means than a password who they are.
+    /// Begins a session of a user who was authenticated by other means than a password.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn log_in_as(
         &self,
         connection_id: &str,
@@ -193,8 +195,8 @@ impl Sessions {
                 created_ms: now_ms,
                 expires_ms: now_ms.saturating_add(self.options.absolute_seconds.saturating_mul(1000)),
                 last_seen_ms: now_ms,
-                // As it was when the user was looked up: if they have been disabled or given
-                // another password since, the session is born dead.
+                // The generation at the lookup of the user: if they have been disabled or given
+                // another password since, the session is invalid from the beginning.
                 generation: user.generation,
                 address: address.to_owned(),
                 key: None,
@@ -208,7 +210,7 @@ impl Sessions {
     /// the module's head.
     ///
     /// # Errors
-    /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says.
+    /// Those of [`Sessions::find`]; `PermissionDenied` for a key; errors of the store.
     pub async fn copy(&self, token: &str, address: &str) -> Result<NewSession> {
         let original = self.find(token)?;
         no_key(&original, "copied")?;
@@ -223,47 +225,47 @@ impl Sessions {
         .await
     }
 
-    /// Refuses a session that has ended since it was found, and brings its rights up to date.
+    /// Refuses a session that has ended since it was found, and updates its rights.
     ///
     /// # Errors
-    /// `InvalidToken`; what the store says.
+    /// `InvalidToken`; errors of the store.
     pub fn check(&self, live: &LiveSession) -> Result<()> {
         if self.stands(live, self.repository.clock().now_ms())? { Ok(()) } else { Err(invalid_token()) }
     }
 
-    /// Notes that a session, which has just been checked, is in use by a call that takes long.
+    /// Records that a long call still uses a session, which has just been checked.
     pub fn used_still(&self, live: &LiveSession) {
         live.last_seen_ms.store(self.repository.clock().now_ms(), Ordering::Relaxed);
     }
 
-    /// The session of a token, which counts as used now.
+    /// Returns the session of a token, and records its use.
     ///
     /// # Errors
-    /// `InvalidToken` for a token that is unknown, ended or expired; what the store says.
+    /// `InvalidToken` for a token that is unknown, ended or expired; errors of the store.
     pub fn find(&self, token: &str) -> Result<Arc<LiveSession>> {
         let live = self.known(token)?;
         let now_ms = self.repository.clock().now_ms();
         if !self.stands(&live, now_ms)? {
             return Err(invalid_token());
         }
-        // Relaxed: nothing else hangs on it, and of two uses at once either time will do.
+        // Relaxed: nothing else depends on it, and of two concurrent uses either time will do.
         live.last_seen_ms.store(now_ms, Ordering::Relaxed);
         Ok(live)
     }
 
-    /// The session of a token that is to be ended: one, too, that is dead already, if its row is
-    /// there still, for the disk has not taken its end. It does not count as used.
+    /// Returns the session of a token that is to be ended. It may have ended in memory already, if
+    /// its row still exists because the disk has not taken the end. It does not count as used.
     ///
     /// # Errors
-    /// As [`Sessions::find`].
+    /// Those of [`Sessions::find`].
     pub fn find_to_end(&self, token: &str) -> Result<Arc<LiveSession>> {
         let live = self.known(token)?;
-        // A key is revoked by its name: to its token a dead one is just that.
+        // A key is revoked by its name; the token of an ended one is just invalid.
         let may_be = live.session.key.is_none() || !live.has_ended();
         if may_be && self.lasts(&live, self.repository.clock().now_ms())? { Ok(live) } else { Err(invalid_token()) }
     }
 
-    /// The session of a token, whether or not it still is one.
+    /// Returns the session of a token, whether or not it is valid.
     fn known(&self, token: &str) -> Result<Arc<LiveSession>> {
         let hash = TokenHash::of(token).ok_or_else(invalid_token)?;
         self.load(&hash)?.ok_or_else(invalid_token)
@@ -272,9 +274,9 @@ impl Sessions {
     /// Ends a session: the token is invalid from now on.
     ///
     /// # Errors
-    /// As [`Sessions::find_to_end`]; `PermissionDenied` for a key; what the store says. If the disk
-    /// refuses, the session is dead all the same as long as the server runs, and the same call
-    /// again, or the next [`Sessions::sweep`], tries to make that last.
+    /// Those of [`Sessions::find_to_end`]; `PermissionDenied` for a key; errors of the store. If
+    /// the disk refuses, the session is still invalid as long as the server runs. The same call
+    /// again, or the next [`Sessions::sweep`], retries the removal.
     pub async fn end(&self, token: &str) -> Result<()> {
         let live = self.find_to_end(token)?;
         no_key(&live, "logged out")?;
@@ -285,19 +287,19 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends a session that is in the map. Returns whether it was still there, which is for its row
-    /// to say: one that is dead in memory alone, for the disk has refused its end or the caller was
-    /// gone before, is ended now.
+    /// Ends a session in the map. Returns whether it still existed, as stated by its row. A session
+    /// that had ended in memory alone, because the disk refused or the caller left, is ended for
+    /// good now.
     async fn end_live(&self, live: &LiveSession, deed: Option<Event>) -> Result<bool> {
         let ends = live.end(deed);
         let turn: Box<dyn Send> = if ends {
             Box::new(self.turn.clone().read_owned().await)
         } else {
-            // Alone: whoever has ended it before may be removing the row right now.
+            // Exclusive: the call that ended it before may be removing the row right now.
             Box::new(self.turn.clone().write_owned().await)
         };
         let place = live.session.place();
-        // A sweep may have been there first.
+        // A sweep may have removed it already.
         let is_there = self.repository.row::<Session>(place.table, &place.key)?.is_some();
         if is_there {
             self.remove(vec![Gone { hash: live.session.token_hash, deed: live.deed() }], turn).await?;
@@ -310,27 +312,27 @@ impl Sessions {
         Ok(ends || is_there)
     }
 
-    /// The time by which sessions and locks are taken away for good, epoch milliseconds: one before
-    /// all others while the clock may be wrong. Those that have ended by the clock count as none
-    /// without that.
+    /// Returns the time by which sessions and locks are removed for good, in epoch milliseconds; 0
+    /// while the clock may be wrong. Those that have ended by the clock are invalid even before
+    /// their removal.
     fn ended_by_ms(&self) -> u64 {
         self.repository.ends().now().map_or(0, EndTime::ms)
     }
 
-    /// Whether a session still is one.
+    /// Reports whether a session is valid.
     fn stands(&self, live: &LiveSession, now_ms: u64) -> Result<bool> {
         Ok(!live.has_ended() && self.lasts(live, now_ms)?)
     }
 
-    /// The same by what is on disk: whether it is one as long as its row is there, be it dead in
-    /// memory.
+    /// Reports whether a session is valid by what is on disk, as long as its row exists. It may
+    /// have ended in memory.
     fn lasts(&self, live: &LiveSession, now_ms: u64) -> Result<bool> {
         let key = live.session.key.is_some();
         let idle_ms = self.options.idle_seconds.saturating_mul(1000);
         if now_ms >= live.session.expires_ms || (!key && now_ms >= live.last_seen_ms().saturating_add(idle_ms)) {
             return Ok(false);
         }
-        // Taken before the user is looked up: what is found out holds at least from there.
+        // Taken before the user is looked up: the result holds at least from this generation on.
         let generation = self.directory.generation();
         if live.standing.load().as_ref().is_some_and(|standing| standing.generation == generation) {
             return Ok(true);
@@ -346,7 +348,7 @@ impl Sessions {
                 None => self.directory.rights_of(live.user())?,
             };
             let found = Arc::new(Standing { generation, rights });
-            // Another request may have found out something newer meanwhile.
+            // Another request may have stored a newer result.
             live.standing.rcu(|known| match known {
                 Some(newer) if newer.generation > generation => Some(newer.clone()),
                 _ => Some(found.clone()),
@@ -355,7 +357,7 @@ impl Sessions {
         Ok(stands)
     }
 
-    /// Begins a session of a user, and ends those that it leaves no room for.
+    /// Begins a session of a user, and ends those beyond the limit.
     async fn begin(
         &self,
         user: &str,
@@ -364,13 +366,13 @@ impl Sessions {
     ) -> Result<NewSession> {
         let beginning = self.beginnings.of(user).await?;
         let surplus = self.surplus(user).await?;
-        // Those that end must not be written back by a flush.
+        // A flush must not write back the sessions that end.
         let turn = if surplus.is_empty() { None } else { Some(self.turn.clone().read_owned().await) };
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
-        // Giving locks back may take long, and must not delay others: a flush that waited for it
-        // would keep every logout waiting. So the turns end with the commit.
+        // Releasing locks may take long, and a flush that waited for it would delay every logout.
+        // So the exclusive rights end with the commit.
         let new = self.insert(token, session, calls, gone, None, (turn, beginning)).await?;
         for ended in surplus {
             self.release_locks_of(&ended).await;
@@ -379,8 +381,8 @@ impl Sessions {
         Ok(new)
     }
 
-    /// Puts a session in, and takes others out, in one commit, until which the turn is held in
-    /// which it was found that this may be.
+    /// Adds a session and removes others in one commit. `turn` is held until then, so that what was
+    /// checked before stays true.
     async fn insert(
         &self,
         token: Token,
@@ -410,7 +412,7 @@ impl Sessions {
         Ok(NewSession { token, session })
     }
 
-    /// The session of a hash, from memory or from its row.
+    /// Returns the session of a hash, from memory or from its row.
     fn load(&self, hash: &TokenHash) -> Result<Option<Arc<LiveSession>>> {
         let shard = self.live.shard(hash);
         loop {
@@ -431,9 +433,9 @@ impl Sessions {
         }
     }
 
-    /// A session read from its row, with the grace of the module's head. A row that this process
-    /// wrote gets none, nor does a key, which no time without use ends: when it was last used, if
-    /// ever, is told as it is known.
+    /// Creates the live session of a row, with the grace of the module's head. Rows that this
+    /// process has written get none. Nor do keys, which have no idle limit: their last use is shown
+    /// as recorded.
     fn resumed(&self, session: Session) -> LiveSession {
         if session.key.is_some() {
             let seen_ms = session.last_seen_ms;
@@ -445,7 +447,7 @@ impl Sessions {
         LiveSession::new(session, seen_ms)
     }
 
-    /// Removes sessions from disk, and then from memory, in a turn.
+    /// Removes sessions from disk, then from memory; `turn` is held until the commit.
     async fn remove(&self, gone: Vec<Gone>, turn: impl Send + 'static) -> Result<()> {
         let (hashes, deeds): (Vec<TokenHash>, Vec<_>) =
             gone.into_iter().map(|Gone { hash, deed }| (hash, deed)).unzip();
@@ -461,12 +463,12 @@ impl Sessions {
     }
 }
 
-/// The same for all that is wrong with a token, and without the token.
+/// Returns the error for any fault of a token, without the token.
 fn invalid_token() -> Error {
     Error::new(Code::InvalidToken, "The token is unknown, or its session has ended: log in again.")
 }
 
-/// Refuses what is done to sessions of people only.
+/// Refuses an action that is possible for sessions of people only.
 fn no_key(live: &LiveSession, what: &str) -> Result<()> {
     let Some(key) = &live.session.key else { return Ok(()) };
     let message = format!("`{}` is a key and can't be {what}: it ends when it is revoked.", key.name);

@@ -1,4 +1,4 @@
-//! Recurring tasks: writing down which sessions were used, and removing those that have ended.
+//! Recurring tasks: recording the use of sessions, and removing ended ones.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,14 +11,14 @@ use super::super::rows::{Session, put};
 use super::{Gone, LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Writes down when the sessions used since the last call were last used. Returns how many
-    /// those were. To be called every [`flush_seconds`](super::SessionOptions::flush_seconds) and
-    /// before the repository is shut down.
+    /// Records the last use of the sessions used since the last call. Returns their number. Called
+    /// every [`flush_seconds`](super::SessionOptions::flush_seconds), and before the repository is
+    /// shut down.
     ///
     /// # Errors
-    /// What the store says; then the next call writes what this one could not.
+    /// Errors of the store; then the next call writes what this one could not.
     pub async fn flush(&self) -> Result<usize> {
-        // Of all its commits: it is let go with the last of them.
+        // Shared by all commits, and released with the last of them.
         let turn = Arc::new(self.turn.clone().write_owned().await);
         let mut used = Vec::new();
         for shard in &self.live.0 {
@@ -42,19 +42,19 @@ impl Sessions {
         Ok(used.len())
     }
 
-    /// Removes the sessions that have ended, from memory and from disk. Returns how many. To be
-    /// called now and then: a session ends without it.
+    /// Removes the ended sessions from memory and from disk. Returns their number. Called
+    /// periodically; a session ends without it.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn sweep(&self) -> Result<usize> {
-        // What ends by time does not while nobody knows the time; who calls is refused all the
-        // same.
+        // Nothing expires while the clock may be wrong; callers with an expired session are refused
+        // nevertheless.
         let now_ms = self.ended_by_ms();
         let mut swept = 0;
         let mut range = Range::prefix(&[]);
         loop {
-            // For each page anew, so that a logout need not wait for all of them.
+            // Taken anew for each page, so that a logout need not wait for all of them.
             let turn = self.turn.clone().write_owned().await;
             let page = self.page(&range)?;
             let dead: Vec<Gone> = page.iter().filter_map(|(_, row)| self.dead(decoded(row)?, now_ms)).collect();
@@ -66,12 +66,12 @@ impl Sessions {
                 Some((key, _)) if page.len() == PAGE => range = range.after(key),
                 _ => return Ok(swept),
             }
-            // Requests on this thread go first.
+            // Other requests on this thread go first.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Some rows of sessions, those of keys among them.
+    /// Reads a page of rows of sessions, including keys.
     pub(super) fn page(&self, range: &Range) -> Result<Vec<(Bytes, Bytes)>> {
         self.repository.look().scan(View::Committed, Table::Sessions, range, PAGE, false).map_err(|error| {
             tracing::error!(%error, "sessions can't be read");
@@ -79,7 +79,7 @@ impl Sessions {
         })
     }
 
-    /// A session whose row may go.
+    /// Returns the session if its row may be removed.
     fn dead(&self, session: Session, now_ms: u64) -> Option<Gone> {
         let hash = session.token_hash;
         let live = self.live.get(&hash).unwrap_or_else(|| Arc::new(self.resumed(session)));
@@ -88,7 +88,7 @@ impl Sessions {
     }
 }
 
-/// The session of a row; one that can't be understood is logged and left alone.
+/// Decodes the session of a row; a malformed one is logged and left alone.
 pub(super) fn decoded(row: &[u8]) -> Option<Session> {
     decode_value(Session::FORMAT, row)
         .inspect_err(|error| tracing::error!(%error, "a session can't be understood"))

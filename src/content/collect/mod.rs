@@ -1,22 +1,23 @@
-//! Removing content files that no row refers to any more: of refused changes, replaced versions,
-//! dropped drafts, destroyed objects.
+//! Removal of content files that no row refers to any more: those of refused changes, replaced
+//! versions, dropped drafts, destroyed objects.
 //!
-//! A file goes when it was neither made nor found wanted for so long, and when nothing can ever
-//! refer to it again without a new upload. That is so if, in this order,
+//! A file is removed if it was neither created nor found wanted for a given time, and if nothing
+//! can ever refer to it again without a new upload. That is so if, in this order,
 //!
-//! 1. no pin is held ([`super::pins`]), and none comes until it goes,
+//! 1. no pin is held ([`super::pins`]), and none is taken until the removal,
 //! 2. no row on disk or on its way there refers to it ([`View::Latest`]),
-//! 3. all that was on its way then has been decided (the barrier), and no commit has failed
-//!    meanwhile (the epoch): so no row comes back, not after a crash either,
-//! 4. still no row refers to it, and of every change set it is certain what became of it.
+//! 3. all changes that were on their way then have been decided (the barrier), and no commit has
+//!    failed since (the epoch): so no row comes back, even after a crash,
+//! 4. still no row refers to it, and the outcome of every change set is certain.
 //!
-//! It is removed by renaming, so that an upload of the same bytes finds either the file or none. A
-//! crash between leaves it where it was, or among what the next start removes.
+//! A file is removed by renaming, so that an upload of the same bytes finds either the file or
+//! none. After a crash in between, the file is in its place, or among those that the next start
+//! removes.
 //!
-//! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there
-//! is never much to do at once. The time is a courtesy, and no part of what makes it safe: when
-//! there was no room for an upload, all that nothing refers to goes at once, or contents that were
-//! refused, replaced or destroyed would keep everybody's out for that long.
+//! Files are in 256 folders. Each folder is examined once in the time for which files are kept, so
+//! that the work is spread out. That time is a convenience, and not needed for safety. When there
+//! was no room for an upload, all unreferenced files are removed at once. Otherwise contents that
+//! were refused, replaced or destroyed would keep all uploads out for that long.
 
 #[cfg(test)]
 mod tests;
@@ -35,46 +36,47 @@ use tokio::sync::oneshot;
 use super::pins::Hash;
 use super::{ContentStore, FOLDERS, blocking, failure, file_hash, hex};
 
-/// Files examined before the store is asked which of them it refers to.
+/// Number of files examined before the store is asked which of them it refers to.
 const BATCH: usize = 256;
 
-/// The shortest pause between two looks.
+/// The shortest pause between two rounds.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// The shortest pause between two looks at all files for want of room.
+/// The shortest pause between two rounds through all files for want of room.
 const SHORTEST_WHEN_SHORT: Duration = Duration::from_secs(60);
 
-/// Collects the files of a [`ContentStore`].
+/// The collector of the unused files of a [`ContentStore`].
 pub struct Collector {
     contents: ContentStore,
     store: Arc<dyn Store>,
-    /// How long files are kept, whatever refers to them.
+    /// The time for which files are kept in any case.
     after: Duration,
 }
 
-/// The removed files.
+/// The number and size of removed files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of the files.
     pub bytes: u64,
 }
 
 impl Collector {
-    /// Removes files of `contents` that no row of `store` refers to, once they are older than
-    /// `after`.
+    /// Creates a collector of files of `contents` that no row of `store` refers to, once they are
+    /// older than `after`.
     pub fn new(contents: ContentStore, store: Arc<dyn Store>, after: Duration) -> Collector {
         Collector { contents, store, after }
     }
 
-    /// Collects every now and then until `end` resolves; what has been begun is brought to its end.
+    /// Collects periodically until `end` resolves; a collection in progress is completed.
     pub async fn run(&self, mut end: oneshot::Receiver<()>) {
         let share = self.after / u32::from(FOLDERS);
         let pause = share.max(SHORTEST);
-        // As many of the folders as keep the pace.
+        // The number of folders in each round that keeps the pace.
         let at_once = (pause.as_nanos().div_ceil(share.as_nanos().max(1))).min(u128::from(FOLDERS)) as u16;
-        // Anywhere: a server that is started anew often comes to all of them nevertheless.
+        // A random start: otherwise a server that is restarted often would never reach some of
+        // them.
         let mut next = u16::from(rand::random::<u8>());
         let mut pressed_again = tokio::time::Instant::now();
         loop {
@@ -83,7 +85,7 @@ impl Collector {
                 self.contents.places.short.notified().await;
             };
             let (folders, after) = tokio::select! {
-                // Also when it was dropped.
+                // Also when the sender was dropped.
                 _ = &mut end => return,
                 () = tokio::time::sleep(pause) => (at_once, self.after),
                 () = short => (FOLDERS, Duration::ZERO),
@@ -96,8 +98,8 @@ impl Collector {
             if after.is_zero() {
                 pressed_again = tokio::time::Instant::now() + SHORTEST_WHEN_SHORT;
             }
-            // What failed has been logged. It is not for this server to say which of the files
-            // there are wanted, until its own are there again.
+            // The failure has been logged. The files now there may be another server's, so nothing
+            // is removed until this server's own are back.
             if there.await.is_err() {
                 continue;
             }
@@ -106,7 +108,7 @@ impl Collector {
                 if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
                     return;
                 }
-                // What fails has been logged, and is tried again the next time round.
+                // A failure has been logged, and is retried in the next pass through the folders.
                 let found = self.folder(next, after).await.unwrap_or_default();
                 total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
                 next = (next + 1) % FOLDERS;
@@ -118,10 +120,10 @@ impl Collector {
         }
     }
 
-    /// Collects in one of the folders what is as old as that.
+    /// Collects the files in one folder that are at least `after` old.
     ///
     /// # Errors
-    /// `RepositoryError`: the folder can't be read.
+    /// `RepositoryError` if the folder can't be read.
     async fn folder(&self, number: u16, after: Duration) -> Result<Collected> {
         let contents = self.contents.clone();
         let old = blocking(move || {
@@ -137,7 +139,7 @@ impl Collector {
         Ok(total)
     }
 
-    /// See the module's head for why in this order.
+    /// Collects a batch of files. The module's head gives the reason for the order of the steps.
     async fn batch(&self, files: &[(Hash, u64)]) -> Result<Collected> {
         let epoch = self.store.epoch();
         let (contents, store, files) = (self.contents.clone(), self.store.clone(), files.to_vec());
@@ -178,8 +180,8 @@ impl Collector {
                     Ok(Some(away))
                 });
                 if let Some(away) = taken.transpose()?.flatten() {
-                    // Large ones take a while, for which nobody need wait. What stays is removed at
-                    // the next start.
+                    // Removing a large file takes a while, so it is done after the renaming, when
+                    // nobody waits for it. A file that stays is removed at the next start.
                     fs::remove_file(&away).map_err(|error| failure("collected", &away, &error))?;
                     metrics::counter!("stet_content_collected_total").increment(1);
                     metrics::counter!("stet_content_collected_bytes_total").increment(*size);
@@ -193,7 +195,7 @@ impl Collector {
     }
 }
 
-/// Files under consideration, until this is dropped.
+/// Files that are marked as considered until this is dropped.
 struct Considered {
     contents: ContentStore,
     files: Vec<(Hash, u64)>,
@@ -210,7 +212,8 @@ fn unreadable(error: StoreError) -> Error {
     Error::internal()
 }
 
-/// The content files in a folder that were last wanted `after` ago or longer, with their sizes.
+/// Returns the content files in a folder that were last wanted at least `after` ago, with their
+/// sizes.
 pub(super) fn old_files(folder: &Path, after: Duration) -> io::Result<Vec<(Hash, u64)>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

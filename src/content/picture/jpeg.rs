@@ -1,5 +1,4 @@
-//! JPEG files that the decoder reads wrongly without saying so, found by their markers before they
-//! are decoded.
+//! Detection of JPEG files that the decoder would read wrongly without an error, by their markers.
 //!
 //! The decoder (zune-jpeg 0.5) was compared with libjpeg-turbo over sampling factors and scan
 //! scripts. Two kinds come out in wrong colours, or panic:
@@ -9,9 +8,9 @@
 //! - A file whose first component is not the one that is sampled most, such as a chroma that is
 //!   finer than the brightness.
 //!
-//! Both are rare. All other whole files agree with libjpeg-turbo or are refused by the decoder
-//! itself. The decoder fills the rest of a file that is cut off with grey: such a file is refused
-//! here, too.
+//! Both are rare. All other complete files agree with libjpeg-turbo or are refused by the decoder
+//! itself. The decoder fills the rest of a truncated file with grey: such a file is refused here,
+//! too.
 
 /// Refuses a file that would be decoded wrongly.
 ///
@@ -34,14 +33,14 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
             _ => {}
         }
     }
-    // The decoder reports whatever is missing in front of the first scan.
+    // The decoder itself reports anything that is missing before the first scan.
     Ok(())
 }
 
-/// The marker in front of a scan.
+/// The marker before a scan.
 const SCAN: u8 = 0xda;
 
-/// The marker behind the last scan.
+/// The marker after the last scan.
 const END: [u8; 2] = [0xff, 0xd9];
 
 struct Segment<'b> {
@@ -58,7 +57,7 @@ impl Segment<'_> {
             *at += bytes[*at..].iter().position(|byte| *byte != 0xff)?;
             let marker = bytes[*at];
             *at += 1;
-            // A stuffed byte, restarts and the begin of the file have no length.
+            // A stuffed byte, restarts and the beginning of the file have no length.
             if !matches!(marker, 0x00 | 0x01 | 0xd0..=0xd8) {
                 let length = usize::from(u16::from_be_bytes(*bytes.get(*at..)?.first_chunk()?));
                 let body = bytes.get(*at + 2..*at + length.max(2))?;
@@ -69,23 +68,24 @@ impl Segment<'_> {
     }
 }
 
-/// The head of a picture.
+/// The frame header of a picture.
 struct Frame {
     is_sequential: bool,
-    /// How often each component is sampled: horizontally and vertically.
+    /// Sampling factors of each component: horizontal and vertical.
     sampled: Vec<(u8, u8)>,
 }
 
 impl Frame {
     fn of(segment: &Segment<'_>) -> Option<Frame> {
-        // Behind precision, height, width and the number of components: for each its name, sampling
-        // and table.
+        // After precision, height, width and the number of components, each component has its name,
+        // sampling and table.
         let components = segment.body.get(6..)?.chunks_exact(3);
         let sampled = components.map(|component| (component[1] >> 4, component[1] & 15)).collect();
         Some(Frame { is_sequential: matches!(segment.marker, 0xc0 | 0xc1), sampled })
     }
 
-    /// Whether the decoder reads the frame right, if the first scan has that many components.
+    /// Checks that the decoder reads the frame correctly, if the first scan has that many
+    /// components.
     fn check(&self, scanned: usize) -> Result<(), String> {
         let Some(first) = self.sampled.first().filter(|_| self.sampled.len() > 1) else { return Ok(()) };
         let is_apart = self.is_sequential && scanned < self.sampled.len();

@@ -23,41 +23,43 @@ const JPEG_QUALITY: u8 = 85;
 /// A colour profile larger than this is left out: it would outweigh the picture.
 const MOST_PROFILE_BYTES: usize = 64 << 10;
 
-/// Bytes for each pixel that a decoder may take for itself, beside the pixels that it gives: a
-/// progressive JPEG has 16 bits for each of three channels, a lossy WebP its planes and an alpha
-/// channel of its own, a GIF its frame and the screen.
+/// Bytes per pixel that a decoder may use internally, beside its output. A progressive JPEG has 16
+/// bits for each of three channels, a lossy WebP its planes and an alpha channel of its own, a GIF
+/// its frame and the screen.
 const WITHIN_DECODER: u64 = 6;
 
-/// How large a picture may be.
+/// The limits on a picture that is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Pixels.
+    /// Maximum number of pixels.
     pub pixels: u64,
-    /// Bytes of memory that scaling it takes at most, beside its file: see [`bytes_for`].
+    /// Maximum bytes of memory for scaling it, beside its file: see [`bytes_for`].
     pub bytes: u64,
 }
 
-/// Bytes that scaling a picture takes at most, beside its file. Once the decoder has gone, its
-/// bytes do for the four of a pixel that is scaled, and those of the scaled picture and the decoder
-/// for what is scaled in one direction only. A picture that can be seen through is copied whole
-/// before it is scaled, with the colours weighed by how much can be seen of them.
+/// Returns the bytes that scaling a picture takes at most, beside its file.
+///
+/// After decoding, the decoder's bytes are free for the converted picture of four bytes per pixel.
+/// The bytes of the decoder and the scaled picture are enough for the picture that is scaled in one
+/// direction only. A picture with transparency is copied whole before scaling, with premultiplied
+/// colours.
 fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
     let each = u64::from(color.bytes_per_pixel());
     let copied = if color.has_alpha() { each } else { 0 };
-    // The scaled one, once more in 8 bits, and as a file.
+    // The scaled picture, once more in 8 bits, and as a file.
     pixels.saturating_mul(each + copied + WITHIN_DECODER).saturating_add(scaled_pixels.saturating_mul(each + 8))
 }
 
-/// Reserves that many bytes of memory.
+/// A function that reserves a number of bytes of memory.
 pub(super) type Reserve<'r> = &'r dyn Fn(u64) -> Result<(), Error>;
 
 /// The reason why a picture was not scaled.
 #[derive(Debug)]
 pub(super) enum Unscaled {
-    /// No such picture can be scaled, as the end of a sentence: it is none, it is damaged, or is
-    /// beyond the bounds.
+    /// The picture can't be scaled at any time: it is none, damaged, or beyond the limits. The text
+    /// is the end of a sentence.
     Unfit(String),
-    /// The memory for it is not available now.
+    /// The memory for scaling is not available now.
     NoMemory(Error),
 }
 
@@ -67,22 +69,22 @@ impl From<String> for Unscaled {
     }
 }
 
-/// A picture that was scaled.
+/// A scaled picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scaled {
-    /// `image/jpeg`, or `image/png` where something can be seen through.
+    /// `image/jpeg`, or `image/png` for a picture with transparency.
     pub media_type: &'static str,
-    /// Its usual extension.
+    /// Usual extension for a file name.
     pub extension: &'static str,
-    /// The bytes.
+    /// The bytes of the file.
     pub bytes: Bytes,
 }
 
 /// Scales a JPEG, PNG, GIF (its first frame) or WebP picture so that neither side is longer than
-/// `longest`, and turns it as its EXIF orientation says. It is never enlarged. Colour profiles are
-/// kept, all else that came with it is not.
+/// `longest`, and turns it as its EXIF orientation says. Pictures are never enlarged. Colour
+/// profiles are kept; all other metadata is dropped.
 ///
-/// The memory that this takes is reserved by `reserve`, before anything is decoded.
+/// The memory for this is reserved by `reserve`, before anything is decoded.
 ///
 /// # Errors
 /// [`Unscaled`].
@@ -104,8 +106,7 @@ pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds, reserve: Reserve<'
     }
 }
 
-/// The media type of a picture that begins with these bytes; `None` if they begin none that is
-/// known.
+/// Returns the media type of a picture that begins with these bytes; `None` if the kind is unknown.
 pub(crate) fn media_type_of(head: &[u8]) -> Option<&'static str> {
     image::guess_format(head).ok().map(|format| format.to_mime_type())
 }
@@ -148,7 +149,7 @@ fn scale_with(
     let color = picture.color();
     let (width, height) = (to_width, to_height);
     if (width, height) != (picture.width(), picture.height()) {
-        // One kind of pixels for all: code for each kind would be 2 MB of the program.
+        // All pixels are converted to one kind: code for each kind would be 2 MB of the program.
         let pixels = DynamicImage::from(picture.into_rgba8());
         let mut scaled = DynamicImage::new(width, height, pixels.color());
         let options = ResizeOptions::new().use_alpha(color.has_alpha());
@@ -163,7 +164,7 @@ fn scale_with(
     Ok(encode(picture, color, profile).map_err(|error| format!("it can't be encoded: {error}"))?)
 }
 
-/// The size of a picture that fits, with the same proportions as far as whole pixels allow.
+/// Returns the size of a picture that fits, with the same proportions as far as whole pixels allow.
 fn within(width: u32, height: u32, longest: u32) -> (u32, u32) {
     let side = width.max(height);
     if side <= longest {
@@ -174,7 +175,7 @@ fn within(width: u32, height: u32, longest: u32) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// The file of a picture that came in these colours.
+/// Encodes a picture whose original had these colours.
 fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> ImageResult<Scaled> {
     let alpha = color.has_alpha().then(|| picture.to_rgba8());
     let seen_through = alpha.filter(|rgba| rgba.pixels().any(|pixel| pixel.0[3] < u8::MAX));
@@ -182,7 +183,8 @@ fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> 
     if let Some(rgba) = seen_through {
         let mut encoder = PngEncoder::new(&mut bytes);
         if let Some(profile) = fitting(profile, b"RGB ") {
-            // Every encoder here knows profiles; without one the picture would be all but the same.
+            // Every encoder here supports profiles; without one the picture would look almost the
+            // same.
             let _ = encoder.set_icc_profile(profile);
         }
         rgba.write_with_encoder(encoder)?;
@@ -202,7 +204,8 @@ fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> 
     Ok(Scaled { media_type: "image/jpeg", extension: "jpg", bytes: bytes.into() })
 }
 
-/// The profile, if it is one of that colour space: decoding turns others, such as CMYK, into RGB.
+/// Returns the profile if it is one of that colour space. Decoding turns others, such as CMYK, into
+/// RGB.
 fn fitting(profile: Option<Vec<u8>>, space: &[u8; 4]) -> Option<Vec<u8>> {
     profile.filter(|profile| profile.len() <= MOST_PROFILE_BYTES && profile.get(16..20) == Some(&space[..]))
 }

@@ -1,38 +1,39 @@
-//! What a WebP file claims, looked at before it is decoded: the decoder takes memory for a chunk by
-//! the length that the chunk claims, and decodes a lossy frame of any size before it compares that
+//! Checks of the sizes that a WebP file claims, before it is decoded. The decoder allocates memory
+//! for a chunk by the claimed length, and decodes a lossy frame of any size before comparing that
 //! with the picture's.
 //!
-//! The walk is the decoder's own: the chunks behind `VP8X`, and those in the first frame of an
-//! animation. A file without `VP8X` is one frame, of which all that is claimed is the size that the
-//! picture is taken to have. Lossless frames are compared with the picture's size before they take
-//! memory.
+//! The walk is that of the decoder: the chunks after `VP8X`, and those in the first frame of an
+//! animation. A file without `VP8X` is one frame, and claims nothing but the size of the picture.
+//! Lossless frames are compared with the picture's size before memory is allocated.
 //!
-//! It stands in for these, and can go when they are done: image-rs/image-webp#21 (memory limits,
-//! open: the length of a chunk is believed, and lossy frames are decoded before any limit),
-//! image-rs/image-webp#186 (open: a lossy frame behind an alpha channel is never compared with the
-//! frame of the animation), image-rs/image#3077 (`image` passes no limits on to its WebP decoder;
-//! closed, but nothing of it is in `image` 0.25.10).
+//! This is a workaround for the following, and can be removed when they are fixed:
+//! image-rs/image-webp#21 (memory limits, open: the length of a chunk is believed, and lossy frames
+//! are decoded before any limit), image-rs/image-webp#186 (open: a lossy frame behind an alpha
+//! channel is never compared with the frame of the animation), image-rs/image#3077 (`image` passes
+//! no limits on to its WebP decoder; closed, but nothing of it is in `image` 0.25.10).
 
-/// Where chunks begin: behind `RIFF`, its length and `WEBP`.
+/// Offset of the first chunk: after `RIFF`, its length and `WEBP`.
 const CHUNKS: u64 = 12;
 
-/// The head of a chunk: its name and its length.
+/// Bytes of the head of a chunk: its name and its length.
 const HEADER: u64 = 8;
 
-/// What a frame of an animation (`ANMF`) begins with, before its chunks.
+/// Bytes of the header of an animation's frame (`ANMF`), before its chunks.
 const FRAME_HEADER: u64 = 16;
 
 /// The chunks that the decoder knows.
 const KNOWN: [&[u8; 4]; 8] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICCP", b"EXIF", b"XMP "];
 
+/// Checks the sizes that a file claims.
+///
 /// # Errors
-/// Errors, each the end of a sentence: a chunk ends behind the file, or a lossy frame has more than
+/// The end of a sentence: a chunk ends behind the file, or a lossy frame has more than
 /// `most_pixels`.
 pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
-    // The decoder reports whatever is wrong with these.
+    // The decoder itself reports faults in these.
     let Some(first) = Chunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
     let length = number(bytes, 4, 4).unwrap_or_default();
-    // So far the decoder looks, which is a little behind the end.
+    // The decoder looks as far as this, which is a little behind the end.
     let end = first.next + length.saturating_sub(CHUNKS);
     let mut animated = false;
     let mut next = first.next;
@@ -48,8 +49,8 @@ pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The chunks of a frame: one, or an alpha channel and another, which the decoder takes for a lossy
-/// frame whatever its name is.
+/// Checks the chunks of a frame: one, or an alpha channel and a second one, which the decoder takes
+/// for a lossy frame whatever its name is.
 fn check_frame(bytes: &[u8], frame: &Chunk, most_pixels: u64) -> Result<(), String> {
     let Some(first) = Chunk::at(bytes, frame.start + FRAME_HEADER) else { return Ok(()) };
     first.check(bytes, most_pixels, first.name == *b"VP8 ")?;
@@ -59,15 +60,15 @@ fn check_frame(bytes: &[u8], frame: &Chunk, most_pixels: u64) -> Result<(), Stri
 
 struct Chunk {
     name: [u8; 4],
-    /// Where its content begins; `len` is its length.
+    /// Offset of its content; `len` is the length of that.
     start: u64,
     len: u64,
-    /// Where the next chunk begins, at an even offset.
+    /// Offset of the next chunk, which is even.
     next: u64,
 }
 
 impl Chunk {
-    /// The one whose header is there.
+    /// Returns the chunk whose header is at that offset.
     fn at(bytes: &[u8], place: u64) -> Option<Chunk> {
         let from = usize::try_from(place).ok()?;
         let name = *bytes.get(from..)?.first_chunk()?;
@@ -84,8 +85,8 @@ impl Chunk {
         if !is_lossy {
             return Ok(());
         }
-        // Behind three bytes of flags and three that are always the same. Of what is shorter the
-        // decoder takes nothing.
+        // After three bytes of flags and three constant bytes. The decoder allocates nothing for a
+        // shorter chunk.
         let side = |place| number(bytes, self.start + place, 2).map(|side| side & 0x3fff);
         let (Some(width), Some(height)) = (side(6), side(8)) else { return Ok(()) };
         if width * height > most_pixels {
@@ -95,7 +96,7 @@ impl Chunk {
     }
 }
 
-/// A number of so many bytes, the least one first.
+/// Reads a little-endian number of `len` bytes.
 fn number(bytes: &[u8], place: u64, len: usize) -> Option<u64> {
     let bytes = bytes.get(usize::try_from(place).ok()?..)?.get(..len)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))

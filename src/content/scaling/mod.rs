@@ -1,5 +1,5 @@
-//! Scaled pictures: few at a time, kept in memory, and each made once however many ask for it at
-//! once.
+//! Scaled pictures: few are scaled at a time, the results are cached, and concurrent calls for the
+//! same picture share the work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use crate::limits::{FairQueue, MemoryBudget, Purpose, SharedOutcome, SharedWork,
 pub use super::picture::Scaled;
 use super::picture::Unscaled;
 
-/// What came of scaling a picture: the outcome is the same whenever the same bytes are scaled to
-/// the same size.
+/// The outcome of scaling a picture. It is the same whenever the same bytes are scaled to the same
+/// size.
 #[derive(Clone)]
 enum Outcome {
     Scaled(Scaled),
-    /// Why not.
+    /// The reason why it can't be scaled.
     Unfit(Arc<str>),
 }
 
-/// The bytes, and the longest side of the scaled picture.
+/// The hash of the bytes, and the longest side of the scaled picture.
 type ScaledKey = (Hash, u32);
 
 #[derive(Clone)]
@@ -44,10 +44,10 @@ impl Weighter<ScaledKey, Outcome> for Bytes {
     }
 }
 
-/// Pictures of one user that may wait for their turn.
+/// Maximum number of pictures of one user that wait for their turn.
 const WAITING: usize = 64;
 
-/// Scales pictures; see the module's head.
+/// The scaler of pictures; see the module's head.
 pub struct Scaler {
     config: ContentConfig,
     kept: BoundedCache<ScaledKey, Outcome, Bytes>,
@@ -57,8 +57,8 @@ pub struct Scaler {
 }
 
 impl Scaler {
-    /// Scales as the configuration says, in memory of that budget, and keeps that many bytes at
-    /// most.
+    /// Creates a scaler as configured, which takes memory of that budget and caches at most
+    /// `bytes`.
     pub fn new(config: &ContentConfig, bytes: u64, memory: &MemoryBudget) -> Scaler {
         Scaler {
             config: config.clone(),
@@ -70,27 +70,27 @@ impl Scaler {
         }
     }
 
-    /// The longest side of a scaled picture.
+    /// Returns the longest side of a scaled picture.
     pub fn longest(&self) -> u32 {
         self.config.lowres_pixels
     }
 
-    /// Waits for a turn to make a picture in another way than by scaling. Both kinds of work
-    /// together are bounded by `content.scaled_at_once`.
+    /// Waits for a permit to make a picture in another way than by scaling. Both kinds of work
+    /// share the limit `content.scaled_at_once`.
     ///
     /// # Errors
-    /// `Overloaded`: the turn has not come within `content.scaling_wait_seconds`, or too many
-    /// pictures of the same user wait.
+    /// `Overloaded` if the permit is not granted within `content.scaling_wait_seconds`, or if too
+    /// many pictures of the same user wait.
     pub async fn turn(&self) -> Result<WorkPermit> {
         let wait = Duration::from_secs(self.config.scaling_wait_seconds);
         timeout(wait, self.turns.turn()).await.map_err(|_| overloaded())?
     }
 
-    /// The picture that `content` is, scaled; `reader` reads the content from its beginning.
+    /// Returns the picture of `content`, scaled; `reader` reads the content from its beginning.
     ///
     /// # Errors
-    /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not
-    /// come in time. What the disk says.
+    /// `InvalidType` if the content is no picture that can be scaled. `Overloaded` if its turn does
+    /// not come in time. Errors of the disk.
     pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<Scaled> {
         let key = (content.sha256, self.longest());
         let outcome = match self.kept.get(&key) {
@@ -105,7 +105,7 @@ impl Scaler {
         }
     }
 
-    /// What came of scaling, by whoever has done it.
+    /// Returns the outcome of scaling, by this call or a concurrent one.
     async fn made(&self, key: ScaledKey, content: &Content, reader: ContentReader) -> Result<Outcome> {
         let most = self.config.picture_bytes;
         if content.size > most {
@@ -117,8 +117,8 @@ impl Scaler {
             .map_err(|_| overloaded())??
         {
             SharedOutcome::Ready(outcome) => Ok(outcome),
-            // Whoever waits for the same picture makes it when the maker is dropped: if this fails,
-            // or the caller goes away.
+            // If the maker is dropped, because this fails or the caller leaves, another call that
+            // waits for the same picture makes it.
             SharedOutcome::Make(_maker, turn) => {
                 let outcome = self.scale(content, reader, turn).await?;
                 self.kept.insert(key, outcome.clone());
@@ -128,14 +128,14 @@ impl Scaler {
     }
 
     async fn scale(&self, content: &Content, reader: ContentReader, turn: WorkPermit) -> Result<Outcome> {
-        // What takes more than half of the budget would hardly ever find it free.
+        // Work for more than half of the budget would hardly ever find it free.
         let most_bytes = self.config.picture_memory_bytes.min(self.memory.limit() / 2);
         let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: most_bytes };
         let (longest, memory) = (self.longest(), self.memory.reservation(behalf(), Purpose::Pictures));
         memory.grow_to(content.size)?;
         let bytes = reader.read_all().await?;
         let work = spawn_large(move || {
-            // Kept to the end of the work, also if nobody waits for it any more.
+            // Held to the end of the work, even if the caller has left.
             let _turn = turn;
             picture::scale(&bytes, longest, most, &|more| memory.add(more as usize))
         });

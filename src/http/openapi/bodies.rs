@@ -5,18 +5,19 @@ use serde_json::{Map, Value, json};
 use super::super::route::{Body, Size};
 use super::schemas::Schemas;
 
-/// Bytes. OpenAPI 3.1 asks for the media type; generators know them by their format.
+/// Returns the schema of bytes. OpenAPI 3.1 requires the media type; generators recognise the
+/// format.
 pub fn bytes() -> Value {
     json!({"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"})
 }
 
-/// The request body; `None` where it is ignored.
+/// Returns the request body of an operation; `None` if it has none.
 pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
     let (required, content) = match body {
         Body::None => return None,
         Body::Optional(type_of, _) => (false, json!({"application/json": {"schema": schemas.request(type_of)}})),
         Body::Required(type_of, _) => (true, json!({"application/json": {"schema": schemas.request(type_of)}})),
-        // Of any type. Generators look for one that they know, so that stands first.
+        // Any media type. Generators look for a known one, so that is listed first.
         Body::Bytes => (false, json!({"application/octet-stream": {"schema": bytes()}, "*/*": {"schema": bytes()}})),
         Body::Form(type_of, _) => {
             let schema = schemas.request(type_of);
@@ -35,7 +36,8 @@ pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
     Some(json!({"description": bound(body), "required": required, "content": content}))
 }
 
-/// How much it may be. The figures are the configuration's, which the document does not hang on.
+/// Returns the description of a body's size limit. The figures are the defaults, because the
+/// document must not depend on the configuration.
 fn bound(body: Body) -> &'static str {
     match body {
         Body::None => "",
@@ -53,8 +55,8 @@ fn bound(body: Body) -> &'static str {
     }
 }
 
-/// A form with `options` and file parts: the first kind of file part comes once, and must be there
-/// where it is needed; the others may come any number of times.
+/// Returns a form with `options` and file parts. The first kind of file part occurs once, and is
+/// required if `needs_first`. The others may occur any number of times.
 fn multipart(options: Value, files: &[&str], needs_first: bool) -> Value {
     let mut properties = Map::from_iter([("options".to_owned(), options)]);
     let mut encoding = Map::from_iter([("options".to_owned(), json!({"contentType": "application/json"}))]);

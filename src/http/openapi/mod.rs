@@ -1,9 +1,8 @@
-//! The OpenAPI document, made of the table of endpoints: what it says can't differ from what the
-//! server does.
+//! The OpenAPI document, generated from the table of endpoints, so that it always describes what
+//! the server does.
 //!
-//! It is written for generators of clients as much as for people: no schema is a mere `true`, and
-//! parts that many operations have in common stand once among the components, and every status that
-//! an operation may give is listed.
+//! It is written for client generators as much as for people: no schema is just `true`, common
+//! parts are components, and every possible status of an operation is listed.
 
 mod bodies;
 mod parameters;
@@ -18,14 +17,15 @@ use serde_json::{Map, Value, json};
 use self::schemas::Schemas;
 use super::route::{Group, Route, Token};
 
-/// Where a session's token may stand, in the order in which it is looked for (docs/api/README.md,
+/// The places of a session's token, in the order in which they are tried (docs/api/README.md,
 /// "Tokens").
 const TOKEN_SCHEMES: [&str; 4] = ["queryToken", "headerToken", "bearerToken", "cookieToken"];
 
-/// A key in the address, where an endpoint takes one; it is looked for first.
+/// The scheme of a key in the address, for endpoints that accept one. It is tried first.
 const KEY_SCHEME: &str = "queryKey";
 
-/// The document for these endpoints, mounted under a base path. The same table gives the same text.
+/// Returns the document for these endpoints, mounted under a base path. The same table gives the
+/// same text.
 pub fn document(groups: &'static [Group], base_path: &str) -> Value {
     let mut schemas = Schemas::new();
     let mut operations = Vec::new();
@@ -79,20 +79,19 @@ fn tag(groups: &'static [Group], route: &Route) -> &'static str {
     group.map_or("other", |group| group.name)
 }
 
-/// Whether the endpoint answers in the envelope.
+/// Reports whether the endpoint answers in the envelope.
 fn enveloped(route: &Route) -> bool {
     route.path.starts_with("/v3/")
 }
 
-/// What a reply is, as far as parameters and statuses follow from it.
+/// The properties of a reply that determine parameters and statuses.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// A listing of which a part can be asked for by its place: it has `items`, and says how many
-    /// there are in all.
+    /// Whether it is a listing of which pages can be requested: it has `items` and a total count.
     pages: bool,
-    /// A container.
+    /// Whether it is a container.
     container: bool,
-    /// One state of an object: a container, a record, or what has a revision.
+    /// Whether it shows one state of an object: a container, a record, or anything with a revision.
     state: bool,
 }
 
@@ -130,7 +129,7 @@ fn security(route: &Route) -> Value {
     let one_of = in_address.into_iter().chain(TOKEN_SCHEMES).map(|scheme| json!({scheme: []}));
     match route.token {
         Token::Required => one_of.collect(),
-        // The empty requirement stands for a call without a token.
+        // The empty requirement allows a call without a token.
         Token::NotListed => one_of.chain([json!({})]).collect(),
         Token::InBody | Token::Login => json!([]),
     }

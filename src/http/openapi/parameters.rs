@@ -1,5 +1,5 @@
-//! The parameters of operations. Those that many have in common stand once among the components,
-//! and are referred to.
+//! The parameters of operations. Parameters of many operations are components, which the operations
+//! refer to.
 
 use serde_json::{Map, Value, json};
 use stet_actors::id::{ShortcutId, Source};
@@ -10,7 +10,7 @@ use super::Shape;
 use super::schemas::Schemas;
 use crate::records::display::{self, FLAGS};
 
-/// The parameters of an operation with replies of this shape.
+/// Returns the parameters of an operation whose replies have this shape.
 pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<Value> {
     let mut all: Vec<Value> = route.path_params.iter().map(|param| in_path(param, schemas)).collect();
     for listed in route.query {
@@ -54,7 +54,7 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
     all
 }
 
-/// The parameters that operations refer to.
+/// Returns the shared parameters, which operations refer to.
 pub fn shared() -> Map<String, Value> {
     let options = [false, true].into_iter().flat_map(|shown| display_set(shown, true, true));
     let options = options.map(|option| (option_name(&option), in_query(&option)));
@@ -71,13 +71,13 @@ pub fn shared() -> Map<String, Value> {
     options.chain(everywhere).chain(headers).collect()
 }
 
-/// The parameter `Prefer` of operations whose reply may be short, among the shared parameters.
+/// The key of the parameter `Prefer` for operations whose reply may be short.
 const PREFER_SHORT: &str = "Prefer";
-/// The parameter `Prefer` of all other operations.
+/// The key of the parameter `Prefer` for all other operations.
 const PREFER_STRICT: &str = "Prefer.handling";
 
-/// The request headers that operations are read for, each by its name among the shared parameters:
-/// what follows a dot is no part of the header's name.
+/// The request headers of operations, by their keys among the shared parameters. The part of a key
+/// behind a dot does not belong to the header's name.
 const HEADERS: [(&str, &str); 10] = [
     ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
     ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
@@ -121,8 +121,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/parameters/{name}")})
 }
 
-/// Under which name a display option is among the shared parameters: one has a default that is up
-/// to the endpoint.
+/// Returns the key of a display option among the shared parameters. One option has a default that
+/// depends on the endpoint, and so two keys.
 fn option_name(option: &Parameter) -> String {
     match option {
         Parameter { name: display::ADDITIONAL_INFO, default: Some("true"), .. } => format!("{}.shown", option.name),
@@ -136,7 +136,7 @@ fn in_path(param: &PathParam, schemas: &mut Schemas) -> Value {
             let about = format!("{}: a loid, a uuid, or a path with its slashes as %2F", param.about);
             (about, schemas.request(type_of::<Source>))
         }
-        // A part of a topic is found there, not among the objects.
+        // A part of a topic is looked up in the topic, not among the objects.
         Kind::Text if matches!(param.name, "topicItem" | "topicSubItem") => {
             (param.about.to_owned(), schemas.request(type_of::<Source>))
         }
@@ -183,8 +183,8 @@ fn schema(name: &str, kind: Kind, default: Option<&str>) -> Value {
     }
     if let Some(default) = default {
         schema["default"] = match kind {
-            // A boolean or a number reads as itself in JSON; the table's tests see to it that it is
-            // one.
+            // A boolean or number is written the same way in JSON. The tests of the table ensure
+            // that it is one.
             Kind::Boolean | Kind::Integer => serde_json::from_str(default).unwrap_or_default(),
             Kind::Text | Kind::Source | Kind::TextList => json!(default),
         };

@@ -1,7 +1,7 @@
-//! Descriptions and examples of operations.
+//! The descriptions and examples of operations.
 //!
-//! A description follows from the row of the endpoint, so it can't differ from what the server
-//! does. The examples are calls that a test makes; they stand in `docs/api`, too.
+//! A description is derived from the endpoint's row, so that it always agrees with the server. The
+//! examples are calls that a test makes, and appear in `docs/api` too.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 use super::super::route::{Route, Scope, Token};
 
-/// Requests and replies by the id of their endpoint: `{"request"?, "reply"?}` each.
+/// The example requests and replies by endpoint id: `{"request"?, "reply"?}` each.
 static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    // The file is compiled in, and a test compares it with what the server answers.
+    // The file is compiled in, and a test compares it with the server's replies.
     serde_json::from_str(include_str!("examples.json")).expect("the examples are JSON")
 });
 
-/// Returns what the caller needs, how the call may be repeated and guarded, and where its rules
-/// stand.
+/// Describes an operation: required privilege, retries and conditions, and the document with its
+/// rules.
 pub fn description(route: &Route) -> String {
     let mut sentences = vec![format!("{}.", capitalised(route.summary))];
     sentences.extend(privilege(route));
@@ -52,7 +52,7 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Adds the example of an endpoint, if it has one, to its operation.
+/// Adds an endpoint's example, if it has one, to its operation.
 pub fn add_example(route: &Route, operation: &mut Value) {
     let Some(example) = EXAMPLES.get(route.id) else { return };
     if let (Some(request), Some(body)) = (example.get("request"), operation.pointer_mut("/requestBody/content")) {

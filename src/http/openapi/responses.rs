@@ -1,4 +1,4 @@
-//! The replies of operations: every status that an operation may give, with headers and body.
+//! The replies of operations: every possible status, with headers and body.
 
 use serde_json::{Map, Value, json};
 
@@ -10,11 +10,10 @@ use super::schemas::Schemas;
 use super::{Shape, bodies, enveloped};
 use crate::auth::Privilege;
 
-/// The statuses of an operation with replies of this shape.
+/// Returns the statuses of an operation whose replies have this shape.
 fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
-    // A parameter or the body that is not valid, a token that is not, a URL that is too long, a
-    // caller who calls too often, a disk that fails, too much work at once: no operation is beyond
-    // these.
+    // Any operation may fail for an invalid parameter, body or token, a long URL, too many calls, a
+    // failing disk, or too much work at once.
     let mut codes = vec![200, 400, 401, 413, 429, 500, 503];
     codes.extend(route.codes.iter().chain(route.further));
     let mut also = |holds: bool, more: &[u16]| {
@@ -25,15 +24,15 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     also(route.headers.contains(&"Range"), &[206, 416]);
     also(route.is_dated(), &[412]);
     also(route.is_conditional(shape.container), &[304]);
-    // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a
-    // write, login or logout that comes from a foreign page. Below `/v3` whoever calls may lack a
-    // right; if there is no privilege to lack, the one to do with sessions what a key may not.
+    // On the older surface a missing privilege is a 401 (docs/api/README.md, "Codes"), but a write,
+    // login or logout from a foreign page is not. Below `/v3` every caller may lack a right. An
+    // endpoint without a privilege may still be closed to keys, if it manages sessions.
     let by_cookie = !route.is_read() && matches!(route.token, Token::Required | Token::NotListed);
     also(by_cookie || route.cookie || enveloped(route) && route.token != Token::Login, &[403]);
     also(names_something(route), &[404]);
     let changes = !route.is_read() && !matches!(route.privilege, None | Some(Privilege::Read));
     also(changes, &[409]);
-    // A login makes a session, and a logout ends it.
+    // A login writes a session, and a logout removes it.
     also(!route.only_reads() || route.ends_session || matches!(route.token, Token::Login | Token::InBody), &[507]);
     also(route.takes_if_match(), &[412]);
     also(route.takes_key(), &[409, 422]);
@@ -42,14 +41,14 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     codes
 }
 
-/// Whether anything in a call may name an object or a database that does not exist.
+/// Reports whether a call may name an object or a database that does not exist.
 fn names_something(route: &Route) -> bool {
     let named = |param: &QueryParam| matches!(param, QueryParam::One { name: "databaseId" | "loid", .. });
     let something = route.query.iter().any(named) || route.is_about_a_database();
     !route.path_params.is_empty() || something || !route.is_read()
 }
 
-/// The responses of an operation.
+/// Returns the responses of an operation.
 pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: &mut Schemas) -> Map<String, Value> {
     let mut success = success(route, reply, schemas);
     if route.handler().may_be_minimal {
@@ -108,8 +107,8 @@ fn success(route: &Route, reply: Option<Value>, schemas: &mut Schemas) -> Value 
             let text = json!({"schema": {"type": "string"}});
             return json!({"text/calendar": text, "text/csv": text});
         }
-        // Its own bytes under its own type, of which no schema can say more, for it may be JSON.
-        // Generators look for a type that they know, so that stands first.
+        // The object's own bytes and type, of which a schema can't say more, because they may be
+        // JSON. Generators look for a known type, so that is listed first.
         Produces::Stream => {
             return json!({"application/octet-stream": {"schema": bodies::bytes()}, "*/*": {"schema": {}}});
         }
@@ -126,10 +125,10 @@ fn envelope(result: &Value, schemas: &mut Schemas) -> Value {
     })
 }
 
-/// The statuses of failures that endpoints name.
+/// The statuses of failures.
 const FAILURES: [u16; 13] = [400, 401, 403, 404, 409, 412, 413, 416, 422, 429, 500, 503, 507];
 
-/// What failures look like, once for each status and surface.
+/// Returns the failure responses, one for each status and surface.
 pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
     let problem = schemas.reply(type_of::<Problem<'static>>);
     let surfaces = [
@@ -157,7 +156,7 @@ pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
     responses
 }
 
-/// The response headers with a meaning of their own.
+/// The documented response headers.
 const HEADERS: [(&str, &str, &str); 10] = [
     ("Accept-Ranges", "string", "`bytes`: `Range` is taken."),
     ("Content-Disposition", "string", "The name under which to save the content."),
@@ -171,7 +170,7 @@ const HEADERS: [(&str, &str, &str); 10] = [
     ("X-Request-Id", "string", "The request, as the log names it."),
 ];
 
-/// The response headers that operations refer to.
+/// Returns the response headers, which operations refer to.
 pub fn headers() -> Map<String, Value> {
     let made = HEADERS
         .iter()

@@ -1,9 +1,9 @@
 //! The schemas of the types in requests and replies.
 //!
-//! What a type looks like may depend on the direction: a field with a default need not be sent, but
-//! always comes; one that is left out where it is empty does not. So each direction has a generator
-//! of its own. A type that looks the same both ways stands in the document once; of one that does
-//! not, the form in requests is called `…Input`.
+//! The schema of a type may depend on the direction. A field with a default is optional in requests
+//! but always present in replies; a field that is omitted if empty is optional in replies too. So
+//! each direction has its own generator. A type whose schemas are equal occurs in the document
+//! once; otherwise the schema for requests is called `…Input`.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,10 @@ use serde_json::{Map, Value};
 
 use super::super::route::TypeOf;
 
-/// Where schemas stand in the document.
+/// The place of schemas in the document.
 const PLACE: &str = "#/components/schemas/";
-/// Where references in requests lead until it is known under which name: nowhere in the document.
+/// The temporary target of references in requests, until their final names are known. It does not
+/// exist in the document.
 const REQUESTS: &str = "#/components/requests/";
 
 /// The types that the document has used so far.
@@ -26,39 +27,40 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Schemas {
         Schemas { replies: generator(Contract::Serialize, PLACE), requests: generator(Contract::Deserialize, REQUESTS) }
     }
 
-    /// The schema of a type in a reply.
+    /// Returns the schema of a type in a reply.
     pub fn reply(&mut self, type_of: TypeOf) -> Value {
         schema(type_of, &mut self.replies)
     }
 
-    /// The schema of a type in a request. What it refers to has its name only after
+    /// Returns the schema of a type in a request. Its references become valid with
     /// [`Merged::settle`].
     pub fn request(&mut self, type_of: TypeOf) -> Value {
         schema(type_of, &mut self.requests)
     }
 
-    /// The schema of a property of a type in a reply, if it has it.
+    /// Returns the schema of a property of a reply's type, if it has it.
     pub fn property(&self, reply: &Value, name: &str) -> Option<&Value> {
         let of = reply["$ref"].as_str()?.strip_prefix(PLACE)?;
         let schema = self.replies.definitions().get(of)?;
-        // Of a change: what it is about, before what is left if that is gone.
+        // The reply to a change has two forms; the first shows the object, the second is for a
+        // removed one.
         match schema.get("anyOf") {
             Some(either) => self.property(&either[0], name),
             None => schema.get("properties")?.get(name),
         }
     }
 
-    /// Both directions together.
+    /// Merges the schemas of both directions.
     pub fn merge(mut self) -> Merged {
         let mut definitions = self.replies.take_definitions(true);
         let requests = self.requests.take_definitions(true);
         let mut inputs = BTreeSet::new();
-        // A type is another in requests when it looks different there, or refers to one that is.
+        // A type needs two schemas if they differ, or if they refer to such a type.
         loop {
             let merged = Merged { definitions: Map::new(), inputs: inputs.clone() };
             let differs = |(name, schema): &(&String, &Value)| {
@@ -82,7 +84,7 @@ impl Schemas {
     }
 }
 
-/// The schemas of both directions, each under its name.
+/// The schemas of both directions, by name.
 pub struct Merged {
     definitions: Map<String, Value>,
     /// The types of requests that are called `…Input`.
@@ -90,12 +92,12 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// The schemas.
+    /// Returns the schemas.
     pub fn definitions(&self) -> &Map<String, Value> {
         &self.definitions
     }
 
-    /// Lets what refers to the types of requests refer to the schemas as they are named.
+    /// Replaces the temporary references in a value by the final ones.
     pub fn settle(&self, value: &mut Value) {
         match value {
             Value::Object(fields) => {
@@ -126,8 +128,8 @@ fn generator(contract: Contract, place: &str) -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// That a field is null where it is absent says nothing, and generators take a field with a default
-/// for one that is always there.
+/// Removes a default of null. It says nothing, and generators treat a field with a default as one
+/// that is always present.
 fn without_null_default(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
@@ -136,7 +138,7 @@ fn without_null_default(schema: &mut Schema) {
 
 fn schema(type_of: TypeOf, generator: &mut SchemaGenerator) -> Value {
     let mut schema = type_of(generator);
-    // Those among the definitions are transformed when they are taken.
+    // The definitions are transformed when they are taken.
     ReplaceBoolSchemas::default().transform(&mut schema);
     schema.to_value()
 }

@@ -1,4 +1,4 @@
-//! The query of a call, checked against its endpoint's table (docs/api/README.md, "Query
+//! The query of a call, checked against the table of its endpoint (docs/api/README.md, "Query
 //! parameters").
 
 #[cfg(test)]
@@ -15,23 +15,23 @@ use crate::nearest::nearest_name;
 use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use crate::records::{FilterValues, Page};
 
-/// A parameter of an endpoint, the display options taken apart.
+/// A parameter of an endpoint. Display options are one parameter each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name; compared without regard to case.
+    /// The name; compared without regard to case.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of its values.
     pub kind: Kind,
-    /// 400 without it.
+    /// Whether a call without it is refused with 400.
     pub required: bool,
-    /// The value where it is absent, as text.
+    /// The default value, as text.
     pub default: Option<&'static str>,
-    /// For the reference.
+    /// The description for the reference.
     pub about: &'static str,
 }
 
-/// Taken by every endpoint whether it lists them or not; where one is listed, its default is the
-/// listed one.
+/// The parameters that every endpoint accepts, listed or not. If an endpoint lists one, the listed
+/// default applies.
 pub const EVERYWHERE: [Parameter; 4] = [
     optional("limit", Kind::Integer, "How many entries at most."),
     optional("offset", Kind::Integer, "How many entries to skip."),
@@ -39,7 +39,7 @@ pub const EVERYWHERE: [Parameter; 4] = [
     optional("databaseId", Kind::Text, "Number or name of the database."),
 ];
 
-/// The filters of listings of objects ([`Route::filters`]).
+/// The filters of object listings ([`Route::filters`]).
 pub const FILTERS: [Parameter; 7] = [
     optional("type", Kind::TextList, "Names of object types: only their objects."),
     optional("status", Kind::TextList, "Names of workflow statuses: only objects with one of them."),
@@ -50,22 +50,22 @@ pub const FILTERS: [Parameter; 7] = [
     optional("modifiedBefore", Kind::Integer, "Epoch seconds: only objects that were last changed earlier."),
 ];
 
-/// The parameter with a token.
+/// The parameter for a token.
 pub const TOKEN: &str = "token";
-/// The parameter with a key, at the endpoints that take one in their address
+/// The parameter for a key, at endpoints that accept one in the address
 /// ([`Route::key_in_address`]).
 pub const KEY: &str = "key";
-/// The parameter that libraries add so that no cache answers. It is ignored everywhere.
+/// The parameter that libraries add to bypass caches. It is ignored everywhere.
 pub const CACHE_BUSTER: &str = "_";
 
-/// The whole numbers that count something, and are never below 0.
+/// The parameters whose whole numbers must not be negative.
 pub const COUNTS: [&str; 2] = ["limit", "offset"];
 
 const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
     Parameter { name, kind, required: false, default: None, about }
 }
 
-/// The parameters that an endpoint lists, in the interface's order.
+/// Returns the parameters that an endpoint lists, in the interface's order.
 pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
     route.query.iter().flat_map(|listed| {
         let (one, set) = match *listed {
@@ -78,7 +78,7 @@ pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
     })
 }
 
-/// The display options `DISP(additional_info, path)`; see [`QueryParam::Display`].
+/// Returns the display options `DISP(additional_info, path)`; see [`QueryParam::Display`].
 pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = Parameter> {
     let flags = FLAGS.iter().filter(move |flag| match flag.name {
         display::PATH => path,
@@ -97,44 +97,43 @@ pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterato
 pub struct Pairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 4]>);
 
 impl<'q> Pairs<'q> {
-    /// Takes a query apart.
+    /// Splits a query into its pairs.
     pub fn of(raw_query: &'q str) -> Pairs<'q> {
         if raw_query.contains(['%', '+']) {
             return Pairs(form_urlencoded::parse(raw_query.as_bytes()).collect());
         }
-        // Nothing in it needs decoding, as in most: then taking it apart is all there is to do.
-        // Every read from memory does it.
+        // Most queries need no decoding and are only split. Every read from memory does this.
         let pairs = raw_query.split('&').filter(|pair| !pair.is_empty());
         Pairs(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (k.into(), v.into())).collect())
     }
 
-    /// All of them, in the order they came.
+    /// Returns all pairs in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 
-    /// The last value of a parameter; how the token is found.
+    /// Returns the last value of a parameter, such as the token.
     pub fn last(&self, name: &str) -> Option<&str> {
         self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 }
 
-/// The checked parameters of a call. An absent one reads as its default.
+/// The checked parameters of a call. An absent one has its default.
 #[derive(Debug, Clone)]
 pub struct Query {
     route: &'static Route,
-    /// The given values, under the table's spelling of the name; each name once.
+    /// The given values, under the names as the table spells them; each name once.
     given: Vec<(&'static str, Given)>,
-    /// The names that the endpoint does not know, each once, and no more than a reply reports.
+    /// The names that the endpoint does not know, each once, at most as many as a reply reports.
     unknown: Vec<UnknownParameter>,
 }
 
 /// A parameter that its endpoint does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownParameter {
-    /// Its name, shortened.
+    /// The name, shortened.
     pub name: String,
-    /// The known name that is nearest to it.
+    /// The most similar known name.
     pub nearest: Option<&'static str>,
 }
 
@@ -147,8 +146,8 @@ enum Given {
 }
 
 impl Query {
-    /// Reads and checks a query. What the endpoint does not know is listed ([`Query::unknown`]); of
-    /// a parameter that comes twice the last value counts, save for lists, where all do.
+    /// Parses and checks a query. Unknown parameters are collected ([`Query::unknown`]). The last
+    /// value of a repeated parameter counts, but all values of a list.
     pub fn parse(route: &'static Route, pairs: Pairs<'_>) -> Result<Query> {
         let mut query = Query { route, given: Vec::new(), unknown: Vec::new() };
         for (key, value) in pairs.0 {
@@ -157,7 +156,7 @@ impl Query {
                 None => query.note_unknown(&key),
             }
         }
-        // Display options never are.
+        // Display options are never required.
         let required = route.query.iter().filter_map(|listed| match listed {
             QueryParam::One { name, required: true, .. } => Some(*name),
             _ => None,
@@ -177,7 +176,7 @@ impl Query {
                 }
                 Given::Text(value.into_owned())
             }
-            // Without a value it is as good as absent.
+            // An empty value counts as absent.
             _ if value.is_empty() => return Ok(()),
             Kind::Boolean => {
                 Given::Boolean(parse_boolean(&value).ok_or_else(|| Error::parameter(name, &value, BOOLEAN_WANTED))?)
@@ -202,7 +201,7 @@ impl Query {
         Ok(())
     }
 
-    /// Notes a name that the endpoint does not know, unless it is one that any call may have.
+    /// Notes a name that the endpoint does not know, unless any call may have it.
     fn note_unknown(&mut self, name: &str) {
         let is_key = self.route.key_in_address && name.eq_ignore_ascii_case(KEY);
         if name.is_empty() || name == CACHE_BUSTER || name.eq_ignore_ascii_case(TOKEN) || is_key {
@@ -219,8 +218,8 @@ impl Query {
         }
     }
 
-    /// The parameters that the endpoint does not know, in the order they came: each once, the first
-    /// [`MOST`].
+    /// Returns the parameters that the endpoint does not know, in their order: each once, at most
+    /// the first [`MOST`].
     pub fn unknown(&self) -> &[UnknownParameter] {
         &self.unknown
     }
@@ -229,17 +228,17 @@ impl Query {
         self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Whether the caller gave the parameter a value.
+    /// Reports whether the caller gave the parameter a value.
     pub fn has(&self, name: &str) -> bool {
         self.given(name).is_some()
     }
 
-    /// A boolean; false where it is absent and has no default.
+    /// Returns a boolean; false if it is absent and has no default.
     pub fn boolean(&self, name: &str) -> bool {
         self.boolean_if_any(name).unwrap_or(false)
     }
 
-    /// A boolean; `None` where it is absent and has no default.
+    /// Returns a boolean; `None` if it is absent and has no default.
     pub fn boolean_if_any(&self, name: &str) -> Option<bool> {
         match self.given(name) {
             Some(Given::Boolean(value)) => Some(*value),
@@ -247,7 +246,7 @@ impl Query {
         }
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     pub fn integer(&self, name: &str) -> Option<i64> {
         match self.given(name) {
             Some(Given::Integer(value)) => Some(*value),
@@ -255,7 +254,7 @@ impl Query {
         }
     }
 
-    /// Which part of a listing `limit` and `offset` ask for; without `limit` all.
+    /// Returns the page of a listing that `limit` and `offset` select; all entries without `limit`.
     pub fn page(&self) -> Page {
         let number = |name| self.integer(name).and_then(|number| usize::try_from(number).ok());
         Page { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
@@ -275,7 +274,7 @@ impl Query {
         }
     }
 
-    /// A text.
+    /// Returns a text.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.given(name) {
             Some(Given::Text(value)) => Some(value),
@@ -283,12 +282,12 @@ impl Query {
         }
     }
 
-    /// Whether the endpoint has a parameter of that name.
+    /// Reports whether the endpoint has a parameter of that name.
     pub fn lists(&self, name: &str) -> bool {
         find(self.route, name).is_some()
     }
 
-    /// A list of texts, in the order that they came in; empty where it is absent.
+    /// Returns a list of texts in their order; empty if it is absent.
     pub fn list(&self, name: &str) -> &[String] {
         match self.given(name) {
             Some(Given::List(values)) => values,
@@ -299,7 +298,7 @@ impl Query {
         }
     }
 
-    /// The display options.
+    /// Returns the display options.
     pub fn display(&self) -> Display {
         debug_assert!(find(self.route, "showJson").is_some(), "{} has no display options", self.route.id);
         let additional_info = self.route.query.iter().any(|listed| match *listed {
@@ -315,7 +314,7 @@ impl Query {
         display
     }
 
-    /// The default of a parameter that should be listed, and as one of these kinds.
+    /// Returns the default of a parameter, which must be listed with one of these kinds.
     fn default(&self, name: &str, kinds: &[Kind]) -> Option<&'static str> {
         let parameter = find(self.route, name);
         debug_assert!(
@@ -327,10 +326,11 @@ impl Query {
     }
 }
 
-/// The parameter of a name: the endpoint's own, or one that is taken everywhere.
+/// Returns the parameter of a name: the endpoint's own, or one that every endpoint accepts.
 fn find(route: &'static Route, name: &str) -> Option<Parameter> {
     let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
-    // The display options last: there are many of them, and none is called as another parameter is.
+    // The display options come last: there are many, and their names differ from those of all other
+    // parameters.
     route
         .query
         .iter()

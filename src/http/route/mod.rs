@@ -1,5 +1,5 @@
-//! Endpoints as data. The router, the rights check, the parameter check, the OpenAPI document and
-//! the contract test are all derived from [`Route`]. The tables stand beside the handlers.
+//! Endpoints as data. The router, the checks of rights and parameters, the OpenAPI document and the
+//! contract test are all derived from [`Route`]. The tables are in the modules of the handlers.
 
 pub mod words;
 
@@ -16,23 +16,23 @@ use crate::auth::Privilege;
 use crate::config::LimitsConfig;
 pub use crate::json::{TypeOf, type_of};
 
-/// A call being answered.
+/// The future of a call's reply.
 pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
 
-/// The code that answers one call, and what the document says of its answers.
+/// The code that answers a call, and the description of its replies for the OpenAPI document.
 #[derive(Debug, Clone, Copy)]
 pub struct Handler {
-    /// Answers.
+    /// Answers a call.
     pub answer: fn(Call) -> Answering,
-    /// Type of the `result` (v3) or of the bare body (older surface); `None` if it is not JSON.
+    /// The type of the `result` (v3) or of the bare body (older surface); `None` if it is not JSON.
     pub reply: Option<TypeOf>,
     /// Whether `Prefer: return=minimal` is followed.
     pub may_be_minimal: bool,
 }
 
-/// What a handler takes a call as.
+/// The parameter types of handlers.
 pub trait Taken {
-    /// The call as that.
+    /// Converts a call.
     fn of(call: Call) -> Self;
 }
 
@@ -42,13 +42,14 @@ impl Taken for Call {
     }
 }
 
-/// Makes a [`Route::handler`] of an `async fn(T) -> Result<A, Error>`, where `T` is [`Taken`] and
-/// `A` an [`Answer`]: the type that the handler answers is the one in the document.
+/// Builds a [`Route::handler`] from an `async fn(T) -> Result<A, Error>`, where `T` is [`Taken`]
+/// and `A` an [`Answer`]. The type that the handler returns is the one in the OpenAPI document.
 macro_rules! handler {
     ($function:path) => {
         Some($crate::http::route::Handler {
             answer: |call| {
-                // Not in an `async` block, which would have two places for the handler's state.
+                // Outside of an `async` block, which would reserve space for the handler's state
+                // twice.
                 let answering = $function($crate::http::route::Taken::of(call));
                 Box::pin(::futures_util::TryFutureExt::map_ok(answering, $crate::http::reply::Answer::into_reply))
             },
@@ -59,7 +60,7 @@ macro_rules! handler {
 }
 pub(crate) use handler;
 
-/// What the document says of a handler's answers.
+/// Returns the schema of a handler's answers.
 pub(crate) const fn schema_of<F, T, R, A>(_: &F) -> Option<TypeOf>
 where
     F: Fn(T) -> R,
@@ -70,7 +71,7 @@ where
     A::SCHEMA
 }
 
-/// Whether a handler's answers may be short.
+/// Reports whether a handler's answers may be short.
 pub(crate) const fn may_be_minimal<F, T, R, A>(_: &F) -> bool
 where
     F: Fn(T) -> R,
@@ -81,19 +82,19 @@ where
     A::MAY_BE_MINIMAL
 }
 
-/// Endpoints that belong together.
+/// A group of related endpoints.
 #[derive(Debug, Clone, Copy)]
 pub struct Group {
-    /// Name in the reference.
+    /// The name in the reference.
     pub name: &'static str,
-    /// One line for the reference.
+    /// The description in the reference, one line.
     pub about: &'static str,
     /// The endpoints, in the interface's order.
     pub tables: &'static [&'static [Route]],
 }
 
 impl Group {
-    /// The group's endpoints.
+    /// Returns the group's endpoints.
     pub fn routes(&self) -> impl Iterator<Item = &'static Route> + use<> {
         self.tables.iter().flat_map(|table| table.iter())
     }
@@ -102,83 +103,84 @@ impl Group {
 /// An endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// The endpoint's id in the interface's machine-readable form; ours begin with `stet-`. Unique.
+    /// The endpoint's unique id in the interface's machine-readable form. The ids of additional
+    /// endpoints begin with `stet-`.
     pub id: &'static str,
     /// HTTP method.
     pub method: Verb,
-    /// Path with `{parameter}` segments, below the base path.
+    /// The path below the base path, with `{parameter}` segments.
     pub path: &'static str,
-    /// One line for the reference.
+    /// The description in the reference, one line.
     pub summary: &'static str,
-    /// The document that describes it, from the top of the repository: `docs/api/drawers.md`.
+    /// The document with the rules, relative to the repository's root: `docs/api/drawers.md`.
     pub source: &'static str,
     /// Whether a token is needed.
     pub token: Token,
-    /// Whether a key that only reads may stand in the address, for programs that know nothing of
-    /// tokens.
+    /// Whether a key with the read privilege only is accepted in the address, for programs that
+    /// don't support tokens.
     pub key_in_address: bool,
-    /// Whether it shows or reaches people: see [`Scope::People`].
+    /// Whether the endpoint shows or contacts people: see [`Scope::People`].
     pub about_people: bool,
-    /// What the caller's groups must allow.
+    /// The privilege that the caller needs.
     pub privilege: Option<Privilege>,
-    /// Whether the privilege is the one that the configuration names for the wanted status. The
-    /// handler checks that; the caller must hold one of those for some object, and read the objects
-    /// in the path.
+    /// Whether the privilege is the one that the configuration requires for the requested status.
+    /// The handler checks that. Beforehand, the caller must hold one of those privileges for some
+    /// object, and read the objects in the path.
     pub privilege_of_status: bool,
-    /// Another privilege that lets a caller in who lacks the first: the handler asks for the one
-    /// that the call needs.
+    /// Another privilege that admits a caller without the first. The handler checks the one that
+    /// the call needs.
     pub or_privilege: Option<Privilege>,
     /// Path parameters, in path order.
     pub path_params: &'static [PathParam],
     /// Query parameters, in the interface's order.
     pub query: &'static [QueryParam],
-    /// Request headers with a meaning of their own.
+    /// The request headers with a meaning for this endpoint.
     pub headers: &'static [&'static str],
     /// Request body.
     pub body: Body,
-    /// Whether an object in the recycle bin may be meant.
+    /// Whether the call may name an object in the recycle bin.
     pub takes_recycled: bool,
-    /// Whether an item of a topic may be meant; then the privilege is needed on the topic.
+    /// Whether the call may name an item of a topic. Then the privilege is needed on the topic.
     pub takes_items: bool,
-    /// Whether a password or a token is in what is sent or answered: then nothing of the call is
-    /// kept, here or on the way.
+    /// Whether the request or reply contains a password or a token. Then nothing of the call is
+    /// stored, here or on the way.
     pub secret: bool,
-    /// Whether the reply sets or clears the cookie: a page of another site must not come so far by
-    /// the cookie alone, or without a token.
+    /// Whether the reply sets or clears the cookie. Then a page of another site must not call it
+    /// with only the cookie or without a token.
     pub cookie: bool,
-    /// Whether it ends the session that calls: the token of one that is dead is good for it, too,
-    /// as long as the disk has not taken its end.
+    /// Whether the call ends its own session. Then the token of a session that has ended is
+    /// accepted too, until its end has been committed.
     pub ends_session: bool,
-    /// Whether it changes something, or may, though it is a GET or needs no more than to read: a
-    /// page of another site must not bring that about by the cookie, and it is a change to all that
-    /// is asked of changes.
+    /// Whether the call changes something, or may, although it is a GET or needs only the read
+    /// privilege. A page of another site must not cause that with the cookie, and the rules for
+    /// changes apply.
     pub acts: bool,
-    /// Whether the call may meet an object or make a new one, and `If-None-Match: *` allows the
-    /// latter alone.
+    /// Whether the call may change an existing object or create a new one. `If-None-Match: *`
+    /// allows only the creation.
     pub meets_object: bool,
-    /// Whether `sortBy` gives the order of the listing, though the interface does not list it.
+    /// Whether `sortBy` orders the listing, although the interface does not list it.
     pub sorts: bool,
-    /// Whether the listing takes the filters that all listings of objects have in common.
+    /// Whether the listing accepts the common filters of object listings.
     pub filters: bool,
-    /// Whether a read of objects has no ETag all the same.
+    /// Whether a read of objects has no ETag nevertheless.
     pub untagged: bool,
-    /// Whether a read has an ETag though it is about no object: that of the bytes.
+    /// Whether a read has an ETag although it is about no object: that of the bytes.
     pub tagged: bool,
-    /// Content type of a 200.
+    /// The content type of a 200.
     pub produces: Produces,
-    /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
+    /// The documented status codes besides 400, 413, 500 and 503, which every endpoint may return.
     pub codes: &'static [u16],
-    /// Further statuses that may come, which nothing else here shows.
+    /// Further possible statuses that follow from nothing else here.
     pub further: &'static [u16],
-    /// The code that answers, and the type of its answers. `None` in what rows are derived from
-    /// alone: see [`all_answer`].
+    /// The code that answers, and the type of its answers. `None` only in the bases from which rows
+    /// are derived: see [`all_answer`].
     pub handler: Option<Handler>,
 }
 
-/// The methods that the interface uses, usable in constants.
+/// The methods of the interface, for use in constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verb {
-    /// GET; HEAD is answered from it.
+    /// GET; also answers HEAD.
     Get,
     /// POST
     Post,
@@ -189,10 +191,10 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// All four.
+    /// All methods.
     pub const ALL: [Verb; 4] = [Verb::Get, Verb::Post, Verb::Put, Verb::Delete];
 
-    /// The endpoint method that answers an HTTP method: HEAD is answered as GET.
+    /// Returns the endpoint method that answers an HTTP method. HEAD is answered as GET.
     pub fn of(method: &Method) -> Option<Verb> {
         match *method {
             Method::GET | Method::HEAD => Some(Verb::Get),
@@ -203,7 +205,7 @@ impl Verb {
         }
     }
 
-    /// The method's name on the wire.
+    /// Returns the method's name in HTTP.
     pub const fn name(self) -> &'static str {
         match self {
             Verb::Get => "GET",
@@ -214,36 +216,36 @@ impl Verb {
     }
 }
 
-/// Whether an endpoint needs a token (docs/api/README.md, "Tokens").
+/// The rule for the token of a call (docs/api/README.md, "Tokens").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// 401 without a valid one.
+    /// A valid token is required; otherwise the reply is a 401.
     Required,
-    /// 'no token listed': works without one, and says 401 to one that is not valid.
+    /// "No token listed": the call needs no token, but an invalid one is refused with 401.
     NotListed,
-    /// 'no token listed', for the body has one: any other is left alone, be it valid or not.
+    /// "No token listed", because the body contains one. Any other token is ignored, valid or not.
     InBody,
-    /// A login: makes one.
+    /// A login, which creates a token.
     Login,
 }
 
-/// What the privilege of an endpoint is checked for.
+/// The scope in which the privilege of an endpoint is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
-    /// The server as a whole: a grant below a folder is none.
+    /// The server as a whole: a grant below a folder is not enough.
     Server,
-    /// The objects in the path: the first is what the endpoint is about, others say themselves what
-    /// they need.
+    /// The objects in the path. The endpoint's privilege is for the first; each other parameter
+    /// states its own.
     Path,
-    /// Names, addresses and messages of people: a key needs the privilege for everything.
+    /// Names, addresses and messages of people: a key needs the privilege everywhere.
     People,
-    /// What the body names, or the caller's own: a grant below any folder lets the call in, and the
-    /// handler asks for each object.
+    /// Objects that the body names, or the caller's own. A grant below any folder admits the call,
+    /// and the handler checks each object.
     Named,
 }
 
-/// Makes sure that each endpoint has code that answers: a table without does not compile.
+/// Asserts that each endpoint has a handler. A table with a row without one does not compile.
 pub const fn all_answer(groups: &[Group]) {
     let mut group = 0;
     while group < groups.len() {
@@ -262,13 +264,13 @@ pub const fn all_answer(groups: &[Group]) {
 }
 
 impl Route {
-    /// The code that answers.
+    /// Returns the code that answers.
     pub fn handler(&self) -> Handler {
-        // Of all rows of the tables: [`all_answer`].
+        // Every row of the tables has one: [`all_answer`].
         self.handler.expect("a row of a table has a handler")
     }
 
-    /// What the privilege is checked for.
+    /// Returns the scope in which the privilege is checked.
     pub fn scope(&self) -> Scope {
         match self.privilege {
             Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
@@ -278,19 +280,19 @@ impl Route {
         }
     }
 
-    /// Whether what it is about lies in a database.
+    /// Reports whether the call is about objects in a database.
     pub fn is_about_a_database(&self) -> bool {
         self.privilege.is_some() && self.scope() != Scope::Server
     }
 
-    /// Whether a read may have a time, `Last-Modified`, by which preconditions are evaluated: of a
-    /// content as it is stored.
+    /// Reports whether a read may have a `Last-Modified` time, by which preconditions are
+    /// evaluated: that of a content as it is stored.
     pub fn is_dated(&self) -> bool {
         self.is_read() && self.headers.contains(&"If-Range")
     }
 
-    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is
-    /// stored, and it does something.
+    /// Reports whether an `Idempotency-Key` has a meaning here: the call has a user, may be stored,
+    /// and changes something.
     pub fn takes_key(&self) -> bool {
         self.method == Verb::Post
             && !self.secret
@@ -298,26 +300,27 @@ impl Route {
             && !matches!(self.token, Token::Login | Token::InBody)
     }
 
-    /// Whether a call changes nothing.
+    /// Reports whether the method is GET.
     pub fn is_read(&self) -> bool {
         self.method == Verb::Get
     }
 
-    /// Whether a call reads, whatever its method: nothing is lost if its reply is refused.
+    /// Reports whether a call only reads, whatever its method, so that nothing is lost if its reply
+    /// is refused.
     pub fn only_reads(&self) -> bool {
         let asks = self.method == Verb::Post && self.privilege == Some(Privilege::Read);
         !self.acts && (self.is_read() || asks)
     }
 
-    /// Whether the call is about an object that it names: in the path, or in the query parameter
-    /// `loid`.
+    /// Reports whether the call is about an object that it names, in the path or in the query
+    /// parameter `loid`.
     pub fn names_object(&self) -> bool {
         let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
         self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
     }
 
-    /// Whether a read has an ETag, and evaluates `If-None-Match`: that of an object, of a content,
-    /// and of a container, which is what `container` says of the reply.
+    /// Reports whether a read has an ETag and evaluates `If-None-Match`: reads of objects, contents
+    /// and containers. `container` states whether the reply is a container.
     pub fn is_conditional(&self, container: bool) -> bool {
         if self.tagged {
             return true;
@@ -329,8 +332,8 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions
-    /// have no tags.
+    /// Reports whether `If-Match` is evaluated, as for all changes of objects. Users, groups, keys
+    /// and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects = match self.privilege {
             None | Some(Privilege::ManageGroups) => false,
@@ -341,7 +344,7 @@ impl Route {
         !self.is_read() && of_objects
     }
 
-    /// The objects in the path, and the privilege that each needs.
+    /// Returns the objects in the path, and the privilege that each needs.
     pub fn needs(&self) -> impl Iterator<Item = (&'static str, Privilege)> {
         let privilege = if self.privilege_of_status { Some(Privilege::Read) } else { self.privilege };
         let mut own = privilege.filter(|_| self.scope() == Scope::Path);
@@ -350,33 +353,33 @@ impl Route {
     }
 }
 
-/// A segment of the path that is a value.
+/// A path segment with a value.
 #[derive(Debug, Clone, Copy)]
 pub struct PathParam {
-    /// Name, as in the path between braces.
+    /// The name between the braces in the path.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of its values.
     pub kind: Kind,
-    /// The privilege needed on an object that is not the one that the endpoint is about. The first
-    /// one without is what the endpoint is about, and needs the endpoint's own; what follows is
-    /// part of that.
+    /// The privilege for an object that is not the endpoint's main one. The first parameter without
+    /// a privilege is the main object, and needs the endpoint's own. Later ones without a privilege
+    /// are parts of it.
     pub needs: Option<Privilege>,
-    /// For the reference.
+    /// The description for the reference.
     pub about: &'static str,
 }
 
-/// What values a parameter takes.
+/// The kind of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
     Text,
     /// A loid, uuid or path.
     Source,
-    /// true, false, 1, 0 in any case.
+    /// `true`, `false`, `1` or `0` in any case.
     Boolean,
     /// A whole number.
     Integer,
-    /// Repeated key or comma-separated.
+    /// A list of texts, from repeated keys or separated by commas.
     TextList,
 }
 
@@ -385,15 +388,15 @@ pub enum Kind {
 pub enum QueryParam {
     /// One parameter.
     One {
-        /// Name; compared without regard to case.
+        /// The name; compared without regard to case.
         name: &'static str,
-        /// What values it takes.
+        /// The kind of its values.
         kind: Kind,
-        /// 400 without it.
+        /// Whether a call without it is refused with 400.
         required: bool,
-        /// The value where it is absent, as text; `None` where the interface says null.
+        /// The default value, as text; `None` if the interface says null.
         default: Option<&'static str>,
-        /// For the reference; may be empty.
+        /// The description for the reference; may be empty.
         about: &'static str,
     },
     /// The display options (docs/api/README.md, "Display options"), without `showWebType` and
@@ -401,18 +404,18 @@ pub enum QueryParam {
     Display {
         /// Default of `showAdditionalInfo`.
         additional_info: bool,
-        /// Whether there is a `showPath`.
+        /// Whether `showPath` is included.
         path: bool,
-        /// Whether there are `showWebType` and `webProduct`.
+        /// Whether `showWebType` and `webProduct` are included.
         web: bool,
     },
 }
 
-/// How large a body that is held in memory may be. A caller who is not known yet may only send a
-/// short one.
+/// The size limit of a body that is held in memory. A caller who has not been identified yet may
+/// send only a short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// What one fills in or switches, such as a login: `limits.short_body_bytes`.
+    /// Small forms and switches, such as a login: `limits.short_body_bytes`.
     Short,
     /// Lists of sources, attributes, texts: `limits.json_bytes`.
     Long,
@@ -421,41 +424,41 @@ pub enum Size {
 /// The rule for a request body.
 #[derive(Debug, Clone, Copy)]
 pub enum Body {
-    /// Ignored.
+    /// No body; any is ignored.
     None,
     /// JSON; may be absent, empty or `{}`.
     Optional(TypeOf, Size),
-    /// JSON; 400 without it.
+    /// JSON; a call without it is refused with 400.
     Required(TypeOf, Size),
-    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file
-    /// parts, each of `limits.upload_bytes`, which are written to disk as they come. There are no
-    /// others.
+    /// A multipart form: a JSON part `options` of at most `limits.upload_part_options_bytes`, and
+    /// file parts of at most `limits.upload_bytes` each, which are written to disk as they arrive.
+    /// Other parts are not allowed.
     Multipart {
-        /// Type of `options`.
+        /// The type of `options`.
         options: TypeOf,
-        /// Names of the file parts: the first may come once, the others any number of times.
+        /// The names of the file parts: the first may occur once, the others any number of times.
         files: &'static [&'static str],
-        /// Whether the first must be there.
+        /// Whether the first is required.
         needs_first: bool,
     },
-    /// A multipart form whose files are optional, or bytes of any type, of `limits.upload_bytes`:
-    /// as the query says.
+    /// A multipart form whose files are optional, or bytes of any type, at most
+    /// `limits.upload_bytes`, depending on the query.
     MultipartOrBytes {
-        /// Type of `options`.
+        /// The type of `options`.
         options: TypeOf,
-        /// Names of the file parts.
+        /// The names of the file parts.
         files: &'static [&'static str],
     },
-    /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The
-    /// handler reads it.
+    /// The bytes of a content, of any type, at most `limits.upload_bytes`; may be absent or empty.
+    /// The handler reads them.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
     Form(TypeOf, Size),
 }
 
 impl Body {
-    /// How many bytes one that is held in memory may have; `None` for one that the handler reads,
-    /// and where there is none.
+    /// Returns the largest size of a body that is held in memory, in bytes; `None` if the handler
+    /// reads the body or there is none.
     pub fn most(self, limits: &LimitsConfig) -> Option<usize> {
         match self {
             Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
@@ -467,10 +470,10 @@ impl Body {
     }
 }
 
-/// Content type of a 200.
+/// The content type of a 200.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Produces {
-    /// The envelope, or on the older surface the bare body, as application/json.
+    /// The envelope, or on the older surface the bare result, as application/json.
     Json,
     /// application/xml;charset=utf-8
     Xml,
@@ -478,10 +481,10 @@ pub enum Produces {
     Text,
     /// The object's own bytes under its own type.
     Stream,
-    /// text/calendar or text/csv, as the path asks.
+    /// text/calendar or text/csv, depending on the path.
     Export,
-    /// text/event-stream, for as long as the caller stays.
+    /// text/event-stream, until the client disconnects.
     Events,
-    /// 'any content type': JSON here.
+    /// "Any content type": JSON here.
     Any,
 }

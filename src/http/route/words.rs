@@ -1,4 +1,4 @@
-//! The words that the route tables are written in: bases for struct update, parameters, code lists.
+//! Shorthands for the route tables: bases for struct update, parameters, code lists.
 
 pub(crate) use schemars::JsonSchema;
 pub(crate) use serde_json::Value;
@@ -12,8 +12,8 @@ pub(crate) const S: &[u16] = &[200, 401, 403, 404];
 /// The statuses of endpoints that name no object.
 pub(crate) const A: &[u16] = &[200, 401, 403];
 
-/// What most endpoints have in common: a token, no parameters, no body, JSON out, the codes S. Each
-/// group derives its own bases from it.
+/// Returns the common base of most endpoints: a token, no parameters, no body, JSON replies, the
+/// codes S. Each group derives its own bases from it.
 pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static str) -> Route {
     Route {
         id: "",
@@ -49,80 +49,80 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
     }
 }
 
-/// A JSON body that may be absent, empty or `{}`.
+/// Returns a JSON body that may be absent, empty or `{}`.
 pub(crate) const fn optional<T: JsonSchema>(size: Size) -> Body {
     Body::Optional(type_of::<T>, size)
 }
 
-/// A JSON body that must be there.
+/// Returns a JSON body that is required.
 pub(crate) const fn required<T: JsonSchema>(size: Size) -> Body {
     Body::Required(type_of::<T>, size)
 }
 
-/// The path parameter `{source}`.
+/// Returns the path parameter `{source}`.
 pub(crate) const fn source(about: &'static str) -> PathParam {
     object("source", about)
 }
 
-/// A path parameter that is a source under a name of its own.
+/// Returns a path parameter that is a source with another name.
 pub(crate) const fn object(name: &'static str, about: &'static str) -> PathParam {
     PathParam { name, kind: Kind::Source, needs: None, about }
 }
 
-/// Another object than the one that the endpoint is about.
+/// Returns a path parameter for an object that is not the endpoint's main one.
 pub(crate) const fn other(name: &'static str, needs: Privilege, about: &'static str) -> PathParam {
     PathParam { needs: Some(needs), ..object(name, about) }
 }
 
-/// A path parameter that is any text.
+/// Returns a path parameter that is any text.
 pub(crate) const fn word(name: &'static str, about: &'static str) -> PathParam {
     PathParam { name, kind: Kind::Text, needs: None, about }
 }
 
-/// The path parameter `{position}`.
+/// Returns the path parameter `{position}`.
 pub(crate) const fn position(about: &'static str) -> PathParam {
     PathParam { name: "position", kind: Kind::Integer, needs: None, about }
 }
 
-/// A text that may be left out.
+/// Returns an optional text parameter.
 pub(crate) const fn text(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: Kind::Text, required: false, default, about }
 }
 
-/// A text that must be given.
+/// Returns a required text parameter.
 pub(crate) const fn needed(name: &'static str, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: Kind::Text, required: true, default: None, about }
 }
 
-/// A boolean with its default.
+/// Returns a boolean parameter with its default.
 pub(crate) const fn flag(name: &'static str, default: bool, about: &'static str) -> QueryParam {
     let default = Some(if default { "true" } else { "false" });
     QueryParam::One { name, kind: Kind::Boolean, required: false, default, about }
 }
 
-/// A boolean that the interface gives no default.
+/// Returns a boolean parameter without a default.
 pub(crate) const fn open_flag(name: &'static str, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: Kind::Boolean, required: false, default: None, about }
 }
 
-/// A whole number that may be left out.
+/// Returns an optional parameter that is a whole number.
 pub(crate) const fn number(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: Kind::Integer, required: false, default, about }
 }
 
-/// A list of texts.
+/// Returns a parameter that is a list of texts.
 pub(crate) const fn list(name: &'static str, required: bool, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: Kind::TextList, required, default: None, about }
 }
 
-/// The display options, `showPath` and `showWebType` among them (docs/api/README.md, "Display
-/// options").
+/// Returns the display options, including `showPath` and `showWebType` (docs/api/README.md,
+/// "Display options").
 pub(crate) const fn disp(additional_info: bool) -> QueryParam {
     QueryParam::Display { additional_info, path: true, web: true }
 }
 
-/// The display options of the reply to a change: those of [`DISPLAY_OF_CHANGE`], and `showPath`,
-/// which is on.
+/// The option `showPath` of the reply to a change, which is on by default. The other display
+/// options are in [`DISPLAY_OF_CHANGE`].
 pub(crate) const SHOW_PATH: QueryParam = flag("showPath", true, "Show the path.");
 /// The display options of the reply to a change besides [`SHOW_PATH`].
 pub(crate) const DISPLAY_OF_CHANGE: QueryParam = QueryParam::Display { additional_info: false, path: false, web: true };
@@ -135,12 +135,12 @@ pub(crate) const LIMIT: QueryParam = number("limit", Some("20"), "How many entri
 /// The database that a call is about.
 pub(crate) const DATABASE: QueryParam =
     text("databaseId", None, "Number or name of the database; the main database without it.");
-/// Where in the column catalogs a view is looked up.
+/// The place in the column catalogs where a view is looked up.
 pub(crate) const VIEW_PATH: QueryParam =
     text("viewPath", Some("/"), "Path of the view in the column catalog configuration.");
 /// The unit of the widths of a view's columns.
 pub(crate) const WIDTH_UNIT: QueryParam = text("widthUnit", Some("PIXEL"), "Unit of the column widths.");
-/// The database whose column catalogs count.
+/// The database with the column catalogs.
 pub(crate) const VIEW_DATABASE: QueryParam =
     text("viewDatabaseId", None, "Database that holds the column catalog configuration.");
 /// A view by its name.
@@ -151,10 +151,10 @@ pub(crate) const VERSION: QueryParam = number(
     Some("-1"),
     "Number of the version; -1 is the latest. Without it the holder of the lock reads the draft.",
 );
-/// Whether content is left as it is stored.
+/// Whether content is returned as it is stored.
 pub(crate) const RAW: QueryParam = flag("raw", false, "The content as it is stored in place of the resolved one.");
 /// Whether an XML document comes with its DTD.
 pub(crate) const SHOW_DTD: QueryParam = flag("showDtd", false, "Put the DTD into an XML document.");
-/// Where content is cut off.
+/// The size at which content is cut off.
 pub(crate) const MAX_SIZE: QueryParam =
     number("maxSize", None, "Megabytes (1,000,000 bytes) after which the content is cut off.");

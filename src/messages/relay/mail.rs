@@ -1,4 +1,4 @@
-//! A message as a mail (RFC 5322).
+//! The form of a message as a mail (RFC 5322).
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,21 +13,20 @@ use super::address_of;
 use crate::auth::User;
 use crate::messages::rows::{Message, Priority};
 
-/// Addresses that a mail names at most: with more, it names none.
+/// The largest number of addresses that a mail names. With more, it names none.
 const NAMED: usize = 20;
 
-/// The value of `To` for receivers who are not named: a group without members (RFC 5322, 3.4).
+/// The value of `To` for receivers that are not named: a group without members (RFC 5322, 3.4).
 const UNDISCLOSED: &str = "undisclosed-recipients:;";
 
-/// Characters without white space that stand in a header in plain text. More of them in a row could
-/// not be folded, and no line may have more than 998 (RFC 5322, 2.1.1).
+/// The longest word of a header that is written as plain text. A longer one could not be folded,
+/// and no line may have more than 998 characters (RFC 5322, 2.1.1).
 const UNFOLDED: usize = 200;
 
-/// Bytes of text in one encoded word.
+/// The number of bytes of text in one encoded word.
 const ENCODED: usize = 45;
 
-/// The mail, of lines that end in CR LF, in ASCII. Whoever sends it again writes the same
-/// `Message-ID`.
+/// Builds the mail in ASCII, with lines that end in CR LF. A retry has the same `Message-ID`.
 pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, to: &[String]) -> Vec<u8> {
     let name =
         sender.map(|user| if user.full_name.is_empty() { user.name.to_string() } else { user.full_name.clone() });
@@ -49,7 +48,7 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
             mail = mail.to(Mailbox::new(None, address.clone()));
         }
     }
-    // It is not for the header to say whom the mail goes to.
+    // The receivers are in the envelope, not necessarily in the header.
     if let Ok(envelope) = Envelope::new(Some(from.clone()), addresses) {
         mail = mail.envelope(envelope);
     }
@@ -59,13 +58,13 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
         Priority::High => "1",
     };
     let made = mail.body(text(message));
-    // Nothing else is missing than who it is from, and that is there; if it were, the relay would
-    // refuse an empty mail.
+    // Only a missing sender could fail, and there is one. Otherwise the relay would refuse an empty
+    // mail.
     let Ok(mut made) = made else { return Vec::new() };
     let headers = made.headers_mut();
     headers.insert_raw(subject(&message.subject));
     headers.insert_raw(plain_header("X-Priority", urgency));
-    // No program shall answer that somebody is away (RFC 3834, 5).
+    // Programs must not send automatic replies, such as absence notes (RFC 3834, 5).
     headers.insert_raw(plain_header("Auto-Submitted", "auto-generated"));
     if unnamed {
         headers.insert_raw(plain_header("To", UNDISCLOSED));
@@ -73,13 +72,13 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
     made.formatted()
 }
 
-/// A header whose value stands for itself: ASCII, and a line long at most.
+/// Builds a header from an ASCII value that fits into one line.
 fn plain_header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.to_owned(), value.to_owned())
 }
 
-/// The header `Subject`: as encoded words (RFC 2047) where it is not ASCII or could not be folded.
-/// Control characters, line ends above all, become blanks.
+/// Builds the header `Subject`: as encoded words (RFC 2047) if it is not ASCII or could not be
+/// folded. Control characters, above all line ends, become blanks.
 fn subject(text: &str) -> HeaderValue {
     let name = HeaderName::new_from_ascii_str("Subject");
     let text = text.replace(char::is_control, " ");
@@ -87,8 +86,8 @@ fn subject(text: &str) -> HeaderValue {
     if foldable {
         return HeaderValue::new(name, text);
     }
-    // An encoded word has at most 75 characters, which are 45 bytes in base64; a line of the header
-    // one word.
+    // An encoded word has at most 75 characters, which are 45 bytes in base64. Each line of the
+    // header has one word.
     let (mut words, mut word) = (Vec::new(), String::new());
     for c in text.chars() {
         if word.len() + c.len_utf8() > ENCODED {
@@ -101,11 +100,11 @@ fn subject(text: &str) -> HeaderValue {
     HeaderValue::dangerous_new_pre_encoded(name, text, encoded.join("\r\n "))
 }
 
-/// What it says: the text, and which objects go with it. They stay where they are, for rights hold
-/// there alone.
+/// Returns the content of the mail: the text and the list of attached objects. The objects are not
+/// included, because their access rights hold only in the repository.
 fn text(message: &Message) -> String {
-    // A line end of any kind is one: on its way a carriage return alone might pass for what ends
-    // the mail (RFC 5321, 2.3.8).
+    // All kinds of line ends become one: a carriage return alone might be taken for the end of the
+    // mail on the way (RFC 5321, 2.3.8).
     let mut text = message.body.replace("\r\n", "\n").replace('\r', "\n");
     if !message.attachments.is_empty() {
         let list: Vec<&str> = message.attachments.iter().map(|loid| &**loid).collect();
@@ -163,7 +162,8 @@ mod tests {
         assert_eq!(mail, lines(&message(), &sender, &["bob@example.net"]), "the same each time");
     }
 
-    /// To a relay that takes a carriage return for a line end, it could have ended the mail.
+    /// A relay that accepts a carriage return as a line end could have taken it for the end of the
+    /// mail.
     #[test]
     fn no_carriage_return_goes_out_alone() {
         let mut smuggler = message();
@@ -184,7 +184,7 @@ mod tests {
         assert!(mail.contains("user1@example.net") && !mail.contains("undisclosed"), "{mail}");
     }
 
-    /// The text of a subject as a mail program shows it.
+    /// Returns the text of a subject as a mail program shows it.
     fn shown_subject(mail: &str) -> String {
         let head = mail.split("\r\n\r\n").next().unwrap().replace("\r\n ", " ");
         let line = head.lines().find_map(|line| line.strip_prefix("Subject: ")).expect("there is a subject");
@@ -193,7 +193,7 @@ mod tests {
         for word in line.split(' ') {
             let encoded = word.strip_prefix("=?utf-8?b?").and_then(|rest| rest.strip_suffix("?="));
             assert!(encoded.is_none() || word.len() <= 75, "{word}");
-            // Blanks between encoded words are none.
+            // Blanks between encoded words are not shown.
             if !(shown.is_empty() || after_encoded && encoded.is_some()) {
                 shown.push(' ');
             }

@@ -1,15 +1,16 @@
-//! Messages that go out by mail as well, by an SMTP relay (RFC 5321).
+//! The sending of messages as mails through an SMTP relay (RFC 5321).
 //!
 //! # Once, or not at all
 //!
-//! What the relay is to take is a row, which is written along with the message. The relay is asked
-//! for each address whether it takes it (`RCPT`). Before it is given the mail, the row says so, on
-//! disk ([`Outgoing::sending`]). When it says that it has the mail, the row goes. A crash or a
-//! broken connection in between leaves it unknown whether the relay has the mail: it is not given
-//! it again, and the log and `stet_mails_total` tell so. The message itself is in the receivers'
-//! inboxes in any case.
+//! A mail for the relay is a row, which is written together with the message. The relay is asked
+//! for each address whether it accepts it (`RCPT`). Before the relay gets the mail, the row notes
+//! that on disk ([`Outgoing::sending`]). When the relay confirms the mail, the row is removed.
+//! After a crash or a broken connection in between it is unknown whether the relay has the mail.
+//! Then it is not sent again, and the log and `stet_mails_total` report that. The message itself is
+//! in the receivers' inboxes in any case.
 //!
-//! What fails before that is tried again, ever later, until `smtp.give_up_hours` have passed.
+//! Failures before that point are retried with growing intervals, until `smtp.give_up_hours` have
+//! passed.
 
 mod mail;
 mod queue;
@@ -37,10 +38,10 @@ use crate::auth::{Directory, Name, User};
 use crate::config::SmtpConfig;
 use crate::limits::yielding::YieldTimer;
 
-/// Milliseconds until a mail or the relay is tried again, at most.
+/// The longest interval between two attempts, in milliseconds.
 const LONGEST_MS: u64 = 60 * 60 * 1000;
 
-/// See the module's head.
+/// The sender of mails to the relay.
 pub struct Relay {
     smtp: SmtpConfig,
     from: Address,
@@ -50,18 +51,18 @@ pub struct Relay {
     bell: Notify,
 }
 
-/// What became of a mail for an address; the label `outcome` of `stet_mails_total`.
+/// The outcome of a mail for an address; the label `outcome` of `stet_mails_total`.
 #[derive(Clone, Copy)]
 enum Outcome {
-    /// The relay has it.
+    /// The relay has accepted it.
     Sent,
-    /// The relay does not want it.
+    /// The relay has refused it for good.
     Refused,
-    /// Nobody knows whether the relay has it.
+    /// An unknown outcome: the relay may have it.
     Uncertain,
-    /// The relay did not take it for too long.
+    /// The relay has not accepted it in time.
     GivenUp,
-    /// Too many waited already.
+    /// The queue was full.
     Dropped,
 }
 
@@ -79,7 +80,7 @@ impl Outcome {
 }
 
 impl Relay {
-    /// The relay, if one is configured.
+    /// Creates the sender to the relay, if one is configured.
     pub(super) fn configured(
         smtp: &SmtpConfig,
         repository: &Repository,
@@ -88,7 +89,7 @@ impl Relay {
         if smtp.host.is_empty() {
             return None;
         }
-        // A configuration that was checked has one.
+        // A checked configuration has a valid address.
         let from = smtp.from.parse().ok()?;
         let (repository, directory) = (repository.clone(), directory.clone());
         let (smtp, queue, bell) = (smtp.clone(), Queue::default(), Notify::new());
@@ -96,7 +97,7 @@ impl Relay {
         let note = |outgoing: Outgoing| {
             let place = Message::key(outgoing.number);
             let message = relay.repository.row::<Message>(place.table, &place.key);
-            // Without its message a mail is given up when its turn comes.
+            // A mail without its message is given up when its turn comes.
             let sender = message.ok().flatten().map(|message| message.sender).unwrap_or_default();
             relay.queue.put(outgoing.number, sender, outgoing.next_ms, outgoing.waiting.len() + outgoing.sending.len());
         };
@@ -106,7 +107,7 @@ impl Relay {
         Some(Arc::new(relay))
     }
 
-    /// The addresses of users who have one, each once.
+    /// Returns the addresses of those users that have one, each once.
     pub(super) async fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
         let (mut addresses, mut way) = (BTreeSet::new(), YieldTimer::new());
         for name in users {
@@ -117,7 +118,8 @@ impl Relay {
         Ok(addresses.into_iter().collect())
     }
 
-    /// Room for another mail of this sender, to so many addresses; `None` if as many wait as may.
+    /// Reserves room for another mail of this sender to that number of addresses; `None` if the
+    /// queue is full.
     pub(super) fn room(&self, sender: &Text, addresses: usize) -> Option<Room> {
         let room = self.queue.room(sender, addresses, self.smtp.queue);
         if room.is_none() {
@@ -127,12 +129,13 @@ impl Relay {
         room
     }
 
-    /// Says that there may be something to be sent.
+    /// Wakes the sender, because there may be something to send.
     pub(super) fn wake(&self) {
         self.bell.notify_one();
     }
 
-    /// Gives mails to the relay until the sender is dropped; then ends with the mail that it is at.
+    /// Sends mails to the relay until the other end of `end` is dropped. Completes the current mail
+    /// before it returns.
     pub async fn run(self: Arc<Self>, mut end: watch::Receiver<()>) {
         if let Err(error) = self.recover().await {
             tracing::error!(%error, "mails that were being sent when the server ended can't be read");
@@ -152,7 +155,7 @@ impl Relay {
                     wait_ms
                 }
             };
-            // A bell is no reason to bother a relay that is down.
+            // New mails are no reason to retry a failing relay.
             let bell = async {
                 self.bell.notified().await;
                 if failures > 0 {
@@ -167,7 +170,7 @@ impl Relay {
         }
     }
 
-    /// Gives up what was being sent when the server ended: the relay may have it.
+    /// Gives up mails that were being sent when the server ended: the relay may have them.
     async fn recover(&self) -> Result<()> {
         let mut uncertain = Vec::new();
         self.each(|outgoing| uncertain.extend(Some(outgoing).filter(|it| !it.sending.is_empty())))?;
@@ -177,14 +180,14 @@ impl Relay {
         Ok(())
     }
 
-    /// Gives up what was being sent: the relay may have it, and nobody is to get it twice.
+    /// Gives up a mail that was being sent: the relay may have it, and nobody should get it twice.
     async fn give_up_sending(&self, mut outgoing: Outgoing, why: &str) -> Result<()> {
         let addresses = std::mem::take(&mut outgoing.sending);
         tell(outgoing.number, Outcome::Uncertain, &addresses, why);
         self.save(&outgoing).await
     }
 
-    /// All rows of mails that wait.
+    /// Calls `note` for the rows of all waiting mails.
     fn each(&self, mut note: impl FnMut(Outgoing)) -> Result<()> {
         let mut range = Range::prefix(&[]);
         loop {
@@ -200,7 +203,7 @@ impl Relay {
         }
     }
 
-    /// Sends all that is due; gives when the next is, epoch milliseconds.
+    /// Sends all mails that are due. Returns the time of the next one, in epoch milliseconds.
     async fn pass(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
         let outcome = self.send_all(now_ms, end).await;
         metrics::gauge!("stet_mails_waiting").set(self.queue.len() as f64);
@@ -210,7 +213,7 @@ impl Relay {
     async fn send_all(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
         let mut conversation = None;
         let next_ms = loop {
-            // The sender says nothing, and is dropped at the end.
+            // The channel carries no values, and is closed at the end.
             let is_over = end.has_changed().is_err();
             let Some((next_ms, number)) = self.queue.next() else { break None };
             if next_ms > now_ms || is_over {
@@ -222,8 +225,8 @@ impl Relay {
                 self.queue.remove(number);
                 continue;
             };
-            // A conversation came to its end and the row could not be written: nothing is being
-            // sent but from here.
+            // The mail was sent, but the result could not be written: only this function sends
+            // mails.
             if !outgoing.sending.is_empty() {
                 self.give_up_sending(outgoing, "what became of it could not be kept").await?;
                 continue;
@@ -243,8 +246,8 @@ impl Relay {
             let before = outgoing.waiting.len();
             conversation = self.send(conversation.take(), &mut outgoing, &message).await?;
             if outgoing.waiting.len() < before {
-                // The rest at once: a relay takes so many addresses of one mail, or answers so many
-                // wrong ones.
+                // The remaining addresses are tried at once: a relay limits the addresses of a
+                // mail, and the number of wrong ones.
                 outgoing.tries = 0;
                 outgoing.next_ms = now_ms;
             } else {
@@ -259,25 +262,24 @@ impl Relay {
         Ok(next_ms)
     }
 
-    /// A conversation in which a mail has begun: the one that there is, or else a new one.
+    /// Begins a mail in the current conversation, or in a new one if there is none or it has ended.
     async fn begun(&self, talking: Option<Conversation>) -> std::result::Result<Conversation, Fault> {
         if let Some(mut talking) = talking
             && talking.from(&self.from).await.is_ok()
         {
             return Ok(talking);
         }
-        // A relay may end a conversation after so many mails.
+        // A relay may end a conversation after a number of mails.
         let mut talking = Conversation::begin(&self.smtp).await?;
         talking.from(&self.from).await?;
         Ok(talking)
     }
 
-    /// Gives a mail to the relay; what waits afterwards is to be tried again. Gives back the
-    /// conversation, if it can go on.
+    /// Sends a mail to the relay. The remaining addresses in `waiting` are to be retried. Returns
+    /// the conversation, if it can continue.
     ///
     /// # Errors
-    /// [`Fault::Broken`] where no mail can be begun; then nothing has become of this one. What the
-    /// store says.
+    /// [`Fault::Broken`] if no mail can be begun; then the mail is unchanged. Errors of the store.
     async fn send(
         &self,
         talking: Option<Conversation>,
@@ -290,7 +292,7 @@ impl Relay {
         let (mut taken, mut left, mut asked) = (Vec::new(), Vec::new(), outgoing.waiting.drain(..));
         let mut broken = None;
         for address in asked.by_ref() {
-            // Only what was one was put there.
+            // Only valid addresses are stored in the row.
             let Ok(parsed) = address.parse() else { continue };
             match talking.to(parsed).await {
                 Ok(()) => taken.push(address),
@@ -306,8 +308,8 @@ impl Relay {
         left.extend(asked);
         outgoing.waiting = left;
         if let Some(why) = broken {
-            // Some relays end a conversation with too many wrong addresses. Nothing of the mail was
-            // on its way.
+            // Some relays end a conversation with too many wrong addresses. No part of the mail had
+            // been sent.
             tracing::info!(message = %message.id(), %why, "the connection to the relay broke before a mail was sent");
             outgoing.waiting.extend(taken);
             return Ok(None);
@@ -333,7 +335,7 @@ impl Relay {
                 outgoing.waiting.extend(taken);
                 Ok(Some(talking))
             }
-            // Nothing of it was on its way.
+            // No part of the mail had been sent.
             Err(Fault::Broken(why)) => {
                 tracing::info!(message = %message.id(), why, "the connection to the relay broke before a mail was sent");
                 outgoing.waiting.extend(taken);
@@ -346,7 +348,7 @@ impl Relay {
         }
     }
 
-    /// Milliseconds to wait after so many failures.
+    /// Returns the milliseconds to wait after that number of failures.
     fn later_ms(&self, failures: u32) -> u64 {
         (self.smtp.retry_seconds * 1000).saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST_MS)
     }
@@ -368,7 +370,7 @@ impl Relay {
     }
 }
 
-/// Tells what became of a mail. The addresses themselves are nothing for the log.
+/// Logs and counts the outcome of a mail. Addresses do not belong in the log.
 fn tell(number: u64, outcome: Outcome, addresses: &[String], why: &str) {
     outcome.count(addresses.len());
     let (message, addresses) = (super::id_of(number), addresses.len());
@@ -381,14 +383,14 @@ fn tell(number: u64, outcome: Outcome, addresses: &[String], why: &str) {
     }
 }
 
-/// The address of a user: the one at work, or else at home. Those with other characters than ASCII
-/// need more than most relays can.
+/// Returns the address of a user: the one at work, or else the one at home. Addresses with
+/// non-ASCII characters are ignored, because most relays can't handle them.
 fn address_of(user: &User) -> Option<Address> {
     let given = [&user.business_email, &user.home_email].into_iter().flatten();
     given.filter(|text| text.is_ascii()).find_map(|text| text.trim().parse().ok())
 }
 
-/// The first line of a file.
+/// Returns the first line of a file.
 async fn first_line(path: &Path) -> std::io::Result<String> {
     let text = tokio::fs::read_to_string(path).await?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
@@ -401,7 +403,8 @@ mod tests {
     use super::*;
     use crate::messages::tests::{DAY, House, run};
 
-    /// At a port at which nobody listens, with room for three mails of a sender.
+    /// Returns a configuration with a port on which nobody listens, and room for three mails of a
+    /// sender.
     fn smtp() -> SmtpConfig {
         SmtpConfig {
             host: "127.0.0.1".to_owned(),
@@ -434,7 +437,7 @@ mod tests {
         });
     }
 
-    /// Such a mail came up again and again, and no other was sent.
+    /// Such a mail was tried again and again, and no other was sent.
     #[test]
     fn what_was_being_sent_and_could_not_be_kept_is_given_up_and_the_others_go_on() {
         run(async {
@@ -460,19 +463,19 @@ mod tests {
             let (house, relay) = house().await;
             let (_open, end) = watch::channel(());
             let sender = Text::from("ada");
-            // All at once, and amid passes.
+            // All at once, and during passes.
             let pass = async {
                 for _ in 0..5 {
-                    // Nobody listens.
+                    // Nobody listens on the port.
                     let _ = relay.pass(relay.repository.clock().now_ms(), &end).await;
                 }
             };
             tokio::join!(house.send("1"), pass, house.send("2"), house.send("3"), house.send("4"), house.send("5"));
             assert_eq!((house.rows(Table::Outgoing), house.rows(Table::Messages)), (3, 5));
-            // Another server on the same directory knows of them.
+            // Another server on the same directory finds the waiting mails.
             let again = Relay::configured(&smtp(), &relay.repository, &relay.directory).expect("one is configured");
             assert!(again.room(&sender, 1).is_none());
-            // Room that nobody needed after all, and that of mails that are gone.
+            // Unused reservations, and the room of removed mails, are available again.
             house.clock.advance(DAY * 3);
             assert!(matches!(relay.pass(relay.repository.clock().now_ms(), &end).await, Ok(None)));
             let rooms = [(); 4].map(|()| relay.room(&sender, 1));
@@ -481,7 +484,8 @@ mod tests {
         });
     }
 
-    /// It waited until something else was sent, or for an hour, and the boxes grew uncounted.
+    /// Before, such a mail waited for the next message, or for an hour, and the boxes grew
+    /// uncounted.
     #[test]
     fn a_mail_whose_sender_has_gone_away_goes_out_as_any() {
         run(async {

@@ -1,5 +1,5 @@
-//! Which mails wait for the relay, and when each is tried next: what is known of their rows without
-//! reading them.
+//! The queue of mails for the relay, with the time of each one's next attempt. It describes their
+//! rows without reading them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,46 +7,47 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use stet_actors::object::Text;
 
-/// The mails that wait. A clone is a handle to the same.
+/// The queue of waiting mails. A clone shares the queue.
 #[derive(Clone, Default)]
 pub(super) struct Queue(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    /// By number.
+    /// The mails by the number of their message.
     mails: HashMap<u64, Waiting>,
-    /// When each is tried, and its number.
+    /// The time of each mail's next attempt, with its number.
     due: BTreeSet<(u64, u64)>,
-    /// Addresses of all of them, and of those that are about to be there.
+    /// The number of addresses of all mails, including reservations.
     addresses: usize,
-    /// The same of those who have sent some.
+    /// The number of addresses by sender, including reservations.
     by_sender: HashMap<Text, usize>,
 }
 
-/// A mail that waits.
+/// A waiting mail.
 struct Waiting {
-    /// When it is tried next, epoch milliseconds.
+    /// The time of the next attempt, in epoch milliseconds.
     next_ms: u64,
-    /// How many it has.
+    /// The number of its addresses.
     addresses: usize,
     sender: Text,
 }
 
-/// Room for the addresses of one mail. It is free again when this is dropped, unless the mail has
-/// come to wait.
+/// A reservation for the addresses of one mail. It is released when this is dropped, unless the
+/// mail has been queued.
 pub struct Room {
     queue: Queue,
     addresses: usize,
     sender: Text,
 }
 
-/// The part of the queue that one sender may fill, if it is for more than one mail: all mails of
-/// others would be dropped.
+/// The part of the queue that one sender may fill with more than one mail, as a divisor. Otherwise
+/// all mails of others might be dropped.
 const SHARE: usize = 4;
 
 impl Queue {
-    /// Room for another mail of this sender with so many addresses, if no more than `most` wait
-    /// then, and of this sender no more than a quarter of them, or this mail alone.
+    /// Reserves room for another mail of this sender with that number of addresses. The queue may
+    /// have at most `most` addresses. A sender may have a quarter of them, or a single mail of any
+    /// size.
     pub fn room(&self, sender: &Text, addresses: usize, most: usize) -> Option<Room> {
         let mut inner = self.0.lock();
         let own = inner.by_sender.get(sender).copied().unwrap_or_default();
@@ -58,12 +59,12 @@ impl Queue {
         Some(Room { queue: self.clone(), addresses, sender: sender.clone() })
     }
 
-    /// Notes how a mail waits: whose it is, when it is tried next, and with how many addresses.
+    /// Adds a mail with its sender, the time of its next attempt and the number of its addresses.
     pub fn put(&self, number: u64, sender: Text, next_ms: u64, addresses: usize) {
         self.0.lock().put(number, sender, next_ms, addresses);
     }
 
-    /// Notes that a mail which waits is tried then, with so many addresses.
+    /// Updates the next attempt and the number of addresses of a waiting mail.
     pub fn again(&self, number: u64, next_ms: u64, addresses: usize) {
         let mut inner = self.0.lock();
         if let Some(sender) = inner.mails.get(&number).map(|mail| mail.sender.clone()) {
@@ -71,17 +72,17 @@ impl Queue {
         }
     }
 
-    /// Notes that a mail waits no more.
+    /// Removes a mail from the queue.
     pub fn remove(&self, number: u64) {
         self.0.lock().forget(number);
     }
 
-    /// The mail that is tried next: when, epoch milliseconds, and its number.
+    /// Returns the mail with the earliest attempt: the time in epoch milliseconds, and its number.
     pub fn next(&self) -> Option<(u64, u64)> {
         self.0.lock().due.first().copied()
     }
 
-    /// How many mails wait.
+    /// Returns the number of waiting mails.
     pub fn len(&self) -> usize {
         self.0.lock().mails.len()
     }
@@ -119,7 +120,7 @@ impl Inner {
 }
 
 impl Room {
-    /// The mail waits from now on.
+    /// Queues the mail in place of its reservation.
     pub(in crate::messages) fn taken_by(self, number: u64, next_ms: u64) {
         self.queue.put(number, self.sender.clone(), next_ms, self.addresses);
     }
@@ -127,7 +128,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // What has come to wait counts by itself.
+        // A queued mail is counted by itself.
         self.queue.0.lock().take(&self.sender, self.addresses);
     }
 }
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn as_many_addresses_wait_as_may_and_the_earliest_is_next() {
         let queue = Queue::default();
-        // Each is another's: nobody has a share to keep to.
+        // Each sender has one mail, so the share does not apply.
         let room = |sender: &str, addresses| queue.room(&sender.into(), addresses, 5);
         let first = room("a", 3).expect("there is room");
         assert!(room("b", 3).is_none());
@@ -148,7 +149,7 @@ mod tests {
         assert!(room("b", 3).is_none());
         room("b", 2).expect("there is room").taken_by(8, 50);
         assert_eq!((queue.next(), queue.len()), (Some((50, 8)), 2));
-        // It is tried later, with fewer addresses.
+        // The next attempt is later, with fewer addresses.
         queue.again(8, 200, 1);
         assert_eq!(queue.next(), Some((100, 7)));
         assert!(room("c", 2).is_none() && room("c", 1).is_some());

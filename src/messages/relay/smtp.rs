@@ -1,5 +1,5 @@
-//! One conversation with the relay, step by step: what is certain after each decides whether a mail
-//! may be tried again.
+//! One conversation with the relay, step by step. The state after each step decides whether a mail
+//! may be retried.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use lettre::transport::smtp::extension::ClientId;
 use super::first_line;
 use crate::config::{SmtpConfig, SmtpSecurity};
 
-/// Why a step did not succeed.
+/// The reason why a step has failed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The relay says no, for good.
+    /// The relay refuses for good.
     Refused(String),
-    /// The relay says no for now.
+    /// The relay refuses for now.
     Later(String),
-    /// The connection is no more, or there was none; nothing of a mail was on its way.
+    /// There is no connection any more, or never was one. No part of a mail had been sent.
     Broken(String),
-    /// The connection is no more, and the relay may have the mail.
+    /// There is no connection any more, and the relay may have the mail.
     Uncertain(String),
 }
 
@@ -51,24 +51,24 @@ impl From<SmtpError> for Fault {
 }
 
 impl Fault {
-    /// Of what must succeed for there to be a conversation: whatever the relay says, it can't be
-    /// used as it is.
+    /// Converts the failure of a step that every conversation needs: whatever the relay has
+    /// answered, the conversation can't be used.
     fn of_all(self) -> Fault {
         Fault::Broken(self.to_string())
     }
 }
 
-/// An open conversation, in which mails may be sent one after the other.
+/// An open conversation, in which mails can be sent one after the other.
 pub(super) struct Conversation {
     connection: AsyncSmtpConnection,
     patience: Duration,
 }
 
 impl Conversation {
-    /// Connects, secured and authenticated as configured.
+    /// Connects to the relay, with encryption and authentication as configured.
     ///
     /// # Errors
-    /// [`Fault::Broken`], whatever it was.
+    /// [`Fault::Broken`] for every failure.
     pub async fn begin(smtp: &SmtpConfig) -> Result<Conversation, Fault> {
         let patience = Duration::from_secs(smtp.timeout_seconds);
         let connecting = async {
@@ -95,13 +95,13 @@ impl Conversation {
     /// Begins a mail.
     ///
     /// # Errors
-    /// [`Fault::Broken`]: without a sender nothing can be sent.
+    /// [`Fault::Broken`], because nothing can be sent without a sender.
     pub async fn from(&mut self, from: &Address) -> Result<(), Fault> {
         let begun = self.connection.command(Mail::new(Some(from.clone()), Vec::new()));
         within(self.patience, async { Ok(begun.await.map(drop)?) }).await.map_err(Fault::of_all)
     }
 
-    /// Asks whether the relay takes it for an address.
+    /// Asks whether the relay accepts the mail for an address.
     ///
     /// # Errors
     /// See [`Fault`].
@@ -119,10 +119,10 @@ impl Conversation {
         within(self.patience, async { Ok(reset.await.map(drop)?) }).await.map_err(Fault::of_all)
     }
 
-    /// Gives the relay the mail.
+    /// Sends the mail to the relay.
     ///
     /// # Errors
-    /// See [`Fault`]; after anything but a refusal the conversation is over.
+    /// See [`Fault`]; after anything but a refusal the conversation has ended.
     pub async fn give(&mut self, mail: &[u8]) -> Result<(), Fault> {
         let asked = self.connection.command(Data);
         within(self.patience, async { Ok(asked.await.map(drop)?) }).await?;
@@ -134,9 +134,9 @@ impl Conversation {
         })
     }
 
-    /// Takes leave.
+    /// Ends the conversation.
     pub async fn end(mut self) {
-        // It has all that it was to have.
+        // Everything has been sent, so the result is ignored.
         let _ = tokio::time::timeout(self.patience, self.connection.quit()).await;
     }
 }

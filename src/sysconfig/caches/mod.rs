@@ -1,9 +1,9 @@
-//! What is in force of the configuration: a cache for each family and database, and one for the
-//! site configuration of each.
+//! The configuration in force: one cache per cache family and database, and one for each database's
+//! site configuration.
 //!
-//! A cache keeps what it read until it is refreshed, whatever is saved meanwhile, and also across a
-//! restart: the texts that are in force are rows of their own ([`snapshot`]). Users and groups are
-//! rows already; their caches follow the changes of these.
+//! A cache keeps what it read until it is refreshed, also across a restart, whatever is saved in
+//! the files: the texts in force are rows of their own ([`snapshot`]). Users and groups are rows
+//! already, and their caches follow changes of these.
 
 mod origin;
 mod people;
@@ -41,12 +41,12 @@ use crate::auth::{Directory, Privilege};
 use crate::content::ContentStore;
 use crate::json::Ready;
 
-/// A [`Content`] that is shown as a list.
+/// A cached configuration that is served as a list.
 pub trait Listing: Content {
-    /// An entry.
+    /// The type of an entry.
     type Item: Clone + Serialize + JsonSchema + Send + Sync + 'static;
 
-    /// All entries.
+    /// Returns all entries.
     fn items(&self) -> Vec<Self::Item>;
 }
 
@@ -82,7 +82,7 @@ impl Listing for Workflows {
     }
 }
 
-/// The entries of the site configuration are had one by one.
+/// A list without entries: the site configuration is served in parts.
 impl Listing for SiteContent {
     type Item = ();
 
@@ -91,14 +91,14 @@ impl Listing for SiteContent {
     }
 }
 
-/// A value of a cache that is shown as a list.
+/// A cached value that is served as a list.
 pub trait ShownAs<I> {
-    /// The entries; for who does not see `all` of the repository, without what tells of its
-    /// folders.
+    /// Returns the entries. Callers who may not see `all` of the repository get them without
+    /// references to its folders.
     fn items(&self, all: bool) -> &Ready<Vec<I>>;
 }
 
-/// The caches of one kind, one for each database.
+/// The caches of one cache family, one for each database.
 pub struct PerDatabase<O: Origin>(Vec<(DatabaseId, Cache<O>)>);
 
 impl<O: Origin> Clone for PerDatabase<O> {
@@ -108,31 +108,32 @@ impl<O: Origin> Clone for PerDatabase<O> {
 }
 
 impl<O: Origin> PerDatabase<O> {
-    /// That of a database; of one that is not configured, that of the main one.
+    /// Returns the cache of a database; for a database that is not configured, that of the main
+    /// one.
     pub fn of(&self, database: DatabaseId) -> &Cache<O> {
         let own = self.0.iter().find(|(known, _)| *known == database);
-        // The main database is always there: configuration without it is refused.
+        // A configuration without the main database is refused.
         own.or(self.0.first()).map(|(_, cache)| cache).expect("there is a main database")
     }
 
-    /// All of them, the main database's first.
+    /// Returns all caches, the main database's first.
     pub fn all(&self) -> impl Iterator<Item = (DatabaseId, &Cache<O>)> {
         self.0.iter().map(|(database, cache)| (*database, cache))
     }
 }
 
-/// A cache, whatever it holds.
+/// A cache of any cache family.
 pub trait AnyCache: Send + Sync {
-    /// Its name.
+    /// Returns the cache family's name.
     fn name(&self) -> &'static str;
 
-    /// When it was read, epoch milliseconds.
+    /// Returns the time of the last reading, in epoch milliseconds.
     fn at_ms(&self) -> u64;
 
-    /// The same, after a refresh if it is known to be outdated.
+    /// Returns the time of the last reading, after a refresh if the cache is known to be outdated.
     fn current_at_ms(&self) -> BoxFuture<'static, u64>;
 
-    /// Refreshes it, and gives the time at which it was read.
+    /// Refreshes the cache. Returns the time of the reading.
     fn refresh_any(&self, extent: Extent, by: Who) -> BoxFuture<'static, std::result::Result<u64, Refused>>;
 }
 
@@ -156,29 +157,29 @@ impl<O: Origin<Fault = Refused>> AnyCache for Cache<O> {
     }
 }
 
-/// See the module's head.
+/// The caches of all configuration.
 pub struct SysConfig {
-    /// What clients offer to do to objects.
+    /// The client commands.
     pub commands: PerDatabase<FileOrigin<Commands>>,
-    /// What clients run by the clock.
+    /// The scheduled commands.
     pub jobs: PerDatabase<FileOrigin<Jobs>>,
     /// The object types.
     pub types: PerDatabase<FileOrigin<ObjectTypes>>,
     /// The workflows.
     pub flows: PerDatabase<FileOrigin<Workflows>>,
-    /// The site configuration, and what is refreshed along with it.
+    /// The site configuration, with all that is refreshed along with it.
     pub sites: PerDatabase<FileOrigin<SiteContent>>,
     /// The users.
     pub users: PerDatabase<UsersOrigin>,
     /// The groups.
     pub groups: PerDatabase<GroupsOrigin>,
-    /// Files as clients read them.
+    /// The configuration files that clients read.
     pub xml_files: XmlFiles,
 }
 
 impl SysConfig {
-    /// Starts all caches, with what is built in in force; `xml_bytes` of files are kept as clients
-    /// read them. Must be called within an actix system.
+    /// Starts all caches with the built-in values. `xml_bytes` limits the files that are kept for
+    /// clients. Must be called within an actix system.
     pub fn start(
         repository: &Repository,
         contents: &ContentStore,
@@ -214,8 +215,8 @@ impl SysConfig {
         }
     }
 
-    /// Brings into force what was when the server ended, or else what the files say. Whatever can't
-    /// be read is logged, and leaves in force what is built in.
+    /// Restores what was in force when the server ended; without it, reads the files. Failures are
+    /// logged, and the built-in values stay in force.
     pub async fn restore(&self) {
         restore(&self.types).await;
         restore(&self.flows).await;
@@ -224,79 +225,79 @@ impl SysConfig {
         restore(&self.sites).await;
     }
 
-    /// The object types of a database in force now.
+    /// Returns the object types of a database that are in force.
     pub fn object_types(&self, database: DatabaseId) -> Arc<ObjectTypes> {
         self.types.of(database).in_force().value.content.clone()
     }
 
-    /// The workflows of a database in force now.
+    /// Returns the workflows of a database that are in force.
     pub fn workflows(&self, database: DatabaseId) -> Arc<Workflows> {
         self.flows.of(database).in_force().value.content.clone()
     }
 
-    /// The commands of a database in force now.
+    /// Returns the client commands of a database that are in force.
     pub fn command_list(&self, database: DatabaseId) -> Arc<Commands> {
         self.commands.of(database).in_force().value.content.clone()
     }
 
-    /// Returns the privileges of which each allows an object of that type in a database to get a
-    /// status.
+    /// Returns the privileges, each of which allows setting a status on an object of this type in a
+    /// database.
     pub fn privileges_for(&self, database: DatabaseId, type_name: &str, status: &str) -> BTreeSet<Privilege> {
         self.command_list(database).privileges_for(&self.object_types(database), type_name, status)
     }
 
-    /// Returns the privileges that changes of status may take in any database.
+    /// Returns the privileges that changes of status may require in any database.
     pub fn privileges_of_statuses(&self) -> BTreeSet<Privilege> {
         let lists = self.commands.all().map(|(_, cache)| cache.in_force().value.content.clone());
         lists.flat_map(|commands| commands.privileges_of_statuses()).collect()
     }
 
-    /// Returns the workflows as the runtime enforces them: always those in force.
+    /// Returns the rules for statuses that the runtime enforces. They always follow the workflows
+    /// in force.
     pub fn status_rules(&self) -> StatusRules {
         StatusRules { types: self.types.clone(), flows: self.flows.clone() }
     }
 
-    /// The site configuration of a database in force now.
+    /// Returns the site configuration of a database that is in force.
     pub fn site(&self, database: DatabaseId) -> Arc<Site> {
         self.site_content(database).site.clone()
     }
 
-    /// The site configuration of a database in force now, with what belongs to it.
+    /// Returns the site configuration of a database that is in force, with all that belongs to it.
     pub fn site_content(&self, database: DatabaseId) -> Arc<SiteContent> {
         self.sites.of(database).in_force().value.content.clone()
     }
 
-    /// The same, and when it was read.
+    /// Returns the content of [`SysConfig::site_content`], with the time of its reading.
     pub fn site_in_force(&self, database: DatabaseId) -> Arc<InForce<Held<SiteContent>>> {
         self.sites.of(database).in_force()
     }
 
-    /// The column catalogs of a database in force now.
+    /// Returns the column catalogs of a database that are in force.
     pub fn catalogs(&self, database: DatabaseId) -> Arc<Catalogs> {
         self.site_content(database).catalogs.clone()
     }
 
-    /// The content items of a database in force now.
+    /// Returns the content items of a database that are in force.
     pub fn content_items(&self, database: DatabaseId) -> Arc<ContentItems> {
         self.site_content(database).content_items.clone()
     }
 
-    /// Stands still as long as the object types and workflows in force are the same: records that
-    /// were rendered since it last did are still right. It is to be asked before anything in force
-    /// is looked at.
+    /// Returns a version stamp of the object types and workflows in force. While it is equal,
+    /// rendered records are still right. Must be taken before anything in force is read.
     pub fn changes(&self) -> u64 {
         let types = self.types.all().map(|(_, cache)| cache.at_ms());
         let flows = self.flows.all().map(|(_, cache)| cache.at_ms());
-        // Each is only ever raised, and so is the sum.
+        // Each time only grows, and so does the sum.
         types.chain(flows).fold(0, u64::wrapping_add)
     }
 }
 
 impl SysConfig {
-    /// Reads all files as they are saved, without bringing anything into force.
+    /// Reads all saved files without putting anything into force.
     ///
     /// # Errors
-    /// That they can't be read.
+    /// Files can't be read.
     pub async fn check(&self) -> Result<Checked> {
         let mut checked = Checked::default();
         check(&self.types, &mut checked).await?;
@@ -307,7 +308,8 @@ impl SysConfig {
         Ok(checked)
     }
 
-    /// The caches of all families, of a database or of all, each database's by their names.
+    /// Returns the caches of all cache families, of one database or of all. Each database's caches
+    /// are sorted by their names.
     pub fn families(&self, of: Option<DatabaseId>) -> Vec<(DatabaseId, &dyn AnyCache)> {
         let databases = self.types.all().map(|(database, _)| database).filter(|known| of.is_none_or(|of| of == *known));
         let caches = |database| -> [(DatabaseId, &dyn AnyCache); 6] {
@@ -333,7 +335,7 @@ async fn check<T: Listing>(caches: &PerDatabase<FileOrigin<T>>, checked: &mut Ch
 
 async fn restore<T: Listing>(caches: &PerDatabase<FileOrigin<T>>) {
     for (_, cache) in caches.all() {
-        // What is wrong has been logged.
+        // Failures are logged already.
         let _ = cache.refresh(Extent::Changed, Who::system()).await;
     }
 }

@@ -1,5 +1,4 @@
-//! Caches of configuration files: read from the repository, and kept beside it as they are in
-//! force.
+//! Caches of configuration files: read from the repository, and kept in rows as they are in force.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,30 +22,30 @@ use crate::sysconfig::document::Parsed;
 use crate::sysconfig::fault::Fault;
 use crate::sysconfig::files::{FILE_BYTES, FOLDER, Files, Read, Shelf, SourceFile, State, too_much};
 
-/// Why a refresh has changed nothing.
+/// The reason why a refresh has changed nothing.
 #[derive(Debug, Clone)]
 pub enum Refused {
-    /// What is wrong in the files.
+    /// Faults in the files.
     Faulty(Arc<Vec<Fault>>),
-    /// They could not be read, or kept.
+    /// A failure to read the files, or to store them as in force.
     Failed(Error),
 }
 
-/// What is in force of some files.
+/// The cached configuration of some files.
 #[derive(Debug)]
 pub struct Held<T: Listing> {
-    /// What they say.
+    /// The parsed configuration.
     pub content: Arc<T>,
-    /// It as it is shown.
+    /// The entries as JSON.
     items: Ready<Vec<T::Item>>,
     /// The files.
     pub files: Files,
-    /// What in them is not known and was passed over.
+    /// Parts of the files that are not known and were ignored.
     pub unknown: Vec<Fault>,
 }
 
 impl<T: Listing> Default for Held<T> {
-    /// What is built in.
+    /// Returns the built-in configuration.
     fn default() -> Held<T> {
         Held::of(Parsed { value: T::default(), unknown: Vec::new() }, Files::new())
     }
@@ -54,7 +53,7 @@ impl<T: Listing> Default for Held<T> {
 
 impl<T: Listing> Held<T> {
     fn of(parsed: Parsed<T>, files: Files) -> Held<T> {
-        // Structs of texts and numbers are serialised without fail.
+        // Structs of texts and numbers can always be serialised.
         let items = Ready::of(&parsed.value.items()).expect("they can be serialised");
         Held { content: Arc::new(parsed.value), items, files, unknown: parsed.unknown }
     }
@@ -66,13 +65,13 @@ impl<T: Listing> ShownAs<T::Item> for Held<T> {
     }
 }
 
-/// Files of the repository.
+/// The configuration files of one cache family in one database.
 pub struct FileOrigin<T> {
     inner: Arc<Inner>,
     of: std::marker::PhantomData<fn() -> T>,
 }
 
-/// Where files lie.
+/// The access to files of the repository.
 #[derive(Clone)]
 pub(super) struct Repositories {
     pub(super) repository: Repository,
@@ -82,12 +81,13 @@ pub(super) struct Repositories {
 struct Inner {
     files: Repositories,
     database: DatabaseId,
-    /// What was in force when the server ended has been looked for.
+    /// Whether the texts that were in force when the server ended have been looked up.
     restored: AtomicBool,
 }
 
 impl<T: Listing> FileOrigin<T> {
-    /// The files of a database. One that it does not have is taken from the main database.
+    /// Creates the origin for a database. A file that the database lacks is read from the main
+    /// database.
     pub(super) fn new(files: Repositories, database: DatabaseId) -> FileOrigin<T> {
         let inner = Inner { files, database, restored: AtomicBool::new(false) };
         FileOrigin { inner: Arc::new(inner), of: std::marker::PhantomData }
@@ -126,10 +126,10 @@ impl<T: Listing> Origin for FileOrigin<T> {
 }
 
 impl<T: Listing> FileOrigin<T> {
-    /// Reads the files as they are saved, and notes what would come of a refresh.
+    /// Reads the saved files, and notes the findings without putting anything into force.
     ///
     /// # Errors
-    /// That they can't be read.
+    /// Files can't be read.
     pub async fn check(&self, checked: &mut Checked) -> Result<()> {
         let (read, files) = match self.inner.look::<T>(&Files::new()).await {
             Ok(found) => found,
@@ -145,8 +145,8 @@ impl<T: Listing> FileOrigin<T> {
 }
 
 impl Repositories {
-    /// A file of a database, or else of the main one; the one that was read before if it has not
-    /// changed. `None` if there is none.
+    /// Returns a file of a database, or else of the main database; the one that was read `before`
+    /// if it has not changed. Returns `None` if there is none.
     pub(super) async fn file(
         &self,
         database: DatabaseId,
@@ -173,13 +173,13 @@ impl Repositories {
         Ok(Some(Arc::new(SourceFile { path: path.to_owned(), text, state })))
     }
 
-    /// The text of an object's latest version, or why it has none.
+    /// Returns the text of an object's latest version, or why there is none.
     async fn text_of(&self, record: &Record) -> Result<(Option<State>, Result<Arc<str>, String>)> {
         if record.version == 0 {
             return Ok((None, Err("it has no content".to_owned())));
         }
         let latest = || -> Result<Found> {
-            // It may have another version by now.
+            // The object may have a newer version by now.
             let now = self.repository.record(record.loid)?.ok_or_else(|| Error::not_found(record.loid))?;
             let version = record.loid.at_version(now.version);
             let found = self.repository.row::<Version>(Table::Versions, &version.to_key())?;
@@ -211,8 +211,8 @@ impl Inner {
         }
     }
 
-    /// Reads the files as they are saved, and what they say; those that are as they were `before`
-    /// are not read again.
+    /// Reads and parses the saved files. Those that are unchanged since `before` are not read
+    /// again.
     async fn look<T: Listing>(&self, before: &Files) -> Result<(Looked<T>, Files), Refused> {
         let mut files = Files::new();
         loop {
@@ -236,13 +236,14 @@ impl Inner {
         }
     }
 
-    /// What was in force when the server ended, unless this stet can't read it any more.
+    /// Returns the configuration that was in force when the server ended, unless this version of
+    /// stet can't parse it any more.
     async fn restored<T: Listing>(&self) -> Result<Option<Held<T>>, Refused> {
         let key = Snapshot::key(self.database, T::NAME);
         let kept = match self.files.repository.row::<Snapshot>(key.table, &key.key) {
             Ok(Some(kept)) => kept,
             Ok(None) => return Ok(None),
-            // The store has logged it. What the files say serves.
+            // The store has logged the failure. The files are read instead.
             Err(_) => return Ok(None),
         };
         let (read, files) = understood::<T>(kept.into_files()).await?;
@@ -259,8 +260,7 @@ impl Inner {
         }
     }
 
-    /// Keeps what was read and notes in the audit trail who wished it, if it is not what was in
-    /// force.
+    /// Stores the files as in force and adds the refresh to the audit trail, if they have changed.
     async fn keep<T: Listing>(
         &self,
         before: Arc<Held<T>>,
@@ -313,10 +313,10 @@ impl Inner {
     }
 }
 
-/// What files say; or what is wrong in them, and what in them is not known.
+/// The parsed files; or their faults and unknown parts.
 type Looked<T> = std::result::Result<Parsed<T>, (Vec<Fault>, Vec<Fault>)>;
 
-/// What files say, found on another thread: they may be large. Each cache reads one thing at a
+/// Parses files on another thread, because they may be large. A cache parses one set of files at a
 /// time.
 async fn understood<T: Listing>(files: Files) -> Result<(Read<Parsed<T>>, Files), Refused> {
     let work = move || {

@@ -1,5 +1,5 @@
-//! The caches of users and groups. Their rows are the server's own, so a cache knows when it is
-//! outdated, and reads itself anew.
+//! The caches of users and groups. Their rows are written by the server, so a cache knows when it
+//! is outdated, and reads them again.
 
 use std::sync::Arc;
 
@@ -16,37 +16,37 @@ use super::origin::Refused;
 use crate::auth::{Directory, GroupView, User};
 use crate::json::Ready;
 
-/// A user, as everyone may see them.
+/// A user, with the details that every user may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CachedUser {
     /// The name to log in with.
     pub name: String,
-    /// As people write it.
+    /// Full name.
     pub full_name: String,
-    /// What they do.
+    /// Job of the user.
     pub description: String,
-    /// Whether they are kept out.
+    /// Whether the user is disabled.
     pub disabled: bool,
-    /// Names of their groups.
+    /// Names of the user's groups.
     pub groups: Vec<String>,
-    /// Their team.
+    /// Team of the user.
     pub team: Option<String>,
 }
 
-/// What is in force of users or groups.
+/// The cached users or groups.
 pub struct People<I> {
     items: Ready<Vec<I>>,
-    /// The same without what tells of folders.
+    /// The items without references to folders.
     outline: Ready<Vec<I>>,
-    /// [`Directory::changes`] before they were read; `None` before they ever were.
+    /// The result of [`Directory::changes`] before the last reading; `None` before the first one.
     changes: Option<u64>,
 }
 
 impl<I: Serialize> People<I> {
-    /// Before anything was read.
+    /// Returns the value before the first reading.
     pub fn none() -> People<I> {
-        // Nothing can go wrong with an empty list.
+        // An empty list can always be serialised.
         let items: Ready<Vec<I>> = Ready::of(&Vec::new()).expect("it can be serialised");
         People { outline: items.clone(), items, changes: None }
     }
@@ -58,7 +58,7 @@ impl<I> ShownAs<I> for People<I> {
     }
 }
 
-/// Makes an origin of what `read` reads.
+/// Defines an origin whose items `read` returns.
 macro_rules! origin {
     ($(#[$about:meta])* $origin:ident, $name:literal, $item:ty, $read:path, $outline:path) => {
         $(#[$about])*
@@ -68,7 +68,8 @@ macro_rules! origin {
         }
 
         impl $origin {
-            /// The same for each database: users and groups are those of the whole server.
+            /// Creates the origin for a database. All databases have the same users and groups:
+            /// those of the server.
             pub fn new(directory: Arc<Directory>, database: DatabaseId) -> $origin {
                 $origin { directory, database }
             }
@@ -95,7 +96,7 @@ macro_rules! origin {
                     Ok(People { outline: $outline(people, &items)?, items, changes })
                 };
                 Box::pin(async move {
-                    // There may be many of them.
+                    // There may be many users.
                     match tokio::task::spawn_blocking(work).await {
                         Ok(read) => read.map(Arc::new).map_err(Refused::Failed),
                         Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
@@ -125,12 +126,12 @@ origin! {
     GroupsOrigin, "groups", GroupView, Directory::group_views, groups_outline
 }
 
-/// Nothing in them tells of folders.
+/// Returns the users unchanged: they contain no references to folders.
 fn users_outline(_: Vec<CachedUser>, items: &Ready<Vec<CachedUser>>) -> Result<Ready<Vec<CachedUser>>> {
     Ok(items.clone())
 }
 
-/// Without what holds below some folder alone: its name is for those who may read it.
+/// Returns the groups without grants below a folder, whose name only its readers may see.
 fn groups_outline(mut groups: Vec<GroupView>, _: &Ready<Vec<GroupView>>) -> Result<Ready<Vec<GroupView>>> {
     groups.iter_mut().for_each(|group| group.privileges.retain(|grant| grant.folder.is_none()));
     Ready::of(&groups)

@@ -1,4 +1,4 @@
-//! The texts that are in force, as a row: what a cache has after a restart is what it had before.
+//! The configuration texts in force, as a row: after a restart, a cache has what it had before.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -8,40 +8,40 @@ use stet_actors::store::{Key, Row, Table};
 
 use crate::sysconfig::files::{Files, SourceFile, State};
 
-/// See the module's head. Stored as an array in field order, so a field is added at the end, with
-/// `#[serde(default)]`.
+/// The texts in force of one cache. Stored as an array in field order, so a field is added at the
+/// end, with `#[serde(default)]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// The database whose cache it is.
+    /// Number of the cache's database.
     pub database: u16,
     /// Name of the cache.
     pub cache: Text,
-    /// The files that it was read of, and those that it was looked for and were not there.
+    /// The files of the reading, including those that did not exist.
     pub files: Vec<SnapshotFile>,
 }
 
 /// A file of a [`Snapshot`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotFile {
-    /// The path that it was asked for under.
+    /// The path by which the file was read.
     pub path: String,
-    /// Its text; `None` for a file that there was not.
+    /// The text of the file; `None` if it did not exist.
     pub text: Option<String>,
-    /// The object that it was.
+    /// The object that contained the file.
     pub object: Option<Loid>,
-    /// SHA-256 of its content.
+    /// SHA-256 of the content.
     pub sha256: [u8; 32],
 }
 
 impl Snapshot {
-    /// The key of a cache's snapshot.
+    /// Returns the key of a cache's snapshot.
     pub fn key(database: DatabaseId, cache: &str) -> Key {
         let mut key = database.0.to_be_bytes().to_vec();
         key.extend_from_slice(cache.as_bytes());
         Key { table: Table::Configuration, key: Bytes::from(key) }
     }
 
-    /// The snapshot of files that could be read.
+    /// Returns the snapshot of readable files.
     pub fn of(database: DatabaseId, cache: &str, files: &Files) -> Snapshot {
         let file = |(path, file): (&String, &Option<std::sync::Arc<SourceFile>>)| SnapshotFile {
             path: path.clone(),
@@ -52,7 +52,7 @@ impl Snapshot {
         Snapshot { database: database.0, cache: cache.into(), files: files.iter().map(file).collect() }
     }
 
-    /// The files, to be read again.
+    /// Returns the files, to be parsed again.
     pub fn into_files(self) -> Files {
         let file = |file: SnapshotFile| {
             let SnapshotFile { path, text, object, sha256 } = file;

@@ -1,4 +1,4 @@
-//! The workflows in force, as the runtime holds every command to them.
+//! The workflows in force, which the runtime enforces for every command.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{FileOrigin, PerDatabase};
 use crate::sysconfig::object_types::ObjectTypes;
 use crate::sysconfig::workflows::{Workflow, Workflows};
 
-/// The object types and workflows in force when a command asks.
+/// The object types and workflows that are in force when a command runs.
 pub struct StatusRules {
     pub(super) types: PerDatabase<FileOrigin<ObjectTypes>>,
     pub(super) flows: PerDatabase<FileOrigin<Workflows>>,

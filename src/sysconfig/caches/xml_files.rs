@@ -1,4 +1,4 @@
-//! Configuration files as clients read them, whole and in memory until they are cleared.
+//! Configuration files that clients read, kept in memory until they are cleared.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,17 +15,17 @@ use crate::sysconfig::fault::Fault;
 use crate::sysconfig::files::{Asked, Files, Read, Shelf, too_much};
 use crate::sysconfig::whole::{Whole, whole};
 
-/// Which file, and whether what it takes in is put in.
+/// The database and path of a file, and whether its included files are put in.
 type Key = (DatabaseId, Box<str>, bool);
 
-/// The text of a file.
+/// The text of a file, for clients.
 #[derive(Debug, PartialEq, Eq)]
 pub struct XmlFile {
-    /// UTF-8, well-formed.
+    /// Well-formed XML in UTF-8.
     pub text: Bytes,
-    /// Name of its root.
+    /// Name of the root element.
     pub root: String,
-    /// Tells this text from others.
+    /// SHA-256 of the text, for its ETag.
     pub sha256: [u8; 32],
 }
 
@@ -38,18 +38,18 @@ impl Weighter<Key, Arc<XmlFile>> for ByWeight {
     }
 }
 
-/// See the module's head.
+/// The cache of configuration files for clients.
 pub struct XmlFiles {
     files: Repositories,
     kept: BoundedCache<Key, Arc<XmlFile>, ByWeight>,
-    /// How often all was cleared.
+    /// The number of calls of [`XmlFiles::clear`].
     cleared: AtomicU64,
 }
 
 impl XmlFiles {
-    /// Keeps that many bytes at most.
+    /// Creates a cache of at most `bytes`.
     pub(super) fn new(files: Repositories, bytes: u64) -> XmlFiles {
-        // One shard, where a single file may be large.
+        // One shard, because a single file may be large.
         XmlFiles {
             files,
             kept: BoundedCache::new("xml_files", bytes, 16 << 10, 1, ByWeight),
@@ -57,18 +57,19 @@ impl XmlFiles {
         }
     }
 
-    /// Forgets all: each is read anew when it is asked for.
+    /// Clears the cache, so that each file is read again.
     pub fn clear(&self) {
-        // First, so that nobody keeps what was read before.
+        // First, so that no concurrent reader keeps what it read before.
         self.cleared.fetch_add(1, Ordering::SeqCst);
         self.kept.clear();
     }
 
-    /// A file of a database, or else of the main one; with what it takes in, if that is `resolved`.
+    /// Returns a file of a database, or else of the main database. If `resolved`, its included
+    /// files are put in.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidBody` for one that is no document, or takes in what it can't; what
-    /// disk and store say.
+    /// `ObjectNotFound`; `InvalidBody` for a file that is no XML or has an include that is refused;
+    /// errors of the disk and the store.
     pub async fn get(&self, database: DatabaseId, path: &str, resolved: bool) -> Result<Arc<XmlFile>> {
         let key = (database, Box::from(path), resolved);
         if let Some(kept) = self.kept.get(&key) {
@@ -78,7 +79,8 @@ impl XmlFiles {
         let file = Arc::new(self.read(database, path, resolved).await?);
         self.kept.insert(key.clone(), file.clone());
         if self.cleared.load(Ordering::SeqCst) != before {
-            // It may be from before; a later one that is pushed out with it is read again.
+            // The file may be from before the clearing. A newer one that is removed with it is only
+            // read again.
             self.kept.remove(&key);
         }
         Ok(file)
@@ -133,13 +135,13 @@ fn text_of(files: &Files, path: &str, resolved: bool) -> Outcome {
             Err(fault) => Outcome::Faulty(fault),
         },
         Read::Done(None) => Outcome::Missing,
-        // There is one at least.
+        // A faulty reading has at least one fault.
         Read::Faulty { mut faults, .. } => Outcome::Faulty(faults.swap_remove(0)),
         Read::Needs(_) => Outcome::Needs(shelf.needed()),
     }
 }
 
-/// A file with its references to others as they stand in it.
+/// Returns a file with its includes as they are.
 fn as_it_is(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
     match shelf.ask(path) {
         Asked::Here(file) => match &file.text {

@@ -7,89 +7,89 @@ use stet_actors::object::{Text, file_name};
 use super::products::{Insert, Product, inserts};
 use crate::sysconfig::document::{Element, Once};
 
-/// A channel that stories go to.
+/// A channel on which stories are published.
 #[derive(Debug, Clone)]
 pub struct Channel {
-    /// What it is told apart by; calls may name it by this, too.
+    /// Identifier; calls may use it instead of the name.
     pub id: Text,
-    /// Its name, and that of copies for it.
+    /// Name of the channel, and of its channel copies.
     pub name: Text,
-    /// What it is: print, web, tablet, wap.
+    /// Kind: print, web, tablet, wap.
     pub kind: Text,
-    /// In the order of the file.
+    /// Editions in the order of the file.
     pub editions: Vec<Edition>,
-    /// In the order of the file.
+    /// Inserts in the order of the file.
     pub inserts: Vec<Insert>,
-    /// The product that it belongs to.
+    /// Product of the channel.
     pub product: Option<Text>,
-    /// The calendar of that product that it follows.
+    /// Calendar of the product that the channel follows.
     pub calendar: Option<Text>,
-    /// The channel that copies for it are inherited from.
+    /// Channel from which copies for this one are inherited.
     pub template_channel: Option<Text>,
-    /// In the order of the file.
+    /// Groups of styles in the order of the file.
     pub styles: Vec<StylesGroup>,
-    /// Whether bundles hold copies for it.
+    /// Whether bundles contain copies for the channel.
     pub compound: bool,
-    /// Whether the bundle's own text is this channel's, where there is no copy for it.
+    /// Whether the bundle's own text serves for the channel while there is no copy for it.
     pub is_neutral: bool,
-    /// What may be done with some content items in a copy, by their type.
+    /// Allowed actions for content items in a copy, by the item's type.
     pub actions: Vec<(Text, Vec<Text>)>,
-    /// Path of the file of its page accessories.
+    /// Path of the page accessories file.
     pub page_accessories: Option<Text>,
-    /// Path of the file of its shape templates.
+    /// Path of the shape templates file.
     pub shape_templates: Option<Text>,
 }
 
 /// An edition of a product or channel.
 #[derive(Debug, Clone)]
 pub struct Edition {
-    /// Its name.
+    /// Name of the edition.
     pub name: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the edition is used when none is named.
     pub is_default: bool,
 }
 
-/// Templates, and the stylesheets that go with them.
+/// Templates with their stylesheets.
 #[derive(Debug, Clone)]
 pub struct StylesGroup {
-    /// Paths.
+    /// Paths of the templates.
     pub templates: Vec<Text>,
-    /// In the order of the file.
+    /// Stylesheets in the order of the file.
     pub stylesheets: Vec<Stylesheet>,
 }
 
 /// A stylesheet.
 #[derive(Debug, Clone)]
 pub struct Stylesheet {
-    /// Its path.
+    /// Path of the stylesheet.
     pub href: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Option<Text>,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the stylesheet is used when none is named.
     pub is_default: bool,
 }
 
-/// People who work together.
+/// A group of people who work together.
 #[derive(Debug, Clone)]
 pub struct Team {
-    /// Its name.
+    /// Name of the team.
     pub name: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the team is used when none is named.
     pub is_default: bool,
-    /// What it works for, in the order of the file.
+    /// Channels that the team works for, in the order of the file.
     pub channels: Vec<TeamChannel>,
 }
 
 /// A channel of a team.
 #[derive(Debug, Clone)]
 pub struct TeamChannel {
-    /// Its name.
+    /// Name of the channel.
     pub name: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the channel is used when none is named.
     pub is_default: bool,
 }
 
-/// Channels, and where each is by its id and by its name, in any case.
+/// The channels, with an index by id and name in lower case.
 #[derive(Debug, Clone, Default)]
 pub struct Channels {
     list: Vec<Channel>,
@@ -97,12 +97,12 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// In the order of the file.
+    /// Returns the channels in the order of the file.
     pub fn list(&self) -> &[Channel] {
         &self.list
     }
 
-    /// The channel with that id or name, in any case.
+    /// Returns the channel with this id or name, without regard to case.
     pub fn named(&self, wanted: &str) -> Option<&Channel> {
         self.list.get(*self.places.get(&wanted.to_lowercase())?)
     }
@@ -141,7 +141,7 @@ pub(super) fn read(root: Element<'_>, products: &[Product]) -> Channels {
 
 fn channel(element: Element<'_>) -> Channel {
     let (id, name) = (element.required("id"), element.required("name"));
-    // A copy is named like its channel.
+    // A copy has its channel's name.
     if file_name(name).map_or(true, |as_file| as_file != name) {
         element.fault(format!("`{name}` can't be the name of an object, and so not that of a channel"));
     }

@@ -1,4 +1,4 @@
-//! Work folders, and where new objects go.
+//! Work folders, and the folders for new objects.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,81 +8,81 @@ use super::Site;
 use super::channels::{Channels, Team, check_channel};
 use crate::sysconfig::document::{Element, Once};
 
-/// A work folder: a desk, and where it works.
+/// A work folder: a desk and its folder.
 #[derive(Debug, Clone)]
 pub struct WorkFolder {
-    /// Tells it apart.
+    /// Identifier.
     pub id: Text,
-    /// What people read.
+    /// Label for users.
     pub label: Text,
-    /// What calls name it by.
+    /// Path, by which calls refer to the work folder.
     pub path: Text,
-    /// The folder that it works in.
+    /// Path of the folder in which the desk works.
     pub dir: Text,
-    /// What it is: section, subsection.
+    /// Kind: section, subsection.
     pub kind: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the work folder is used when none is named.
     pub is_default: bool,
-    /// Teams that it is for; none: all.
+    /// Teams that it is for; all teams if empty.
     pub teams: Vec<Text>,
-    /// Channels that it is for; none: all.
+    /// Channels that it is for; all channels if empty.
     pub channels: Vec<Text>,
-    /// Those of its own come before the site's.
+    /// Base folders of the work folder, which precede those of the site.
     pub base_folders: Vec<BaseFolder>,
-    /// The work folders in it.
+    /// Work folders below this one.
     pub children: Vec<WorkFolder>,
 }
 
-/// Where new objects of a type go.
+/// The folder for new objects of a type.
 #[derive(Debug, Clone)]
 pub struct BaseFolder {
-    /// Name of the type.
+    /// Name of the object type.
     pub content: Text,
-    /// Only for this channel.
+    /// Channel that the base folder is for; any channel without one.
     pub channel: Option<Text>,
-    /// What people read.
+    /// Name for users.
     pub name: Option<Text>,
-    /// With placeholders.
+    /// Path with placeholders.
     pub work_path: Text,
-    /// The status that objects have there.
+    /// Status that clients give objects there.
     pub work_status: Option<Text>,
 }
 
-/// What is known of an object for which a folder is looked for.
+/// The known properties of an object for which a folder is looked up.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    /// Name of its type.
+    /// Name of the object type.
     pub content: &'a str,
-    /// Path of its work folder.
+    /// Path of the work folder.
     pub work_folder: &'a str,
-    /// Name or id of the channel that it is for.
+    /// Name or id of the channel.
     pub channel: Option<&'a str>,
-    /// `yyyyMMdd`
+    /// Issue date as `yyyyMMdd`.
     pub issue_date: Option<&'a str>,
-    /// As the call says.
+    /// Product in the call.
     pub product: Option<&'a str>,
-    /// As the call says.
+    /// Edition in the call.
     pub edition: Option<&'a str>,
-    /// As the call says.
+    /// Insert in the call.
     pub insert: Option<&'a str>,
-    /// As the call says.
+    /// Team in the call.
     pub team: Option<&'a str>,
 }
 
-/// Where an object goes, and why.
+/// The base folder for an object, with the work folder that led to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'s> {
-    /// Its work folder.
+    /// The work folder of the object.
     pub work_folder: &'s WorkFolder,
-    /// Label of the outermost work folder above it, or its own.
+    /// The label of the outermost work folder above it, or its own.
     pub section: &'s Text,
-    /// Where it goes.
+    /// The base folder for the object.
     pub base_folder: &'s BaseFolder,
 }
 
 impl Site {
-    /// Where the site has objects like that go. A base folder of the work folder comes before one
-    /// of the site, and one for the channel that is named before one for all.
+    /// Returns the destination of such an object. A base folder of the work folder precedes one of
+    /// the site, and one for the given channel precedes one for all.
     pub fn destination(&self, wanted: &Wanted<'_>) -> Option<Destination<'_>> {
         let (work_folder, section) = self.work_folder(wanted.work_folder)?;
         let of = |list: &'_ [BaseFolder], for_channel: bool| {
@@ -104,7 +104,7 @@ impl Site {
         found.map(|base_folder| Destination { work_folder, section, base_folder })
     }
 
-    /// A work folder by its path, and the label of the outermost one above it.
+    /// Returns a work folder by its path, and the label of the outermost one above it.
     pub fn work_folder(&self, path: &str) -> Option<(&WorkFolder, &Text)> {
         let (first, rest) = self.work_folder_places.get(path)?.split_first()?;
         let top = self.work_folders.get(*first)?;
@@ -112,14 +112,14 @@ impl Site {
         Some((found, &top.label))
     }
 
-    /// The path of the folder that a new object goes to: `None` if the site says of none, or of one
-    /// that depends on what is not known.
+    /// Returns the path of the folder for a new object. Returns `None` if the site defines none, or
+    /// if the path depends on a property that is not known.
     pub fn base_folder(&self, wanted: &Wanted<'_>) -> Option<String> {
         let destination = self.destination(wanted)?;
         self.filled(&destination, wanted)
     }
 
-    /// The path of a destination with what stands for its placeholders.
+    /// Returns the path of a destination with its placeholders filled in.
     pub fn filled(&self, destination: &Destination<'_>, wanted: &Wanted<'_>) -> Option<String> {
         let (mut out, mut rest) = (String::new(), &*destination.base_folder.work_path);
         while let Some((before, behind)) = rest.split_once('{') {
@@ -141,7 +141,7 @@ impl Site {
                 _ => None,
             };
             let value = value.filter(|value| !value.is_empty())?;
-            // What a call says is a name, and leads nowhere else; a directory is a path.
+            // A value from a call is a name and must not lead elsewhere; only `dir` is a path.
             let leads =
                 |value: &str| value.contains('/') || matches!(value, "." | "..") || value.contains(char::is_control);
             if name != "dir" && leads(value) {
@@ -156,8 +156,8 @@ impl Site {
 }
 
 impl Site {
-    /// The work folder of those who have none of their own: the one that is said to be the default,
-    /// or else the first, of those for a team; or of all, if there is none for it.
+    /// Returns the work folder of users who have none of their own. Among those for the team, it is
+    /// the one marked as the default, or else the first; if none is for the team, among all.
     pub fn default_work_folder(&self, team: Option<&Team>) -> Option<&WorkFolder> {
         let for_team = team.and_then(|team| {
             default_of(&self.work_folders, &|folder| folder.teams.is_empty() || folder.teams.contains(&team.name))
@@ -166,10 +166,11 @@ impl Site {
     }
 }
 
-/// The default one of those that fit, wherever it lies, or else the first of them on the outside.
+/// Returns the default folder among those that fit, at any depth, or else the first fitting one at
+/// the top level.
 fn default_of<'f>(folders: &'f [WorkFolder], fits: &impl Fn(&WorkFolder) -> bool) -> Option<&'f WorkFolder> {
     fn marked<'f>(folders: &'f [WorkFolder], fits: &impl Fn(&WorkFolder) -> bool) -> Option<&'f WorkFolder> {
-        // The depth of configuration files is bounded.
+        // The recursion is bounded, because the depth of configuration files is.
         let one = |folder: &'f WorkFolder| {
             Some(folder).filter(|folder| folder.is_default && fits(folder)).or_else(|| marked(&folder.children, fits))
         };
@@ -178,7 +179,7 @@ fn default_of<'f>(folders: &'f [WorkFolder], fits: &impl Fn(&WorkFolder) -> bool
     marked(folders, fits).or_else(|| folders.iter().find(|folder| fits(folder)))
 }
 
-/// The way to each work folder, by its path.
+/// Returns the indexes that lead to each work folder, by its path.
 pub(super) fn places(work_folders: &[WorkFolder]) -> HashMap<Text, Vec<usize>> {
     fn below(list: &[WorkFolder], way: &[usize], found: &mut HashMap<Text, Vec<usize>>) {
         for (place, folder) in list.iter().enumerate() {
@@ -239,7 +240,7 @@ impl Reading<'_> {
     }
 }
 
-/// The names that stand in braces for what is known of an object.
+/// The names of placeholders, which are written in braces.
 const PLACEHOLDERS: [&str; 12] =
     ["dir", "label", "section", "issueDate", "yyyy", "MM", "dd", "product", "edition", "insert", "channel", "team"];
 

@@ -1,5 +1,5 @@
-//! The site configuration: products with their editions and calendars, channels, teams, work
-//! folders and the folders that new objects go to, and which further files belong to it.
+//! The site configuration: products with editions and calendars, channels, teams, work folders and
+//! folders for new objects. It also names the further files that belong to it.
 
 mod channels;
 mod folders;
@@ -15,20 +15,20 @@ pub use self::products::{Calendar, Product, day_at};
 use super::document::{ConfigFile, Element};
 use super::vocabulary;
 
-/// What a site is made of.
+/// The site configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
-    /// Its name.
+    /// Name of the site.
     pub name: Option<Text>,
-    /// In the order of the file.
+    /// Products in the order of the file.
     pub products: Vec<Product>,
-    /// What stories go to.
+    /// Channels on which stories are published.
     pub channels: Channels,
-    /// In the order of the file.
+    /// Teams in the order of the file.
     pub teams: Vec<Team>,
-    /// The outermost ones, in the order of the file.
+    /// Outermost work folders in the order of the file.
     pub work_folders: Vec<WorkFolder>,
-    /// By path: the way to a work folder, from the outermost one.
+    /// Indexes that lead to a work folder, from the outermost one, by its path.
     work_folder_places: HashMap<Text, Vec<usize>>,
     base_folders: Vec<BaseFolder>,
     /// Paths of the metadata definitions.
@@ -55,7 +55,7 @@ impl ConfigFile for Site {
             root.fault(format!("there is no channel `{name}`, which is the default one"));
         }
         let named = root.attribute("defaultProduct");
-        // A site that lists no products may name one all the same.
+        // A site without a list of products may still name one.
         if let Some(name) =
             named.filter(|name| !products.is_empty() && !products.iter().any(|known| &*known.name == *name))
         {
@@ -78,7 +78,7 @@ impl ConfigFile for Site {
     }
 }
 
-/// What the lists of a site may have: replies set them beside each other.
+/// Checks the sizes of a site's lists, which replies combine with each other.
 fn check_bounds(root: Element<'_>) {
     const MOST: usize = 1000;
     const MOST_WORK_FOLDERS: usize = 10_000;
@@ -89,7 +89,7 @@ fn check_bounds(root: Element<'_>) {
             root.fault(format!("`{list}` has more than {MOST} elements `{name}`"));
         }
     }
-    /// Work folders in an element, and how many teams, channels and base folders they have.
+    /// Counts the work folders in an element, and their teams, channels and base folders.
     fn count(element: Element<'_>, folders: &mut usize, named: &mut usize) {
         for folder in element.all("workFolder") {
             *folders += 1;
@@ -108,32 +108,32 @@ fn check_bounds(root: Element<'_>) {
 }
 
 impl Site {
-    /// The channel with that id or name, in any case.
+    /// Returns the channel with this id or name, without regard to case.
     pub fn channel(&self, wanted: &str) -> Option<&Channel> {
         self.channels.named(wanted)
     }
 
-    /// Where new objects go in all work folders.
+    /// Returns the folders for new objects in all work folders.
     pub fn base_folders(&self) -> &[BaseFolder] {
         &self.base_folders
     }
 
-    /// The product of that name.
+    /// Returns the product of this name.
     pub fn product(&self, wanted: &str) -> Option<&Product> {
         self.products.iter().find(|product| *product.name == *wanted)
     }
 
-    /// The product that is meant where none is named.
+    /// Returns the product that is used when none is named.
     pub fn default_product(&self) -> Option<&Product> {
         self.default_product.as_deref().and_then(|name| self.product(name))
     }
 
-    /// The team of that name.
+    /// Returns the team of this name.
     pub fn team(&self, wanted: &str) -> Option<&Team> {
         self.teams.iter().find(|team| *team.name == *wanted)
     }
 
-    /// The channel that is meant where none is named.
+    /// Returns the channel that is used when none is named.
     pub fn default_channel(&self) -> Option<&Channel> {
         self.default_channel.as_deref().and_then(|name| self.channel(name))
     }

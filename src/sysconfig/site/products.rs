@@ -1,4 +1,4 @@
-//! Products, and on which days they appear.
+//! Products, and the days of their issues.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::successors;
@@ -16,82 +16,81 @@ use crate::sysconfig::vocabulary::{DAYS, day_of, month_and_day_of};
 /// A newspaper, magazine or site.
 #[derive(Debug, Clone)]
 pub struct Product {
-    /// What calls name it by.
+    /// Name, by which calls refer to the product.
     pub name: Text,
-    /// What people read.
+    /// Title for users.
     pub title: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the product is used when none is named.
     pub is_default: bool,
-    /// In the order of the file.
+    /// Editions in the order of the file.
     pub editions: Vec<Edition>,
-    /// In the order of the file.
+    /// Inserts in the order of the file.
     pub inserts: Vec<Insert>,
-    /// In the order of the file.
+    /// Calendars in the order of the file.
     pub calendars: Vec<Calendar>,
 }
 
-/// A part of a product that is printed by itself.
+/// A separately printed part of a product.
 #[derive(Debug, Clone)]
 pub struct Insert {
-    /// Its name.
+    /// Name of the insert.
     pub name: Text,
-    /// Whether it is the one that is meant where none is named.
+    /// Whether the insert is used when none is named.
     pub is_default: bool,
 }
 
-/// On which days there are issues: on some days of the week, but on no holiday, and as the
-/// exceptions say.
+/// The days with an issue: certain days of the week except holidays, modified by exceptions.
 #[derive(Debug, Clone)]
 pub struct Calendar {
-    /// What channels name it by.
+    /// Name, by which channels refer to the calendar.
     pub name: Text,
-    /// Where its days begin and end.
+    /// The time zone in which days begin and end.
     pub time_zone: TimeZone,
-    /// How clients write its days.
+    /// The format in which clients show days.
     pub date_format: Option<Text>,
     /// Days of the week with an issue, Monday first.
     weekdays: [bool; 7],
-    /// Months and days of every year that are no holidays, in their order.
+    /// The months and days of a year that are no holidays, in order.
     workdays: Vec<(i8, i8)>,
     exceptions: BTreeMap<Date, bool>,
 }
 
-/// How far a usual day may be. The 29th of February falls on each day of the week at least every
-/// forty years.
+/// The number of years in which regular days are searched. In any 40 years, the 29th of February
+/// falls on every day of the week.
 const YEARS_AHEAD: i16 = 60;
-/// Days in a row that a time zone may leave out: it has been one at a time.
+/// The largest number of consecutive days that a time zone is assumed to skip. So far, zones have
+/// skipped single days.
 const MOST_LEFT_OUT: usize = 8;
-/// Calendars of a product: each is looked through for one answer.
+/// The largest number of calendars of a product. Each is searched for one reply.
 const MOST_CALENDARS: usize = 20;
 
 impl Calendar {
-    /// Whether there are issues on that day of the week.
+    /// Reports whether the calendar has issues on that day of the week.
     fn is_weekday(&self, day: Date) -> bool {
         self.weekdays[day.weekday().to_monday_zero_offset() as usize]
     }
 
-    /// The days after this one that are no holidays, within [`YEARS_AHEAD`]. Holidays are not come
-    /// by: almost all days may be some.
+    /// Returns the days after this one that are no holidays, within [`YEARS_AHEAD`]. It iterates
+    /// over workdays only, because almost all days may be holidays.
     fn workdays_after(&self, day: Date) -> impl Iterator<Item = Date> {
         let behind = self.workdays.partition_point(|workday| *workday <= (day.month(), day.day()));
         let years = (0..=YEARS_AHEAD).filter_map(move |years| day.year().checked_add(years));
         let days = years.flat_map(|year| self.workdays.iter().map(move |(month, day)| (year, *month, *day)));
-        // A year may lack the 29th of February, and the last one is followed by none.
+        // A year may lack the 29th of February, and the last year has no successor.
         let days = days.skip(behind).filter_map(|(year, month, day)| Date::new(year, month, day).ok());
         let last = day.saturating_add(YEARS_AHEAD.years());
         days.take_while(move |day| *day <= last)
     }
 
-    /// Whether there is an issue on a day.
+    /// Reports whether there is an issue on a day.
     pub fn publishes(&self, day: Date) -> bool {
         let weekday = self.is_weekday(day);
         let usual = || weekday && self.workdays.binary_search(&(day.month(), day.day())).is_ok();
         self.exceptions.get(&day).copied().unwrap_or_else(usual)
     }
 
-    /// The first day after this one with an issue; `None` if there is no more. Days that are not
-    /// named are looked for within
-    /// [`YEARS_AHEAD`]: what that costs is bounded, whatever the file says.
+    /// Returns the first day after this one with an issue; `None` if there is none. Days without an
+    /// exception are searched only within [`YEARS_AHEAD`], so the cost is bounded for any file.
     pub fn next_after(&self, day: Date) -> Option<Date> {
         let mut behind = self.exceptions.range((Bound::Excluded(day), Bound::Unbounded));
         let named = behind.find(|(_, publishes)| **publishes).map(|(named, _)| *named);
@@ -102,37 +101,38 @@ impl Calendar {
         usual.find(|day| self.is_weekday(*day) && self.exceptions.get(day) != Some(&false)).or(named)
     }
 
-    /// The days of the week with an issue, as files name them.
+    /// Returns the days of the week with an issue, by their names in files.
     pub fn weekdays(&self) -> impl Iterator<Item = &'static str> {
         DAYS.iter().zip(self.weekdays).filter(|(_, publishes)| *publishes).map(|(name, _)| *name)
     }
 }
 
-/// Returns the day that it is at a moment, in epoch milliseconds, in a time zone.
+/// Returns the day at a time, given in epoch milliseconds, in a time zone.
 pub fn day_at(now_ms: u64, zone: &TimeZone) -> Date {
     let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
-    // Of a clock that shows no year of four digits, the day matters to nobody.
+    // A clock outside of that range has no sensible day.
     let now = Timestamp::from_millisecond(now_ms).unwrap_or(Timestamp::UNIX_EPOCH);
     ZonedDateTime::new(now, zone.clone()).date()
 }
 
 impl Product {
-    /// Returns the day of the issue that is being made at a moment, in epoch milliseconds, as
-    /// `yyyyMMdd`: the next one after that day; `None` where there is none.
+    /// Returns the day of the issue in production at a time, in epoch milliseconds, as `yyyyMMdd`.
+    /// It is the first issue after that day; `None` if there is none.
     pub fn current_issue(&self, now_ms: u64) -> Option<String> {
         let next = self.next_issue(day_at(now_ms, &self.time_zone()))?;
         Some(next.strftime("%Y%m%d").to_string())
     }
 
-    /// The first day after this one with an issue by any of its calendars, and that calendar.
+    /// Returns the first day after this one with an issue in any of the calendars, and that
+    /// calendar.
     fn next_after(&self, day: Date) -> Option<(Date, &Calendar)> {
         let next = |calendar: &'_ Calendar| calendar.next_after(day);
         self.calendars.iter().filter_map(|calendar| Some((next(calendar)?, calendar))).min_by_key(|(day, _)| *day)
     }
 
-    /// The first moment of the first day after this one with an issue, in the time zone of its
-    /// calendar. It is not midnight everywhere, and a zone that goes over the date line leaves a
-    /// whole day out, on which there is no issue.
+    /// Returns the start of the first day after this one with an issue, in the time zone of its
+    /// calendar. Days don't start at midnight everywhere. A zone that moves across the date line
+    /// skips a whole day, which then has no issue.
     pub fn next_issue(&self, day: Date) -> Option<ZonedDateTime> {
         let days = successors(self.next_after(day), |(day, _)| self.next_after(*day));
         let begins =
@@ -140,7 +140,7 @@ impl Product {
         begins.take(MOST_LEFT_OUT).find(|(day, time)| time.date() == *day).map(|(_, time)| time)
     }
 
-    /// Where its days begin and end, as far as they agree: by its first calendar.
+    /// Returns the time zone of the first calendar, which stands for all of them.
     pub fn time_zone(&self) -> TimeZone {
         self.calendars.first().map_or(TimeZone::UTC, |calendar| calendar.time_zone.clone())
     }
@@ -178,10 +178,10 @@ pub(super) fn inserts(element: Element<'_>) -> Vec<Insert> {
     element.all_in("inserts", "insert").map(insert).collect()
 }
 
-/// The months and days that there are without these.
+/// Returns all months and days except the given ones.
 fn workdays(holidays: impl Iterator<Item = (i8, i8)>) -> Vec<(i8, i8)> {
     let holidays: BTreeSet<(i8, i8)> = holidays.collect();
-    // A year that has each of them.
+    // A leap year, which has all of them.
     let all = successors(Date::new(2024, 1, 1).ok(), |day| day.tomorrow().ok()).take_while(|day| day.year() == 2024);
     all.map(|day| (day.month(), day.day())).filter(|day| !holidays.contains(day)).collect()
 }
@@ -197,7 +197,7 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
         let zone = element.attribute("timeZone").and_then(|name| TimeZone::get(name).ok());
         let mut calendar = Calendar {
             name: name.into(),
-            // One that there is not has been refused.
+            // An unknown zone was refused already.
             time_zone: zone.unwrap_or(TimeZone::UTC),
             date_format: element.attribute("dateFormat").map(Text::from),
             weekdays: [false; 7],
@@ -205,7 +205,7 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
             exceptions: BTreeMap::new(),
         };
         for day in element.all("publishes") {
-            // One that is no day has been refused.
+            // An unknown day was refused already.
             if let Some(place) = DAYS.iter().position(|known| *known == day.required("day")) {
                 calendar.weekdays[place] = true;
             }
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Each month and day that there is.
+    /// Returns all months and days.
     fn all_days() -> Vec<(i8, i8)> {
         let all = (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day)));
         all.filter(|(month, day)| Date::new(2024, *month, *day).is_ok()).collect()
@@ -269,19 +269,19 @@ mod tests {
         assert_eq!(dated.next_after(date(2026, 4, 30)), Some(date(2026, 5, 1)));
         assert_eq!(dated.next_after(date(2026, 5, 1)), Some(date(2026, 7, 1)));
         assert_eq!(dated.next_after(date(2026, 7, 1)), None);
-        // Each day is a holiday but one that is seldom there, and seldom a Saturday.
+        // All days are holidays except a rare one, which is rarely a Saturday.
         let holidays = all_days();
         let all = calendar([true; 7], &holidays, &[]);
         assert_eq!(all.next_after(date(2026, 1, 1)), None);
         let leap: Vec<(i8, i8)> = holidays.into_iter().filter(|day| *day != (2, 29)).collect();
         let saturdays = calendar([false, false, false, false, false, true, false], &leap, &[]);
         assert_eq!(saturdays.next_after(date(2020, 2, 29)), Some(date(2048, 2, 29)));
-        // Nothing is looked for up to a day that is named far away and does not count.
+        // The search does not extend to a distant exception that has no issue.
         let far = calendar([true; 7], &all_days(), &[(date(9998, 12, 31), false)]);
         assert_eq!(far.next_after(date(2026, 1, 1)), None);
         let named = calendar([true; 7], &all_days(), &[(date(9998, 12, 31), true)]);
         assert_eq!(named.next_after(date(2026, 1, 1)), Some(date(9998, 12, 31)));
-        // What is named within the years that are looked through, and behind them.
+        // Exceptions within the searched years, and beyond.
         let saturdays = |named| calendar([false, false, false, false, false, true, false], &leap, &[(named, true)]);
         for (from, named, next) in [
             (date(2020, 2, 29), date(2048, 3, 1), date(2048, 2, 29)),
@@ -290,7 +290,7 @@ mod tests {
         ] {
             assert_eq!(saturdays(named).next_after(from), Some(next), "{from}");
         }
-        // The last day that there is.
+        // The last representable day.
         assert_eq!(calendar([true; 7], &[], &[]).next_after(Date::MAX), None);
     }
 
@@ -308,8 +308,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-        /// Day by day over all years that are looked through: with so few days some are decades
-        /// away, or never come.
+        /// Compares with a search day by day over all searched years. With so few workdays, some
+        /// are decades away or never occur.
         #[test]
         fn where_few_days_are_no_holidays_the_next_is_the_first_that_publishes(
             weekday in 0_usize..7,
@@ -326,7 +326,7 @@ mod tests {
             let from = begin + from.days();
             let last = from.saturating_add(YEARS_AHEAD.years());
             let mut days = successors(from.tomorrow().ok(), |day| day.tomorrow().ok()).take_while(|day| *day <= last);
-            // Behind those years only what is named counts.
+            // Beyond those years, only exceptions count.
             let named = || calendar.exceptions.iter().find(|(day, is)| **day > last && **is).map(|(day, _)| *day);
             let expected = days.find(|day| calendar.publishes(*day)).or_else(named);
             prop_assert_eq!(calendar.next_after(from), expected);
@@ -336,7 +336,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-        /// Day by day, over some years with leap days among them.
+        /// Compares with a search day by day over some years that include leap days.
         #[test]
         fn the_next_day_is_the_first_that_publishes(
             weekdays: [bool; 7],
@@ -348,8 +348,8 @@ mod tests {
             let exceptions: Vec<(Date, bool)> = exceptions.into_iter().map(|(day, is)| (begin + day.days(), is)).collect();
             let calendar = calendar(weekdays, &holidays, &exceptions);
             let from = begin + from.days();
-            // Behind the last exception there is a day within some weeks, or none: so many holidays
-            // in a row there are not.
+            // After the last exception there is a day within some weeks, or none: the holidays are
+            // too few to fill a longer time.
             let expected = (1..4000).map(|days: i64| from + days.days()).find(|day| calendar.publishes(*day));
             prop_assert_eq!(calendar.next_after(from), expected);
         }

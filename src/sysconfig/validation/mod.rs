@@ -1,8 +1,7 @@
-//! Attributes held to their metadata definition (docs/api/metadata.md, "Validation").
+//! Validation of attributes by their metadata definition (docs/api/metadata.md, "Validation").
 //!
-//! [`AttributeModel`] is compiled from a definition when its file is read. It knows nothing of
-//! objects, and one document is checked in one pass over its text: time and memory are linear in
-//! the text.
+//! [`AttributeModel`] is compiled from a definition when its file is read. It is independent of
+//! objects. A document is checked in one pass, with time and memory linear in its text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -16,22 +15,22 @@ use super::trees::Tree;
 use crate::simple_date_format::SimpleDateFormat;
 use crate::wildcards::Wildcards;
 
-/// Findings of one document that are kept.
+/// The largest number of findings that are kept for one document.
 const MOST_FINDINGS: usize = 20;
 
-/// Characters of a name or value that a message shows.
+/// The number of characters of a name or value that a message shows.
 const SHOWN: usize = 100;
 
-/// Bytes of a path that a finding has.
+/// The largest size of a finding's path, in bytes.
 const MOST_PATH: usize = 1024;
 
-/// Values of a list that a message names.
+/// The largest number of list values that a message names.
 const NAMED: usize = 20;
 
-/// How strictly an element is checked.
+/// The strictness of an element's validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum Validity {
-    /// Not at all: `None` and `ShowOnly`.
+    /// No validation: `None` and `ShowOnly`.
     #[default]
     Unchecked,
     Warn,
@@ -48,18 +47,18 @@ impl Validity {
     }
 }
 
-/// Something in attributes that their definition does not allow.
+/// A violation of the metadata definition by some attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Path of the element from the root; a second `keywords` is `keywords[2]`.
     pub path: String,
-    /// A sentence without the path.
+    /// Sentence without the path.
     pub message: String,
-    /// Whether the attributes must be refused for it.
+    /// Whether the attributes must be refused because of it.
     pub is_strict: bool,
 }
 
-/// What a definition allows.
+/// The rules of a metadata definition for attributes.
 #[derive(Debug, Clone, Default)]
 pub struct AttributeModel {
     root: String,
@@ -70,24 +69,24 @@ pub struct AttributeModel {
 #[derive(Debug, Clone)]
 struct ElementModel {
     validity: Validity,
-    /// In the order of the definition.
+    /// The children in the order of the definition.
     children: Vec<(Text, &'static str)>,
     known: HashSet<Text>,
     is_distinct: bool,
     allowed: Allowed,
 }
 
-/// The values that an element may have.
+/// The allowed values of an element.
 #[derive(Debug, Clone)]
 enum Allowed {
     Anything,
-    /// In the order of the definition, and to be looked up.
+    /// A list of values, in the order of the definition and as a set.
     List(Vec<String>, HashSet<String>),
     Date(SimpleDateFormat, String),
     Tree(TreeBranch),
 }
 
-/// The values of a tree that an element may have.
+/// The branch of a tree from which an element takes its values.
 #[derive(Debug, Clone)]
 struct TreeBranch {
     file: Text,
@@ -96,11 +95,11 @@ struct TreeBranch {
     leaf_only: bool,
 }
 
-/// The values of a tree, so that one is found among them at once.
+/// The values of a tree, sorted for lookups.
 #[derive(Debug, Clone, Default)]
 pub struct TreeValues {
     by_path: Vec<Text>,
-    /// By the last name, then by the path.
+    /// The paths, sorted by their last name and then as a whole.
     by_leaf: Vec<Text>,
 }
 
@@ -113,7 +112,7 @@ fn lies_in(path: &str, branch: &str) -> bool {
 }
 
 impl TreeValues {
-    /// The values of a tree.
+    /// Returns the values of a tree.
     pub fn of(tree: &Tree) -> TreeValues {
         let mut by_path = tree.paths.clone();
         by_path.sort_unstable();
@@ -128,7 +127,7 @@ impl TreeValues {
     }
 
     fn has_leaf(&self, name: &str, branch: &str) -> bool {
-        // The branch itself stands before all that lies in it, but other paths may stand between.
+        // The branch itself sorts before everything in it, but other paths may lie between them.
         let at_or_behind = |path: &str| {
             let place = self.by_leaf.partition_point(|known| (leaf(known), &**known) < (name, path));
             self.by_leaf.get(place).is_some_and(|known| leaf(known) == name && lies_in(known, branch))
@@ -138,8 +137,7 @@ impl TreeValues {
 }
 
 impl AttributeModel {
-    /// The model of a definition's elements; `fault` receives what can't be checked though it
-    /// should be.
+    /// Compiles the elements of a definition. Calls `fault` for each rule that can't be checked.
     pub fn of(root: &str, elements: &[(Text, MetadataElement)], fault: &mut dyn FnMut(String)) -> AttributeModel {
         let elements: HashMap<Text, ElementModel> =
             elements.iter().map(|(name, element)| (name.clone(), ElementModel::of(name, element, fault))).collect();
@@ -147,12 +145,12 @@ impl AttributeModel {
         AttributeModel { root: root.to_owned(), elements, checks_anything }
     }
 
-    /// Whether it finds anything in any attributes.
+    /// Reports whether the model can find anything in attributes.
     pub fn checks_anything(&self) -> bool {
         self.checks_anything
     }
 
-    /// Paths of the trees that values are looked up in.
+    /// Returns the paths of the trees in which values are looked up.
     pub fn trees(&self) -> impl Iterator<Item = &Text> {
         self.elements.values().filter(|element| element.validity > Validity::Unchecked).filter_map(|element| {
             match &element.allowed {
@@ -162,9 +160,8 @@ impl AttributeModel {
         })
     }
 
-    /// What attributes have that the definition does not allow, at most [`MOST_FINDINGS`] of each
-    /// kind. What is no document within the limits has been refused elsewhere, and is not found
-    /// here.
+    /// Returns the violations in an attribute text, at most [`MOST_FINDINGS`] of each severity. A
+    /// text that is no document within the limits was refused elsewhere and has no findings.
     pub fn check(&self, xml: &str, trees: &BTreeMap<Text, TreeValues>, limits: &Limits) -> Vec<Finding> {
         let mut check = Check { model: self, trees, open: Vec::new(), strict: Vec::new(), warnings: Vec::new() };
         if !self.checks_anything {
@@ -225,7 +222,7 @@ impl ElementModel {
         format!("`{}` does not belong into `{}`, which takes {known}.", shown(child), shown(own_name))
     }
 
-    /// What is wrong with a value.
+    /// Returns a message if a value is not allowed.
     fn fault_of(&self, value: &str, trees: &BTreeMap<Text, TreeValues>) -> Option<String> {
         match &self.allowed {
             Allowed::Anything => None,
@@ -235,7 +232,7 @@ impl ElementModel {
                 let more = if values.len() > NAMED { ", …" } else { "" };
                 Some(format!("`{}` is not one of {}{more}.", shown(value), named.join(", ")))
             }
-            // The day is not used: any zone and year serve.
+            // Only the format is checked, so any zone and year will do.
             Allowed::Date(format, template) => format
                 .read(value, &TimeZone::UTC, 2000)
                 .err()
@@ -264,7 +261,7 @@ fn shown(text: &str) -> String {
     short
 }
 
-/// A document on its way through a model.
+/// The state of a document's check against a model.
 struct Check<'m, 'x> {
     model: &'m AttributeModel,
     trees: &'m BTreeMap<Text, TreeValues>,
@@ -273,18 +270,19 @@ struct Check<'m, 'x> {
     warnings: Vec<Finding>,
 }
 
-/// An element that has begun.
+/// An element whose end was not reached yet.
 struct Open<'m, 'x> {
     name: &'x str,
-    /// Which of its name it is among its siblings, from 1.
+    /// Number among its siblings of the same name, from 1.
     place: usize,
-    /// `None` for one that stands where the definition has none, and in it.
+    /// Rules for the element; `None` for one that the definition does not have there, and for
+    /// everything in it.
     model: Option<&'m ElementModel>,
-    /// Elements in it by name.
+    /// Number of children by name.
     children: HashMap<&'x str, usize>,
-    /// Values of those of its children that must differ.
+    /// Values of children that must differ from each other.
     values: HashSet<(&'x str, String)>,
-    /// Its text, if that is checked.
+    /// Text of the element, if it is checked.
     text: Option<String>,
 }
 
@@ -337,7 +335,7 @@ impl<'m, 'x> Check<'m, 'x> {
                 _ => continue,
             };
             let by = self.model.elements.get(child).map_or(model.validity, |own| own.validity.max(model.validity));
-            // The first that is too many.
+            // The first one that is too many.
             self.note(by, Some((child, count.min(2))), || format!("`{}` {wanted}.", shown(child)));
         }
         let value = self.open.last_mut().and_then(|open| open.text.take());
@@ -360,7 +358,7 @@ impl<'m, 'x> Check<'m, 'x> {
         }
     }
 
-    /// The path of the innermost open element, or of one below it.
+    /// Returns the path of the innermost open element, or of one below it.
     fn path(&self, below: Option<(&str, usize)>) -> String {
         let mut path = String::new();
         for (name, place) in self.open.iter().map(|open| (open.name, open.place)).chain(below) {
@@ -382,7 +380,7 @@ impl<'m, 'x> Check<'m, 'x> {
     }
 
     /// Notes a finding about the innermost open element, or about one below it. There may be very
-    /// many, of which few are kept: only for those a message is made.
+    /// many findings, so a message is built only for those that are kept.
     fn note(&mut self, validity: Validity, below: Option<(&str, usize)>, message: impl FnOnce() -> String) {
         let noted = match validity {
             Validity::Unchecked => return,

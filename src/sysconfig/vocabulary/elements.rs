@@ -1,4 +1,4 @@
-//! The elements, from the leaves of each file to its root.
+//! The elements of each file, from the leaves to its root.
 
 use super::{Attribute, Child, Element, Kind, Times};
 
@@ -22,17 +22,17 @@ const fn at_least_once(element: &'static Element) -> Child {
     Child { element, times: Times::AtLeastOnce }
 }
 
-/// An element with nothing but a text.
+/// Returns an element that has only a text.
 const fn text(name: &'static str, kind: Kind, about: &'static str) -> Element {
     Element { name, about, attributes: &[], children: &[], text: Some(kind) }
 }
 
-/// An element with nothing but attributes.
+/// Returns an element that has only attributes.
 const fn leaf(name: &'static str, attributes: &'static [Attribute], about: &'static str) -> Element {
     Element { name, about, attributes, children: &[], text: None }
 }
 
-/// An element with nothing but children.
+/// Returns an element that has only children.
 const fn list(name: &'static str, children: &'static [Child], about: &'static str) -> Element {
     Element { name, about, attributes: &[], children, text: None }
 }
@@ -59,7 +59,7 @@ static OBJECT_TYPE: Element = Element {
     children: &[any(&CONTENT_TYPE), any(&EXTENSION)],
     text: None,
 };
-/// `/SysConfig/ObjectTypes/objecttypes.xml`
+/// The root of `/SysConfig/ObjectTypes/objecttypes.xml`.
 pub static OBJECT_TYPES: Element = list(
     "objectTypes",
     &[at_least_once(&OBJECT_TYPE)],
@@ -94,10 +94,10 @@ static WORKFLOW: Element = Element {
     children: &[at_least_once(&STATUS), any(&TRANSITION)],
     text: None,
 };
-/// `/SysConfig/Workflows/workflows.xml`
+/// The root of `/SysConfig/Workflows/workflows.xml`.
 pub static WORKFLOWS: Element = list("workflows", &[any(&WORKFLOW)], "The workflows.");
 
-/// The privileges that commands ask for.
+/// The privileges that commands may require.
 pub const PRIVILEGES: &[&str] =
     &["read", "create", "write", "delete", "destroy", "moderate", "forceUnlock", "manageGroups", "configure"];
 
@@ -125,7 +125,7 @@ static COMMAND: Element = Element {
     children: &[any(&APPLIES_TO), any(&PARAMETER), at_most_once(&SET)],
     text: None,
 };
-/// `/SysConfig/Commands/commands.xml`
+/// The root of `/SysConfig/Commands/commands.xml`.
 pub static COMMANDS: Element = list("commands", &[any(&COMMAND)], "The commands.");
 
 static DESCRIPTION: Element = text("description", Kind::Text, "What it is for.");
@@ -156,7 +156,7 @@ static JOB: Element = Element {
     children: &[at_most_once(&DESCRIPTION), any(&PARAMETER), any(&SELECT)],
     text: None,
 };
-/// `/SysConfig/Jobs/jobs.xml`
+/// The root of `/SysConfig/Jobs/jobs.xml`.
 pub static JOBS: Element = list("jobs", &[any(&JOB)], "The jobs.");
 
 /// The lists that catalogs are for.
@@ -207,7 +207,7 @@ static CATALOG: Element = Element {
     children: &[any(&VIEW)],
     text: None,
 };
-/// `/SysConfig/Columns/columnCfgCatalogs.cfg`
+/// The root of `/SysConfig/Columns/columnCfgCatalogs.cfg`.
 pub static COLUMN_CATALOGS: Element = list("columnCatalogs", &[any(&CATALOG)], "The column catalogs.");
 
 static EDITION: Element = leaf("edition", &[needed("name", Kind::Name, "Its name."), IS_DEFAULT], "An edition.");
@@ -365,7 +365,7 @@ static DEFINITION: Element =
     leaf("definition", &[needed("path", Kind::Path, "Path of its file.")], "A metadata definition.");
 static METADATA: Element = list("metadata", &[any(&DEFINITION)], "The metadata definitions.");
 
-/// `/SysConfig/Site/siteconfig.xml`
+/// The root of `/SysConfig/Site/siteconfig.xml`.
 pub static SITE_CONFIG: Element = Element {
     name: "siteConfig",
     about: "The site configuration.",
@@ -412,7 +412,7 @@ static CONTENT_ITEM: Element = Element {
     children: &[at_most_once(&CONTENT), at_most_once(&RES_LIMITS), at_most_once(&SOURCES), at_most_once(&ITEMS)],
     text: None,
 };
-/// `/SysConfig/ContentItems/contentItems.xml`
+/// The root of `/SysConfig/ContentItems/contentItems.xml`.
 pub static CONTENT_ITEMS: Element = list("contentItems", &[any(&CONTENT_ITEM)], "The content items.");
 
 const HUNDREDTHS: Kind = Kind::Number(0.0, 100.0);
@@ -454,7 +454,7 @@ static COLLAGE: Element = Element {
     children: &[any(&LAYOUT)],
     text: None,
 };
-/// `/SysConfig/Collage/collage.xml`
+/// The root of `/SysConfig/Collage/collage.xml`.
 pub static COLLAGE_CONFIG: Element = list("collageConfig", &[any(&COLLAGE)], "The collage configuration.");
 
 static FIELD: Element = leaf(
@@ -484,7 +484,7 @@ static INDEX: Element = Element {
     children: &[any(&FIELD)],
     text: None,
 };
-/// `/SysConfig/Indexes/indexes.xml`
+/// The root of `/SysConfig/Indexes/indexes.xml`.
 pub static INDEXES: Element = list("indexes", &[any(&INDEX)], "The indexes.");
 
 static ACCESSORY_CONTENT: Element = text("content", Kind::Text, "What it says.");
@@ -529,7 +529,7 @@ static PAGE: Element = Element {
     children: &[any(&ACCESSORY)],
     text: None,
 };
-/// A file that a channel names as its `pageAccessories`.
+/// The root of a file to which a channel refers as `pageAccessories`.
 pub static PAGE_ACCESSORIES: Element = Element {
     name: "pageAccessories",
     about: "The page accessories of a channel.",
@@ -565,7 +565,7 @@ static SHAPE_TEMPLATE: Element = Element {
     children: &[any(&OF_WORK_FOLDER), any(&FRAME)],
     text: None,
 };
-/// A file that a channel names as its `shapeTemplates`.
+/// The root of a file to which a channel refers as `shapeTemplates`.
 pub static SHAPE_TEMPLATES: Element = Element {
     name: "shapeTemplates",
     about: "The shape templates of a channel.",
@@ -593,10 +593,11 @@ static CHILD: Element = leaf(
 static DEFAULT_CONTENT: Element = text("defaultContent", Kind::Text, "What a new one starts with.");
 static VALUE: Element = text("value", Kind::Text, "A value.");
 static LIST_VALUES: Element = list("listValues", &[any(&VALUE)], "The values of a list.");
-/// How strictly attributes are checked: not at all, shown and not checked, reported, refused.
+/// The levels of validation: not checked, shown but not checked, reported, refused.
 pub const VALIDITIES: &[&str] = &["None", "ShowOnly", "Warn", "Strict"];
 
-/// An element of a metadata definition. What is no attribute of the DTD's stands in the file alone.
+/// An element of a metadata definition. Properties that a DTD can't state as attributes are only in
+/// the file.
 pub static DEFINED_ELEMENT: Element = Element {
     name: "element",
     about: "An element of the metadata, and how a form shows it.",
@@ -643,7 +644,7 @@ pub static DEFINED_ELEMENT: Element = Element {
     children: &[any(&CHILD), at_most_once(&DEFAULT_CONTENT), at_most_once(&LIST_VALUES)],
     text: None,
 };
-/// A file that the site configuration names as a metadata `definition`.
+/// The root of a file to which the site configuration refers as a metadata `definition`.
 pub static METADATA_DEFINITION: Element = Element {
     name: "metadataDefinition",
     about: "The metadata of some object types.",
@@ -663,7 +664,7 @@ pub static METADATA_DEFINITION: Element = Element {
 
 static WEB_TYPE: Element = text("WebType", Kind::Name, "What a story appears as.");
 static WEB_TYPES: Element = list("WebTypes", &[any(&WEB_TYPE)], "What stories appear as online.");
-/// A file of `/SysConfig/TreeLists`: a list without branches.
+/// The root of a file of `/SysConfig/TreeLists` for a list without branches.
 pub static WEB_CONFIGURATION: Element = Element {
     name: "WebConfiguration",
     about: "What stories appear as online; a tree list without branches.",
@@ -679,7 +680,7 @@ static NODE: Element = Element {
     children: &[any(&NODE)],
     text: None,
 };
-/// A file of `/SysConfig/TreeLists`.
+/// The root of a file of `/SysConfig/TreeLists`.
 pub static TREE_LIST: Element = Element {
     name: "treeList",
     about: "A tree of values.",

@@ -1,8 +1,8 @@
-//! Which values attributes and texts take.
+//! The kinds of values of attributes and texts.
 
 use jiff::civil::Date;
 
-/// A kind of value. White space around a value counts for nothing.
+/// A kind of value. Surrounding white space is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// Any text.
@@ -13,24 +13,24 @@ pub enum Kind {
     Path,
     /// `true` or `false`, `1` or `0`.
     Flag,
-    /// A whole number within these bounds.
+    /// An integer within these bounds.
     Whole(i64, i64),
     /// A number within these bounds.
     Number(f64, f64),
-    /// One of these.
+    /// One of these texts.
     OneOf(&'static [&'static str]),
     /// `rgb(r,g,b)` with numbers from 0 to 255.
     Colour,
     /// A day of the calendar, `yyyyMMdd`.
     Day,
-    /// A day of every year that has it, `MMdd`.
+    /// A day of the year, `MMdd`, which may be the 29th of February.
     MonthAndDay,
     /// The name of a time zone.
     TimeZone,
 }
 
 impl Kind {
-    /// Whether a value, without the white space around it, is one.
+    /// Reports whether a trimmed value is of the kind.
     pub fn takes(self, value: &str) -> bool {
         match self {
             Kind::Text => true,
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// What it wants, as a message says it.
+    /// Returns the kind's description for a message.
     pub fn wanted(self) -> String {
         match self {
             Kind::Text => "a text".to_owned(),
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// The day that eight digits are, `yyyyMMdd`.
+/// Parses a day of eight digits, `yyyyMMdd`.
 pub fn day_of(text: &str) -> Option<Date> {
     if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -78,14 +78,14 @@ pub fn day_of(text: &str) -> Option<Date> {
     Date::new(text[..4].parse().ok()?, text[4..6].parse().ok()?, text[6..].parse().ok()?).ok()
 }
 
-/// Month and day that four digits are, `MMdd`, of any year that has them.
+/// Parses the month and day of four digits, `MMdd`.
 pub fn month_and_day_of(text: &str) -> Option<(i8, i8)> {
-    // A year that has each of them.
+    // A leap year, which has every day.
     let day = day_of(&format!("2024{text}"))?;
     Some((day.month(), day.day()))
 }
 
-/// Digits, with a point and a sign at most: what the schema takes, too.
+/// Reports whether a text has only digits, with an optional point and minus sign, as in the schema.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));

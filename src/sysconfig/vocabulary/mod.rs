@@ -1,6 +1,6 @@
-//! The vocabulary of configuration files, as data: which elements there are, with which attributes
-//! and children. Reading checks files against it, and the schema for editors in `docs/schema/` and
-//! the reference in `docs/CONFIGURATION-FILES.md` are made of it, so that the three can't differ.
+//! The vocabulary of configuration files as data: the elements with their attributes and children.
+//! Files are checked against it. The schema for editors in `docs/schema/` and the reference in
+//! `docs/CONFIGURATION-FILES.md` are generated from it, so that the three can't differ.
 
 mod elements;
 mod kind;
@@ -10,50 +10,50 @@ pub use self::elements::*;
 pub use self::kind::{Kind, day_of, month_and_day_of};
 pub use self::schema::schema;
 
-/// An element.
+/// An element of configuration files.
 #[derive(Debug)]
 pub struct Element {
-    /// Its name.
+    /// Name of the element.
     pub name: &'static str,
-    /// What it is for.
+    /// Description for the schema and the reference.
     pub about: &'static str,
-    /// Its attributes.
+    /// Allowed attributes.
     pub attributes: &'static [Attribute],
-    /// What may stand in it, in any order.
+    /// Allowed children, in any order.
     pub children: &'static [Child],
-    /// What its text is; `None` for one that has none.
+    /// Kind of the text; `None` for an element without text.
     pub text: Option<Kind>,
 }
 
-/// An attribute.
+/// An attribute of an element.
 #[derive(Debug)]
 pub struct Attribute {
-    /// Its name.
+    /// Name of the attribute.
     pub name: &'static str,
-    /// Which values it takes.
+    /// Kind of its values.
     pub kind: Kind,
-    /// Whether it must be there.
+    /// Whether the attribute is required.
     pub required: bool,
-    /// What it is for.
+    /// Description for the schema and the reference.
     pub about: &'static str,
 }
 
 /// A child of an element.
 #[derive(Debug)]
 pub struct Child {
-    /// What it is.
+    /// Element that is the child.
     pub element: &'static Element,
-    /// How often it stands there.
+    /// Allowed number of occurrences.
     pub times: Times,
 }
 
-/// How often something stands somewhere.
+/// The number of times that a child may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    /// Once or not at all.
+    /// At most once.
     AtMostOnce,
-    /// As often as one likes.
+    /// Any number of times.
     Any,
-    /// Once at least.
+    /// At least once.
     AtLeastOnce,
 }

@@ -1,28 +1,28 @@
-//! The verification that holds for any server, whatever it says of revisions: what must be there
-//! whatever the order was, and what can't be there in any.
+//! The verification that works for any server, whatever its revisions mean. It checks which items
+//! must be there in every order of the changes, and which in none.
 
 use std::collections::HashSet;
 
 use super::model::{Change, Model};
 use crate::replay::evidence::Evidence;
 
-/// What was found: a sentence for each fault, and how many items must be there.
+/// The findings: a sentence for each fault, and the number of items that must be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// What is not as it should be.
+    /// The faults.
     pub problems: Vec<String>,
-    /// Items of which what was acknowledged says that they must be there.
+    /// The number of items that must be there according to the acknowledged changes.
     pub certain: usize,
 }
 
-/// Holds what the drawers have against what was acknowledged, without an order.
+/// Compares the drawers' items with the acknowledged changes, without an order.
 pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
     let drawers = evidence.containers.len();
     let mut facts = vec![vec![Facts::default(); objects as usize]; drawers];
     let mut trims = vec![false; drawers];
     for (drawer, span) in evidence.containers.iter().enumerate() {
         for item in &span.initial.items {
-            // A server may have put something there that is none of the load's.
+            // A server may have added an item that is not of the load.
             if let Some(fact) = facts[drawer].get_mut(*item as usize) {
                 fact.came = true;
             }
@@ -35,17 +35,17 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
         .flat_map(|doubt| [Some(doubt.here), doubt.there.map(|(drawer, change)| (Some(drawer), change))])
         .flatten();
     for (drawer, change, sure) in acked.chain(doubted.map(|(drawer, change)| (drawer, change, false))) {
-        // All calls of drawers name them.
+        // Every call of a drawer names it.
         let Some(drawer) = drawer.map(usize::from) else { continue };
         let fact = &mut facts[drawer][change.object() as usize];
         match change {
             Change::Add(_) | Change::Arrive(_) => fact.come(sure),
             Change::Position(..) => {
                 fact.come(sure);
-                // Into a full drawer it pushes the last one out.
+                // In a full drawer it pushes the last item out.
                 trims[drawer] = true;
             }
-            // Whoever could be shifted was there.
+            // An item that could be shifted was there.
             Change::Shift(..) => fact.come(sure),
             Change::Delete(_) => {
                 fact.may_have_gone = true;
@@ -83,8 +83,8 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
             }
         }
     }
-    // Moves keep the sum: what came anywhere and was never deleted is in one of the drawers, unless
-    // one may have pushed it out.
+    // Moves keep the sum: an object that arrived anywhere and was never deleted is in one of the
+    // drawers, unless it may have been pushed out.
     for object in 0..objects {
         let of = |test: fn(&Facts) -> bool| facts.iter().any(|facts| test(&facts[object as usize]));
         let moved = of(|fact| fact.may_have_gone) && !of(|fact| fact.deleted);
@@ -99,14 +99,14 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
     found
 }
 
-/// What is known of an object in a drawer.
+/// The known facts of an object in a drawer.
 #[derive(Debug, Clone, Copy, Default)]
 struct Facts {
-    /// It surely was there once.
+    /// Whether the object certainly was there once.
     came: bool,
     may_have_come: bool,
     may_have_gone: bool,
-    /// By a deletion, not a move; perhaps.
+    /// Whether the object may have left by a deletion, and not by a move.
     deleted: bool,
 }
 
@@ -179,7 +179,7 @@ mod tests {
         assert!(problems([&[1], &[0]], &there).is_empty());
         let lost = problems([&[1], &[]], &there);
         assert!(lost.iter().any(|problem| problem.contains("object 0")), "{lost:?}");
-        // There and back again, in an order that nobody knows.
+        // There and back again, in an unknown order.
         let back = [there[0], there[1], (1, Leave(0)), (0, Arrive(0))];
         assert!(problems([&[1, 0], &[]], &back).is_empty() && problems([&[1], &[0]], &back).is_empty());
         assert!(problems([&[1], &[]], &back)[0].contains("in no drawer"));

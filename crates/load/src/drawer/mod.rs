@@ -1,5 +1,5 @@
-//! Contention on drawers: many clients that add, position, shift, move, delete and read the same
-//! few.
+//! Contention on drawers: many clients that add, position, shift, move, delete and read items of
+//! the same few drawers.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -31,50 +31,49 @@ use self::options::DrawerSettings;
 use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
 use self::wire::{Paths, Reply};
 
-/// The codes by which a drawer says no for a reason of its own (docs/api/drawers.md): full, not
-/// there, no such position.
+/// The codes of a drawer's own refusals (docs/api/drawers.md): full, missing, no such position.
 const RULES: &[&str] = &["DrawerFull", "ObjectNotFound", "InvalidParameter"];
-/// Stands for an object that is none of the load's.
+/// The number of an object that is not of the load.
 const FOREIGN: u32 = u32::MAX;
 
-/// See the module's head.
+/// The scenario of contention on drawers.
 pub struct DrawerLoad {
     settings: DrawerSettings,
     weights: Vec<u32>,
     recipe: Recipe,
     paths: Paths,
-    /// Loid → number.
+    /// The number of each object, by loid.
     objects: HashMap<String, u32>,
-    /// By drawer: what was told of it.
+    /// The ledger of each drawer, with its acknowledged changes and reads.
     ledgers: Vec<Ledger<Model>>,
-    /// No call is without an end for longer, from when it was sent.
+    /// The longest time between the sending of a call and its end.
     longest: Duration,
-    /// By drawer and object: the shortcut that was reported last.
+    /// The last reported shortcut, by drawer and object.
     shortcuts: Vec<Vec<RwLock<Option<Box<str>>>>>,
-    /// Why revisions can't be relied on; `None` if they can.
+    /// The reason why revisions are unreliable; `None` if they are reliable.
     unreliable: Option<String>,
 }
 
-/// A drawer at a time.
+/// The items and revision of a drawer at one time.
 struct Look {
     items: Vec<u32>,
     revision: Option<u64>,
 }
 
-/// What a client remembers; what it was told is in the ledgers.
+/// The doubtful calls of a client; acknowledged ones are in the ledgers.
 #[derive(Default)]
 pub struct Notes {
     doubts: Vec<Doubt<Change>>,
 }
 
-/// A change of a drawer; of a move also that of the other.
+/// A change of a drawer, and for a move also the change of the other drawer.
 type Halves = ((u16, Change), Option<(u16, Change)>);
 
 impl DrawerLoad {
-    /// From the settings, which are checked.
+    /// Creates the scenario from checked settings.
     ///
     /// # Errors
-    /// A sentence that names what can't be.
+    /// A sentence that names the impossible setting.
     pub fn new(settings: &Settings) -> Result<DrawerLoad, String> {
         let own = &settings.drawer;
         let mut weights = match &settings.mix {
@@ -90,16 +89,15 @@ impl DrawerLoad {
         }
         let recipe = Recipe::new(settings.seed, &weights, own.drawers, own.skew, own.objects(), own.capacity)?;
         let (paths, objects, ledgers) = (Paths::default(), HashMap::new(), Vec::new());
-        // A connection is made, and then the call: each within its time. The rest is for a machine
-        // that is busy.
+        // A connection is opened, then the call is sent: each within its timeout. The rest is for a
+        // busy machine.
         let longest = settings.patience() * 3 + Duration::from_secs(1);
         let shortcuts = (0..own.drawers).map(|_| (0..own.objects()).map(|_| RwLock::new(None)).collect()).collect();
         let own = own.clone();
         Ok(DrawerLoad { settings: own, weights, recipe, paths, objects, ledgers, longest, shortcuts, unreliable: None })
     }
 
-    /// Notes a call of which nobody knows whether it was done: of its drawers all is kept from now
-    /// on.
+    /// Notes a call of unknown outcome. Its drawers keep everything from now on.
     fn doubt(&self, notes: &mut Notes, halves: Option<Halves>) {
         let Some((here, there)) = halves else { return };
         for (drawer, _) in [Some(here), there].into_iter().flatten() {
@@ -108,12 +106,12 @@ impl DrawerLoad {
         notes.doubts.push(Doubt { there, ..Doubt::of(here.0, here.1) });
     }
 
-    /// The number of an object by its loid.
+    /// Returns the number of an object by its loid.
     fn number(&self, loid: &str) -> u32 {
         self.objects.get(loid).copied().unwrap_or(FOREIGN)
     }
 
-    /// Remembers the shortcuts in a reply.
+    /// Stores the shortcuts of a reply.
     fn learn(&self, drawer: u16, reply: &Reply<'_>) {
         for item in &reply.items {
             let Some(shortcut) = self.shortcuts[usize::from(drawer)].get(self.number(&item.source) as usize) else {
@@ -125,7 +123,7 @@ impl DrawerLoad {
         }
     }
 
-    /// A drawer with its items, as it is now.
+    /// Reads a drawer with its items.
     async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<Look, String> {
         let path = format!("/v3/container/drawer/{}?showItems=true", self.paths.drawers[drawer]);
         let (_, answer) = desk.call(&Call::new(Method::GET, path)).await?;
@@ -134,7 +132,8 @@ impl DrawerLoad {
         Ok(Look { items, revision: wire::revision(&answer, Some(&reply)) })
     }
 
-    /// Whether each change counts a drawer up by one and says so: tried out with one object.
+    /// Tries with one object whether each change raises a drawer's revision by one and reports it.
+    /// Returns the reason if not.
     async fn try_revisions(&self, desk: &mut Desk) -> Result<Option<String>, String> {
         let one = |kind| Operation { kind, drawer: 0, target: 1, object: self.settings.objects() - 1, position: 0 };
         let Some(mut last) = self.look(desk, 0).await?.revision else {
@@ -183,8 +182,8 @@ impl Scenario for DrawerLoad {
         self.unreliable = self.try_revisions(desk).await.map_err(|why| format!("a drawer can't be used: {why}"))?;
         for (number, drawer) in drawers.iter().enumerate() {
             if self.settings.fill() > 0 {
-                // Each begins elsewhere in the pool, so that an object is not in all drawers or in
-                // none.
+                // Each drawer begins elsewhere in the pool, so that no object is in all drawers or
+                // in none.
                 let from = number * self.settings.fill() as usize;
                 let pool = objects.iter().cycle().skip(from % objects.len());
                 let sources: Vec<_> = pool.take(self.settings.fill() as usize).collect();
@@ -237,10 +236,10 @@ impl Scenario for DrawerLoad {
         };
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
-            // Refused before anything was done: that too is certain.
+            // Refused before it had any effect, so its outcome is certain.
             Ok(answer) if answer.is_refusal() => return outcome,
             Err(Trouble::Unreachable(_)) => return outcome,
-            // Nobody knows whether it was done.
+            // The outcome is unknown.
             _ => {
                 self.doubt(notes, halves);
                 return outcome;
@@ -270,7 +269,7 @@ impl Scenario for DrawerLoad {
             }
             Some((here, Some(there))) => {
                 self.learn(target, &reply);
-                // The reply shows the target as it is by now; only the revisions are those of the
+                // The reply shows the target's present state; only the revisions are those of the
                 // move.
                 for ((drawer, change), revision) in [
                     (here, reply.revisions.map(|revisions| revisions.source)),

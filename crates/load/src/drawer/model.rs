@@ -1,28 +1,30 @@
-//! A drawer on paper: a bounded list (docs/api/drawers.md), and what the changes of it do.
+//! The model of a drawer: a bounded list (docs/api/drawers.md) and its changes.
 
 use super::plan::Kind;
 use crate::replay::evidence::{Ack, UNREPORTED};
 use crate::replay::{Paper, print};
 
-/// A change as one drawer sees it: a move is something taken out of one and put into another.
+/// A change as one drawer sees it. A move is a removal from one drawer and an insertion into
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// At the tail; stays where it is if it is there.
+    /// An addition at the tail; an object that is present stays in place.
     Add(u32),
-    /// At a position; -1 and anything behind the last is the tail.
+    /// A placement at a position; -1 and positions behind the last are the tail.
     Position(u32, i32),
-    /// To a position among those there are.
+    /// A move to a position among the present items.
     Shift(u32, i32),
-    /// Out, by a deletion.
+    /// A removal by a deletion.
     Delete(u32),
-    /// Out, by a move to another drawer.
+    /// A removal by a move to another drawer.
     Leave(u32),
-    /// In at the tail, by a move from another drawer; stays where it is if it is there.
+    /// An insertion at the tail by a move from another drawer; an object that is present stays in
+    /// place.
     Arrive(u32),
 }
 
 impl Change {
-    /// The change that an operation is, save for moves and reads.
+    /// Returns the change that an operation makes; `None` for moves and reads.
     pub fn of(kind: Kind, object: u32, position: i32) -> Option<Change> {
         match kind {
             Kind::Add => Some(Change::Add(object)),
@@ -33,7 +35,7 @@ impl Change {
         }
     }
 
-    /// The object it is about.
+    /// Returns the changed object.
     pub fn object(self) -> u32 {
         match self {
             Change::Add(object)
@@ -46,22 +48,22 @@ impl Change {
     }
 }
 
-/// See the module's head.
+/// A drawer as a bounded list of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     /// The objects, first to last.
     pub items: Vec<u32>,
-    /// How many fit.
+    /// The greatest number of items.
     pub capacity: usize,
 }
 
 impl Model {
-    /// A drawer with these objects.
+    /// Creates a drawer with these objects.
     pub fn new(items: Vec<u32>, capacity: usize) -> Model {
         Model { items, capacity }
     }
 
-    /// Where an object is.
+    /// Returns the index of an object.
     pub fn place(&self, object: u32) -> Option<usize> {
         self.items.iter().position(|item| *item == object)
     }
@@ -141,8 +143,8 @@ impl Paper for Model {
         }
     }
 
-    /// An object that was in the target already is not put there: then leaving is all there is to
-    /// it.
+    /// Reports whether only half of a move was made. A move of an object that the target already
+    /// has only removes it from the source.
     fn is_torn(left: bool, was_there: bool) -> bool {
         !(left && was_there)
     }

@@ -1,42 +1,42 @@
-//! What only a load of drawers has to be told.
+//! The options of a load of drawers beyond the common ones.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// The interface's own bound on the capacity of a drawer.
+/// The interface's own limit for the capacity of a drawer.
 pub const MAX_CAPACITY: u32 = 10_000;
 
-/// The flags; each stands above the key of the same name in the section `[drawer]`.
+/// The flags. Each overrides the key of the same name in the section `[drawer]`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 pub struct DrawerFlags {
-    /// How many drawers; 1 is one hot drawer, without moves between drawers [default: 4]
+    /// Number of drawers; 1 is one hot drawer, without moves between drawers [default: 4]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     drawers: Option<u16>,
-    /// One hot drawer: the same as --drawers 1
+    /// One hot drawer, like --drawers 1
     #[arg(long, conflicts_with = "drawers")]
     #[serde(rename = "drawers", skip_serializing_if = "std::ops::Not::not", serialize_with = "one")]
     hot: bool,
-    /// Zipf exponent: the n-th drawer gets 1/n^S as much as the first; 0 treats all alike [default:
-    /// 1]
+    /// Zipf exponent: the n-th drawer gets 1/n^S of the first one's load; 0 treats all alike
+    /// [default: 1]
     #[arg(long, value_name = "S")]
     #[serde(skip_serializing_if = "Option::is_none")]
     skew: Option<f64>,
-    /// How many items fit into a drawer [default: 50]
+    /// Items that fit into a drawer [default: 50]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<u32>,
-    /// How many stories there are to put into drawers [default: twice the capacity]
+    /// Stories to put into drawers [default: twice the capacity]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<u32>,
-    /// How many items are in each drawer to begin with [default: half the capacity]
+    /// Initial items of each drawer [default: half the capacity]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<u32>,
 }
 
-/// What `hot` says of the number of drawers.
+/// Serializes the flag `hot` as the number of drawers.
 fn one<S: serde::Serializer>(_: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u16(1)
 }
@@ -45,15 +45,15 @@ fn one<S: serde::Serializer>(_: &bool, to: S) -> Result<S::Ok, S::Error> {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DrawerSettings {
-    /// How many drawers.
+    /// The number of drawers.
     pub drawers: u16,
-    /// Zipf exponent.
+    /// The Zipf exponent.
     pub skew: f64,
-    /// How many items fit.
+    /// The number of items that fit.
     pub capacity: u32,
-    /// How many stories there are.
+    /// The number of stories.
     pub objects: Option<u32>,
-    /// How many items are in each drawer to begin with.
+    /// The initial number of items of each drawer.
     pub fill: Option<u32>,
 }
 
@@ -64,16 +64,18 @@ impl Default for DrawerSettings {
 }
 
 impl DrawerSettings {
-    /// How many stories there are.
+    /// Returns the number of stories.
     pub fn objects(&self) -> u32 {
         self.objects.unwrap_or(self.capacity * 2)
     }
 
-    /// How many items are in each drawer to begin with.
+    /// Returns the initial number of items of each drawer.
     pub fn fill(&self) -> u32 {
         self.fill.unwrap_or((self.capacity / 2).min(self.objects()))
     }
 
+    /// Checks the ranges of all values.
+    ///
     /// # Errors
     /// A sentence that names the key and the value.
     pub fn check(&self) -> Result<(), String> {

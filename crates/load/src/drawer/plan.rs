@@ -1,5 +1,5 @@
-//! What each client is going to do: drawn from a stream of its own, so that no timing has a say in
-//! it.
+//! The random plan of each client. Each has a separate stream of random numbers, so that timing has
+//! no influence.
 
 use rand::RngExt;
 use rand::distr::Distribution;
@@ -16,7 +16,7 @@ pub enum Kind {
     Read,
     /// Adds an object at the tail.
     Add,
-    /// Puts an object at a position.
+    /// Places an object at a position.
     Position,
     /// Moves an item to a position by its shortcut.
     Shift,
@@ -26,28 +26,28 @@ pub enum Kind {
     Move,
 }
 
-/// As the mix names them.
+/// The names of the kinds in the mix.
 pub const KINDS: &[&str] = &["read", "add", "position", "shift", "delete", "move"];
-/// Weights without a mix: a desk looks more often than it changes something.
+/// The weights without a mix: desks read more often than they change something.
 pub const DEFAULT_MIX: [u32; 6] = [40, 15, 15, 15, 5, 10];
 const ALL: [Kind; 6] = [Kind::Read, Kind::Add, Kind::Position, Kind::Shift, Kind::Delete, Kind::Move];
 
-/// One thing to do.
+/// One operation of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// What.
+    /// The kind of operation.
     pub kind: Kind,
-    /// To which drawer, counted from 0.
+    /// The drawer, counted from 0.
     pub drawer: u16,
-    /// To which drawer a move goes.
+    /// The target drawer of a move.
     pub target: u16,
-    /// With which object, counted from 0.
+    /// The object, counted from 0.
     pub object: u32,
-    /// To which position; -1 is the tail.
+    /// The position; -1 is the tail.
     pub position: i32,
 }
 
-/// What plans are drawn from.
+/// The distributions that plans are drawn from.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     seed: u64,
@@ -59,10 +59,11 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// From weights for the kinds, not all zero, and at least one drawer and object.
+    /// Creates a recipe from weights for the kinds, not all zero, and at least one drawer and
+    /// object.
     ///
     /// # Errors
-    /// A sentence: the weights are too large to be added up.
+    /// A sentence if the weights are too large for a sum.
     pub fn new(
         seed: u64,
         weights: &[u32],
@@ -72,7 +73,7 @@ impl Recipe {
         capacity: u32,
     ) -> Result<Recipe, String> {
         let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
-        // Zipf: the n-th gets 1/n^s.
+        // Zipf: the n-th drawer gets 1/n^s.
         let shares = (1..=drawers).map(|n| f64::from(n).powf(-skew));
         let shares = WeightedIndex::new(shares).map_err(|error| format!("`drawer.skew`: {error}"))?;
         // A capacity is at most 10,000.
@@ -80,13 +81,13 @@ impl Recipe {
         Ok(Recipe { seed, kinds, drawers: shares, count: drawers, objects, positions })
     }
 
-    /// The plan of one client.
+    /// Returns the plan of one client.
     pub fn plan(&self, client: usize) -> Plan {
         Plan { recipe: self.clone(), dice: dice(self.seed, client) }
     }
 }
 
-/// A client's plan, without end.
+/// The endless plan of a client.
 #[derive(Debug, Clone)]
 pub struct Plan {
     recipe: Recipe,
@@ -99,24 +100,24 @@ impl Iterator for Plan {
     fn next(&mut self) -> Option<Operation> {
         let (recipe, dice) = (&self.recipe, &mut self.dice);
         let kind = ALL[recipe.kinds.sample(dice)];
-        // Both are below a count that is a u16.
+        // Both are below a count of type u16.
         let drawer = recipe.drawers.sample(dice) as u16;
         let target = match recipe.count {
             0 | 1 => drawer,
-            // Any but the same, skewed like the rest.
+            // Any other drawer, with the same skew.
             _ => loop {
                 let target = recipe.drawers.sample(dice) as u16;
                 if target != drawer {
                     break target;
                 }
-                // With a steep skew the same would come up again and again.
+                // With a steep skew the same drawer would be drawn again and again.
                 if dice.random_ratio(1, 4) {
                     break (drawer + 1) % recipe.count;
                 }
             },
         };
         let object = dice.random_range(0..recipe.objects);
-        // The front is where desks put things; the tail now and then; else anywhere.
+        // Desks put most items at the front, some at the tail, others anywhere.
         let position = match dice.random_range(0..10) {
             0..4 => 0,
             4 => -1,
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(first(7, 3), first(7, 3));
         assert_ne!(first(7, 3), first(8, 3));
         assert_ne!(first(7, 3), first(7, 4));
-        // What is drawn stays the same from build to build: a plan can be repeated later.
+        // Random numbers stay the same from build to build: a plan can be repeated later.
         let known: Vec<_> = recipe(1).plan(0).take(3).map(|op| (op.kind, op.drawer, op.object, op.position)).collect();
         assert_eq!(known, KNOWN);
     }

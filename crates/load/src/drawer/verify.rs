@@ -1,4 +1,4 @@
-//! From what is known after a load to a verdict.
+//! The verdict on a load of drawers.
 
 use super::membership::membership;
 use super::model::Model;
@@ -11,7 +11,7 @@ use crate::replay::{Replay, replay};
 use crate::scenario::{Finding, NAMED, Verdict, named};
 use crate::settle;
 
-/// The drawers as they are once nothing is under way any more.
+/// Reads the drawers once no call is under way any more.
 pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) -> Result<Vec<Look>, String> {
     let look = async |desk: &mut Desk| {
         let mut now = Vec::new();
@@ -26,8 +26,8 @@ pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) ->
     settle::settled(desk, doubts, "the drawers", look, alike).await
 }
 
-/// Holds the evidence against itself. `told` has how much there was in all, with what is on paper
-/// already; `unreliable` says why revisions can't be used, if so.
+/// Verifies the evidence. `told` counts all replies, including those already folded into the model;
+/// `unreliable` is the reason why revisions cannot be used, if any.
 pub(super) fn verdict(evidence: &Evidence<Model>, told: Counts, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{}, {} noted, {} had no certain outcome.",

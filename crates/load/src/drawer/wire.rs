@@ -1,4 +1,4 @@
-//! Drawers on the wire: the calls, and as much of the replies as the load has to know.
+//! The calls of drawers, and the parts of the replies that the load needs.
 
 use std::borrow::Cow;
 
@@ -9,24 +9,24 @@ use super::plan::{Kind, Operation};
 use crate::client::{Answer, Call};
 use crate::desk::encoded;
 
-/// Paths of what the load works on, encoded once.
+/// Encoded path segments of the load's objects.
 #[derive(Debug, Default)]
 pub struct Paths {
-    /// Of each drawer's loid.
+    /// The encoded loid of each drawer.
     pub drawers: Vec<String>,
-    /// Of each object's loid.
+    /// The encoded loid of each object.
     pub objects: Vec<String>,
 }
 
 impl Paths {
-    /// Keeps an object's or a drawer's loid.
+    /// Encodes the loids of drawers and objects.
     pub fn of(drawers: &[String], objects: &[String]) -> Paths {
         let all = |loids: &[String]| loids.iter().map(|loid| encoded(loid)).collect();
         Paths { drawers: all(drawers), objects: all(objects) }
     }
 
-    /// The call of an operation. `shortcut` is what is known as the item's shortcut; without it the
-    /// object stands in its place.
+    /// Returns the call of an operation. `shortcut` is the item's known shortcut; without it the
+    /// object is used instead.
     pub fn call(&self, operation: &Operation, shortcut: Option<&str>) -> Call {
         let drawer = &self.drawers[usize::from(operation.drawer)];
         let object = &self.objects[operation.object as usize];
@@ -61,29 +61,29 @@ pub struct Reply<'a> {
     /// The drawer.
     #[serde(default)]
     pub info: Info,
-    /// The items that it is about.
+    /// The items concerned.
     #[serde(borrow, default)]
     pub items: Vec<Item<'a>>,
-    /// Of a move, if the server reports them.
+    /// The revisions after a move, if the server reports them.
     pub revisions: Option<Revisions>,
 }
 
-/// The drawer.
+/// The drawer in a reply.
 #[derive(Debug, Default, Deserialize)]
 pub struct Info {
-    /// How many items there are.
+    /// The number of items.
     pub count: Option<u32>,
-    /// Some servers report it here.
+    /// The revision, which some servers report here.
     pub revision: Option<u64>,
 }
 
-/// An item.
+/// An item in a reply.
 #[derive(Debug, Deserialize)]
 pub struct Item<'a> {
     /// The shortcut.
     #[serde(borrow, default)]
     pub id: Cow<'a, str>,
-    /// Counted from 0.
+    /// The position, counted from 0.
     pub position: Option<u32>,
     /// The object's loid.
     #[serde(borrow, default)]
@@ -93,19 +93,18 @@ pub struct Item<'a> {
 /// The revisions that a move led to.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Revisions {
-    /// Of the drawer that the item left.
+    /// The revision of the source drawer.
     pub source: u64,
-    /// Of the drawer that it went to.
+    /// The revision of the target drawer.
     pub target: u64,
 }
 
-/// Reads a reply.
+/// Parses a reply.
 pub fn reply(answer: &Answer) -> Option<Reply<'_>> {
     serde_json::from_slice::<Envelope<'_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// The revision that an answer speaks of: the number that its ETag begins with, else what its
-/// `info` says.
+/// Returns the revision of an answer: from its ETag, else from its `info`.
 pub fn revision(answer: &Answer, reply: Option<&Reply<'_>>) -> Option<u64> {
     answer.revision().or_else(|| reply?.info.revision)
 }

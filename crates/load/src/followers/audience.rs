@@ -1,4 +1,4 @@
-//! The followers of a load: from when they begin to what came of them.
+//! The followers of a load, from their start to their outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::delivery::Delivery;
 use crate::desk::Desk;
 use crate::figures::number;
 
-/// The most followers there may be: each is a connection, a file at both ends.
+/// The greatest number of followers: each is a connection, an open file at both ends.
 pub const MAX_FOLLOWERS: u32 = 20_000;
 
-/// See the module's head. There may be none; then it only tells the time.
+/// The followers of a load. Without any it only provides the time.
 pub struct Audience {
     board: Arc<Board>,
     count: u32,
@@ -23,17 +23,17 @@ pub struct Audience {
 }
 
 impl Audience {
-    /// Nobody.
+    /// Creates an audience without followers.
     pub fn none() -> Audience {
         let (followers, delivery) = (Mutex::new(None), Mutex::new(None));
         Audience { board: Arc::new(Board::new(0)), count: 0, followers, delivery }
     }
 
-    /// So many on so many threads, who follow the events at a path, of a container at the revision
-    /// `base`; returns when all follow.
+    /// Starts `count` followers on `threads` threads. They follow the events at a path, of a
+    /// container at the revision `base`. Returns when all follow.
     ///
     /// # Errors
-    /// A sentence: one is refused, or no thread can be had.
+    /// A sentence if one is refused, or if no thread can be started.
     pub async fn start(desk: &Desk, path: String, count: u32, threads: usize, base: u64) -> Result<Audience, String> {
         let mut audience = Audience { board: Arc::new(Board::new(base)), count, ..Audience::none() };
         if count > 0 {
@@ -45,19 +45,19 @@ impl Audience {
         Ok(audience)
     }
 
-    /// The time since the load's begin.
+    /// Returns the time since the load's begin.
     pub fn now(&self) -> Duration {
         self.board.now()
     }
 
-    /// The call that made a revision was answered.
+    /// Notes that the call that made a revision was answered.
     pub fn made(&self, revision: u64, times: Times) {
         if self.count > 0 {
             self.board.made(revision, times);
         }
     }
 
-    /// A remark for the live line.
+    /// Returns a remark for the progress line.
     pub fn aside(&self) -> String {
         if self.count == 0 {
             return String::new();
@@ -67,32 +67,32 @@ impl Audience {
         if away > 0 { format!("{heard}  followers away {away}") } else { heard }
     }
 
-    /// Waits until all have heard of that revision, or for so long nothing more was heard, and ends
-    /// them. `None` where nobody follows.
+    /// Waits until all followers have received that revision, or until nothing arrives for
+    /// `patience`, and ends them. Returns `None` without followers.
     ///
     /// # Errors
-    /// A sentence: a thread failed.
+    /// A sentence if a thread failed.
     pub async fn end(&self, revision: u64, patience: Duration) -> Result<Option<(BoardSummary, Followed)>, String> {
-        // Nobody else takes it, and nothing is waited for with the lock.
+        // Only this call takes it, and the lock is not held while it waits.
         let followers = self.followers.lock().take();
         let Some(followers) = followers else { return Ok(None) };
         let followed = followers.end(revision, patience).await?;
         Ok(Some((self.board.summary(), followed)))
     }
 
-    /// Keeps what they measured, once it has been verified.
+    /// Keeps the verified measurements.
     pub fn keep(&self, delivery: Delivery) {
         *self.delivery.lock() = Some(delivery);
     }
 
-    /// What was kept.
+    /// Takes the kept measurements.
     pub fn delivery(&self) -> Option<Delivery> {
         self.delivery.lock().take()
     }
 }
 
-/// How many threads follow, no more than there are followers; one for every four cores unless
-/// something is said.
+/// Returns the number of follower threads: the configured one, or one for every four cores. At most
+/// one per follower.
 pub fn threads(followers: u32, said: Option<u32>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     said.map_or((cores / 4).max(1), |threads| threads as usize).min(followers as usize)

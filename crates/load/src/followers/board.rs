@@ -1,8 +1,8 @@
-//! What followers have heard of each revision, and when.
+//! The events that followers have received for each revision, with their times.
 //!
-//! An event may come before the answer to the call that made it, which alone says when that call
-//! was sent; until then its arrivals wait. What is kept of a revision is some 150 bytes, however
-//! many hear of it.
+//! An event may arrive before the answer to the call that made it, and only the answer tells when
+//! that call was sent. Until then its arrivals are kept. A revision takes some 150 bytes, however
+//! many followers receive it.
 
 use std::time::{Duration, Instant};
 
@@ -12,37 +12,37 @@ use serde::Deserialize;
 
 use crate::measure::{histogram, micros};
 
-/// A revision so far beyond all others is none.
+/// The distance beyond all known revisions from which on a number is no revision.
 const TOO_FAR: u64 = 1_000_000;
 
-/// See the module's head.
+/// The board on which followers note received events.
 pub struct Board {
     epoch: Instant,
-    /// The revision before the first that is reported.
+    /// The revision before the first reported one.
     base: u64,
     inner: Mutex<Inner>,
 }
 
-/// Times of a call that made a revision, since the board's begin.
+/// The times of a call that made a revision, since the board's begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// When its request was sent.
+    /// The time at which its request was sent.
     pub sent: Duration,
-    /// When it was answered.
+    /// The time at which it was answered.
     pub answered: Duration,
 }
 
 #[derive(Default)]
 struct Entry {
     times: Option<Times>,
-    /// The event: its name, and what it names.
+    /// The event: its name and ids.
     what: Box<str>,
-    /// A number made of the whole event.
+    /// A hash of the whole event.
     print: u64,
     heard: u32,
-    /// When the last follower heard it.
+    /// The time of the last delivery.
     last: Duration,
-    /// Arrivals that wait for the answer.
+    /// Arrivals before the answer.
     waiting: Vec<Duration>,
 }
 
@@ -52,27 +52,27 @@ struct Inner {
     before_answer: u64,
     since_sent: Histogram<u64>,
     since_answered: Histogram<u64>,
-    /// Events of one revision that did not say the same, and others that can't be.
+    /// The number of impossible events, and of events that differ from others of their revision.
     odd: u64,
     first_odd: Option<String>,
 }
 
-/// What came together in the end.
+/// The final state of a board.
 pub struct BoardSummary {
-    /// From the first revision on: its event, empty if no follower received it.
+    /// The event of each revision from the first on; empty if no follower received it.
     pub what: Vec<Box<str>>,
-    /// Of those whose call is known: times, when the last follower heard of it, in the order of
-    /// their revisions.
+    /// The times of the call and of the last delivery, for each revision whose call is known, in
+    /// their order.
     pub last: Vec<(Times, Duration)>,
-    /// How often an event was heard.
+    /// The number of deliveries.
     pub deliveries: u64,
-    /// Of these, before the call that made it was answered.
+    /// The number of deliveries before the answer to the call that made the revision.
     pub before_answer: u64,
-    /// In microseconds, from when the request was sent.
+    /// The delays since the request was sent, in microseconds.
     pub since_sent: Histogram<u64>,
-    /// In microseconds, from when it was answered; 1 for what came before.
+    /// The delays since the answer, in microseconds; 1 for earlier deliveries.
     pub since_answered: Histogram<u64>,
-    /// Events that can't be, and the first of them.
+    /// The number of impossible events, and the first of them.
     pub odd: (u64, Option<String>),
 }
 
@@ -83,7 +83,7 @@ struct Data {
 }
 
 impl Board {
-    /// An empty one, for what comes after the revision `base`.
+    /// Creates an empty board for the events after the revision `base`.
     pub fn new(base: u64) -> Board {
         let inner = Inner {
             entries: Vec::new(),
@@ -97,23 +97,23 @@ impl Board {
         Board { epoch: Instant::now(), base, inner: Mutex::new(inner) }
     }
 
-    /// The time since its begin.
+    /// Returns the time since the board's begin.
     pub fn now(&self) -> Duration {
         self.epoch.elapsed()
     }
 
-    /// How often an event was heard so far.
+    /// Returns the number of deliveries so far.
     pub fn deliveries(&self) -> u64 {
         self.inner.lock().deliveries
     }
 
-    /// A follower has heard of a revision, in these words.
+    /// Notes that a follower received an event of a revision.
     pub fn heard(&self, revision: u64, name: &str, data: &str, print: u64) {
         let now = self.now();
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         let place = revision.checked_sub(self.base + 1).filter(|place| *place < inner.entries.len() as u64 + TOO_FAR);
-        // Below a bound that is far from what memory has.
+        // The bound is far below the size of memory.
         let Some(place) = place.and_then(|place| usize::try_from(place).ok()) else {
             inner.odd(|| format!("an event speaks of revision {revision}, which there can't be: {data}"));
             return;
@@ -138,7 +138,8 @@ impl Board {
         }
     }
 
-    /// The call that made a revision was answered. Of several that speak of one, the first counts.
+    /// Notes that the call that made a revision was answered. Only the first note of a revision
+    /// counts.
     pub fn made(&self, revision: u64, times: Times) {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
@@ -153,7 +154,7 @@ impl Board {
         }
     }
 
-    /// All of it, when nobody hears any more.
+    /// Returns the final state, after the last delivery.
     pub fn summary(&self) -> BoardSummary {
         let mut inner = self.inner.lock();
         let (mut whats, mut last) = (Vec::new(), Vec::new());
@@ -173,7 +174,7 @@ impl Board {
     }
 }
 
-/// What an event says, as far as it matters: its name, and what it names.
+/// Returns the compared part of an event: its name and ids.
 pub fn what(name: &str, id: &str) -> String {
     format!("{name} {id}")
 }
@@ -210,7 +211,7 @@ mod tests {
         let board = Board::new(7);
         board.heard(8, "a", DATA, 1);
         board.made(8, Times { sent: Duration::ZERO, answered: AGES });
-        // What only finds the revision does not count.
+        // A call that only finds the revision does not count.
         board.made(8, Times { sent: AGES, answered: AGES });
         board.heard(8, "a", DATA, 1);
         board.heard(10, "b", "{}", 2);

@@ -1,9 +1,9 @@
-//! Whether the system lets a process have as many connections as it wants.
+//! The system's limit for the connections of a process.
 
-/// Open files that are not connections: the runtimes' own, the report, standard streams.
+/// Open files besides connections: of the runtimes, the report, standard streams.
 const BESIDE: u64 = 64;
 
-/// Makes room for so many connections, up to what the system allows.
+/// Raises the limit for this number of connections, up to what the system allows.
 ///
 /// # Errors
 /// A sentence that names the number and the limit.

@@ -16,16 +16,16 @@ use super::sse::{Event, Parser};
 use super::{Following, Ledger, Phase};
 use crate::client::{Answer, Stream, Trouble};
 
-/// How long it waits before it connects again, the first time and at most.
+/// The wait before a reconnection: the first and the longest one.
 const WAIT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// See the module's head.
+/// One follower of events.
 pub(super) struct Follower {
     number: usize,
     following: Arc<Following>,
     ledger: Arc<Ledger>,
     phase: watch::Receiver<Phase>,
-    /// The last revision that it heard of.
+    /// The last received revision.
     last: Option<u64>,
 }
 
@@ -39,14 +39,14 @@ impl Follower {
         Follower { number, following, ledger, phase, last: None }
     }
 
-    /// Follows until the end. `ready` hears once how the first connection went.
+    /// Follows until the end. `ready` receives the outcome of the first connection once.
     pub(super) async fn work(mut self, connecting: Arc<Semaphore>, ready: mpsc::UnboundedSender<Result<(), String>>) {
         let mut phase = self.phase.clone();
         let ended = pin!(async move {
-            // Whoever says when has gone: that is an end as well.
+            // A dropped sender is an end as well.
             let _ = phase.wait_for(|phase| *phase == Phase::End).await;
         });
-        // What comes first; the other is dropped with its connection.
+        // Whichever is first; the other is dropped with its connection.
         select(pin!(self.follow(&connecting, &ready)), ended).await;
     }
 
@@ -54,7 +54,7 @@ impl Follower {
         let mut first = Some(ready);
         let mut wait = WAIT.0;
         loop {
-            // Nobody closes it.
+            // The semaphore is never closed.
             let permit = connecting.acquire().await;
             let opened = self.open().await;
             drop(permit);
@@ -81,7 +81,7 @@ impl Follower {
                 }
             };
             if let Some(ready) = first {
-                // Whoever waits for it has gone only when the whole command has.
+                // The receiver is gone only at the end of the whole command.
                 let _ = ready.send(Err(why));
                 return;
             }
@@ -99,8 +99,8 @@ impl Follower {
         target.stream(token, path, self.last).await.map_err(Refusal)
     }
 
-    /// Hears until the stream ends; why it did. The first event of the first stream must come in
-    /// time: all wait for it.
+    /// Receives events until the stream ends, and returns the reason. The first event of the first
+    /// stream must arrive in time: all followers wait for it.
     async fn hear(
         &mut self,
         mut stream: Stream,
@@ -129,13 +129,13 @@ impl Follower {
             if self.last.is_some()
                 && let Some(ready) = first.take()
             {
-                // Whoever waits for it has gone only when the whole command has.
+                // The receiver is gone only at the end of the whole command.
                 let _ = ready.send(Ok(()));
             }
         }
     }
 
-    /// One event.
+    /// Handles one event.
     fn take(&mut self, event: Event<'_>) -> Result<(), String> {
         let Ok(revision) = event.id.parse::<u64>() else {
             return Err(format!("an event has the id `{}`, which is no revision", event.id));
@@ -175,7 +175,7 @@ impl Follower {
     }
 }
 
-/// Why no stream began: the server's refusal, or no answer.
+/// The reason why no stream began: the server's refusal, or no answer.
 struct Refusal(Result<Answer, Trouble>);
 
 impl Refusal {
@@ -186,7 +186,7 @@ impl Refusal {
         }
     }
 
-    /// As it is counted.
+    /// Returns the name under which it is counted.
     fn code(&self) -> String {
         match &self.0 {
             Ok(answer) => answer.code(),
@@ -195,7 +195,7 @@ impl Refusal {
     }
 }
 
-/// The next bytes; nothing at the end.
+/// Returns the next bytes; `None` at the end.
 async fn frame(body: &mut Incoming) -> Result<Option<hyper::body::Bytes>, Trouble> {
     loop {
         match body.frame().await {

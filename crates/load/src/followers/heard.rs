@@ -1,27 +1,28 @@
-//! What followers heard, as far as it is the same whatever they followed.
+//! The checks of received events that do not depend on the kind of container.
 
 use super::Followed;
 use super::board::BoardSummary;
 use crate::figures::{counted, number};
 
-/// By revision from the first of the load on, and what happened to the followers.
+/// The received events by revision, from the first of the load on, and the outcome for the
+/// followers.
 pub struct Heard<'h> {
-    /// What followers received of each revision.
+    /// The received event of each revision.
     pub what: &'h [Box<str>],
-    /// Events that can't be, and the first of them.
+    /// The number of impossible events, and the first of them.
     pub odd: &'h (u64, Option<String>),
-    /// What happened to them.
+    /// The outcome for the followers.
     pub followed: &'h Followed,
 }
 
 impl<'h> Heard<'h> {
-    /// From what came together.
+    /// Combines a summary with the outcome for the followers.
     pub fn of(summary: &'h BoardSummary, followed: &'h Followed) -> Heard<'h> {
         Heard { what: &summary.what, odd: &summary.odd, followed }
     }
 
-    /// Looks at it: `compare` holds the events against what was acknowledged. A sentence for each
-    /// fault, or that there is none.
+    /// Checks the events. `compare` compares them with the acknowledged changes. Adds a sentence
+    /// for each fault, or one that there is none.
     pub fn look(
         &self,
         details: &mut Vec<String>,
@@ -59,7 +60,7 @@ impl<'h> Heard<'h> {
         )
     }
 
-    /// Each follower that was not let go has heard of everything, once and in order.
+    /// Checks that each follower that stayed connected received everything, once and in order.
     fn followed(&self, problems: &mut Vec<String>) {
         let faults = &self.followed.faults;
         for (count, words) in [

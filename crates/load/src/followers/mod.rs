@@ -1,8 +1,8 @@
-//! Readers that follow a container's events for the whole load: as many as wanted on a few threads,
-//! each with a connection and next to nothing else.
+//! Readers that follow a container's events for the whole load: many on a few threads, each with a
+//! connection and little else.
 //!
-//! Each must hear of every revision once and in order. One whose stream ends goes on behind the
-//! last that it has.
+//! Each must receive every revision once and in order. A follower whose stream ends reconnects and
+//! continues after the last revision that it has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,104 +25,104 @@ mod thread;
 
 use self::board::Board;
 
-/// How often it is looked whether all have heard everything.
+/// The interval of checks whether all followers have received everything.
 const LOOK: Duration = Duration::from_millis(20);
-/// How many faults of followers are reported in words.
+/// The number of faults of followers that are reported in words.
 const NAMED: usize = 8;
 
-/// What is followed, and by whom.
+/// The specification of the followers.
 pub struct Following {
     /// The server.
     pub target: Arc<Target>,
-    /// The session's token as it stands in a query.
+    /// The encoded token of the session.
     pub token: Arc<str>,
-    /// Path of the events.
+    /// The path of the events.
     pub path: String,
-    /// How many follow.
+    /// The number of followers.
     pub count: usize,
-    /// On how many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// What they note; events after its first revision.
+    /// The board for events after its first revision.
     pub board: Arc<Board>,
 }
 
-/// Those that follow.
+/// The running followers.
 pub struct Followers {
     ledger: Arc<Ledger>,
     board: Arc<Board>,
     phase: watch::Sender<Phase>,
     ended: mpsc::UnboundedReceiver<Result<ThreadLoad, String>>,
     threads: usize,
-    /// When all followed.
+    /// The time at which all followed.
     since: Instant,
 }
 
-/// Where all are.
+/// The phase of all followers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// They connect.
+    /// The followers connect.
     Begin,
-    /// They follow, and are measured.
+    /// The followers receive events and are measured.
     Follow,
-    /// They stop.
+    /// The followers stop.
     End,
 }
 
-/// What followers share.
+/// The state that followers share.
 #[derive(Default)]
 struct Ledger {
     progress: Vec<Progress>,
     faults: Mutex<Faults>,
 }
 
-/// How far one follower has come.
+/// The progress of one follower.
 #[derive(Default)]
 struct Progress {
-    /// The last revision that it heard of.
+    /// The last received revision.
     last: AtomicU64,
-    /// Whether it was let go and is not back.
+    /// Whether its stream ended and it has not reconnected.
     away: AtomicBool,
-    /// Whether it was ever sent a `reset`.
+    /// Whether it ever received a `reset`.
     was_sent_on: AtomicBool,
 }
 
-/// What happened to followers.
+/// The faults and interruptions of followers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// How often a stream ended, and why.
+    /// The number of ended streams, by reason.
     pub dropped: BTreeMap<String, u64>,
-    /// How often one that was let go could not come back at once, and why, by code.
+    /// The number of refused reconnections, by code.
     pub refused: BTreeMap<String, u64>,
-    /// How often one went on behind the last that it had.
+    /// The number of reconnections that continued after the last revision.
     pub resumed: u64,
-    /// How often one was sent a `reset`: events that it missed are no longer kept, and it has to
-    /// read anew.
+    /// The number of received `reset`s: missed events are no longer kept, and the follower must
+    /// read the container again.
     pub resets: u64,
-    /// Revisions that a follower never received, though it received later ones.
+    /// The number of revisions that a follower never received, though it received later ones.
     pub gaps: u64,
-    /// Revisions that a follower received again, or after a later one.
+    /// The number of revisions that a follower received again, or after a later one.
     pub repeats: u64,
-    /// The first of the faults in words.
+    /// Descriptions of the first faults.
     pub words: Vec<String>,
 }
 
-/// What came of it.
+/// The outcome for the followers.
 #[derive(Debug, Clone, Default)]
 pub struct Followed {
-    /// How many followed.
+    /// The number of followers.
     pub followers: u64,
-    /// Of these, how many were connected in the end and never sent a `reset`.
+    /// The number of followers that were connected in the end and never received a `reset`.
     pub whole: u64,
-    /// What happened to them.
+    /// The faults and interruptions.
     pub faults: Faults,
-    /// Followers that were there all the time and never heard of the last revision: which, and how
-    /// far they came.
+    /// Followers that stayed connected and never received the last revision: the number and last
+    /// revision of each.
     pub behind: Vec<(usize, u64)>,
-    /// Followers that were let go and were not back in the end.
+    /// The number of followers that were disconnected in the end.
     pub away: u64,
-    /// By thread.
+    /// The load of each thread.
     pub threads: Vec<ThreadLoad>,
-    /// How long they were measured: from when all followed.
+    /// The time of measurement, since all followed.
     pub measured: Duration,
 }
 
@@ -133,17 +133,17 @@ impl Faults {
         }
     }
 
-    /// How often a stream ended.
+    /// Returns the number of ended streams.
     pub fn drops(&self) -> u64 {
         self.dropped.values().sum()
     }
 }
 
 impl Followers {
-    /// Starts them; returns when all follow.
+    /// Starts the followers. Returns when all follow.
     ///
     /// # Errors
-    /// A sentence: one is refused, or no thread can be had.
+    /// A sentence if one is refused, or if no thread can be started.
     pub async fn start(following: Following) -> Result<Followers, String> {
         let Following { count, threads, board, .. } = &following;
         let (count, threads, board) = (*count, *threads, board.clone());
@@ -159,7 +159,7 @@ impl Followers {
             let body = move || {
                 let numbers = (thread..count).step_by(threads);
                 let ended = thread::run(&following, &ledger, numbers, &seen, &ready);
-                // Whoever waits for it has gone only when the whole command has.
+                // The receiver is gone only at the end of the whole command.
                 let _ = report.send(ended.map_err(|error| error.to_string()));
             };
             let spawned = std::thread::Builder::new().name(format!("load-follow-{thread}")).spawn(body);
@@ -173,21 +173,21 @@ impl Followers {
                 None => return Err("a thread of followers ended before it began".to_owned()),
             }
         }
-        // The threads have not gone: they wait for this.
+        // The threads are alive: they wait for this.
         let _ = phase.send(Phase::Follow);
         Ok(Followers { ledger, board, phase, ended, threads, since: Instant::now() })
     }
 
-    /// How many are let go and not back, now.
+    /// Returns the number of followers that are disconnected now.
     pub fn away(&self) -> usize {
         self.ledger.progress.iter().filter(|place| place.away.load(Ordering::Relaxed)).count()
     }
 
-    /// Waits until all have heard of that revision, or for so long nothing more was heard; then
-    /// ends them.
+    /// Waits until all followers have received that revision, or until nothing arrives for
+    /// `patience`. Then ends them.
     ///
     /// # Errors
-    /// A sentence: a thread failed.
+    /// A sentence if a thread failed.
     pub async fn end(mut self, revision: u64, patience: Duration) -> Result<Followed, String> {
         let behind = || {
             let progress = self.ledger.progress.iter().enumerate();
@@ -210,7 +210,7 @@ impl Followers {
         };
         let whole = self.ledger.progress.iter().filter(heard_all).count() as u64;
         let (away, behind): (Vec<_>, Vec<_>) = behind().partition(|(number, _)| is_away(*number));
-        // The threads may have ended by themselves.
+        // The threads may have ended already.
         let _ = self.phase.send(Phase::End);
         let measured = self.since.elapsed();
         let mut threads = Vec::new();

@@ -1,21 +1,21 @@
-//! Server-sent events as they come in pieces (HTML standard, 9.2). A carriage return alone, which
-//! no server sends, ends no line.
+//! An incremental parser of server-sent events (HTML standard, 9.2). A lone carriage return, which
+//! no server sends, does not end a line.
 
-/// A longer line can't belong to an event.
+/// The greatest length of a line or event in bytes.
 const MOST: usize = 1 << 20;
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// The last `id` that came, with it or before.
+    /// The last received `id`, of this or an earlier event.
     pub id: &'a str,
-    /// `message` where nothing else is said.
+    /// The name; `message` by default.
     pub name: &'a str,
-    /// All of its lines.
+    /// The data, with all of its lines.
     pub data: &'a str,
 }
 
-/// What has come of an event that is not whole.
+/// A parser with the received part of an incomplete event.
 #[derive(Debug, Default)]
 pub struct Parser {
     line: Vec<u8>,
@@ -25,10 +25,10 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Takes the next bytes and gives each event that they complete.
+    /// Parses the next bytes, and calls `take` for each event that they complete.
     ///
     /// # Errors
-    /// The bytes are not events: a sentence.
+    /// A sentence if the bytes are not events.
     pub fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(Event<'_>)) -> Result<(), String> {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
@@ -56,7 +56,7 @@ impl Parser {
         if line.is_empty() {
             if !self.data.is_empty() {
                 let name = if self.name.is_empty() { "message" } else { &self.name };
-                // Each line of data brought an end of line.
+                // Each line of data has added an end of line.
                 take(Event { id: &self.id, name, data: self.data.strip_suffix('\n').unwrap_or(&self.data) });
             }
             self.name.clear();
@@ -75,7 +75,7 @@ impl Parser {
                     return Err(format!("an event is longer than {MOST} bytes"));
                 }
             }
-            // A comment, or what is to be ignored.
+            // A comment, or an unknown field.
             _ => {}
         }
         Ok(())

@@ -13,7 +13,7 @@ use super::{Following, Ledger, Phase};
 use crate::client::CONNECTING;
 use crate::saturation::{Meter, ThreadLoad};
 
-/// From its begin to its end. Each follower says once when it follows, or why it can't.
+/// Runs the thread from begin to end. Each follower reports once that it follows, or why it cannot.
 pub(super) fn run(
     following: &Arc<Following>,
     ledger: &Arc<Ledger>,
@@ -32,8 +32,7 @@ pub(super) fn run(
             })
             .collect();
         let mut phase = phase.clone();
-        // Whoever says when has gone only when the whole command has; then the followers end as
-        // well.
+        // The sender is gone only at the end of the whole command; then the followers end as well.
         let _ = phase.wait_for(|phase| *phase != Phase::Begin).await;
         let mut meter = Meter::start();
         let mut work = pin!(join_all(work));

@@ -1,4 +1,4 @@
-//! A hostile client: its session, its connection, and where its answers are counted.
+//! A hostile client with its session, its connection and the counts of its answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ pub struct HostileClient {
     token: Option<Arc<str>>,
     connection: Connection,
     tally: Arc<Mutex<Tally>>,
-    /// Path of the folder in which the client works, which no other uses.
+    /// The path of the client's own folder.
     pub folder: String,
-    /// The users to whom it writes messages.
+    /// The users who receive its messages.
     pub recipients: Value,
     /// The beginning of the subjects of its messages.
     pub subject: String,
-    /// What the client has built, by what it is.
+    /// The ids of created objects, by purpose.
     built: std::collections::HashMap<&'static str, String>,
 }
 
@@ -46,7 +46,7 @@ impl HostileClient {
         }
     }
 
-    /// The number of answers that the clients of this kind have had.
+    /// Returns the number of answers to clients of this kind.
     pub fn answered(&self) -> u64 {
         self.tally.lock().statuses.values().sum()
     }
@@ -86,40 +86,40 @@ impl HostileClient {
         self.send(&Call::new(Method::GET, path.to_owned())).await
     }
 
-    /// Reads something large, compressed.
+    /// Reads a large reply, compressed.
     pub async fn get_compressed(&mut self, path: &str, coding: &'static str) -> Option<Answer> {
         let call = Call { accept_encoding: Some(coding), ..Call::new(Method::GET, path.to_owned()) };
         self.send(&call).await
     }
 
-    /// Destroys an object for good.
+    /// Destroys an object permanently.
     pub async fn destroy(&mut self, object: &str) {
         let path = format!("/v3/object/{}/destroy", encoded(object));
         self.send(&Call::new(Method::DELETE, path)).await;
     }
 
-    /// Notes the id of something that was built, for later rounds.
+    /// Keeps the id of a created object for later rounds.
     pub fn keep(&mut self, what: &'static str, id: String) {
         self.built.insert(what, id);
     }
 
-    /// The id of something that was built.
+    /// Returns the id of a created object.
     pub fn kept(&self, what: &'static str) -> Option<String> {
         self.built.get(what).cloned()
     }
 
-    /// Forgets something that was built: it is gone.
+    /// Forgets a created object that no longer exists.
     pub fn forget(&mut self, what: &'static str) {
         self.built.remove(what);
     }
 
-    /// The path and query of a raw request, with the client's token.
+    /// Returns the path and query of a raw request, with the client's token.
     pub fn uri(&self, path: &str) -> String {
         self.target.uri(path, self.token.as_deref())
     }
 
-    /// Opens a connection for bytes that no well-behaved client would send, or read so slowly, and
-    /// counts the call that they are: it may not end before the load does.
+    /// Opens a connection for bytes that no well-behaved client would send, or for slow reads.
+    /// Counts it as a call: it may last until the load ends.
     pub async fn socket(&self) -> Option<Box<dyn Socket>> {
         let opened = tokio::time::timeout(self.target.patience(), self.target.socket()).await;
         let socket = opened.ok().and_then(Result::ok);
@@ -130,7 +130,7 @@ impl HostileClient {
         socket
     }
 
-    /// Writes bytes to a raw connection; whether the server took them.
+    /// Writes bytes to a raw connection. Returns whether the server accepted them.
     pub async fn write(socket: &mut Box<dyn Socket>, bytes: &[u8]) -> bool {
         let written = tokio::time::timeout(Duration::from_secs(2), socket.write_all(bytes)).await;
         matches!(written, Ok(Ok(())))
@@ -155,14 +155,14 @@ impl HostileClient {
         *self.tally.lock().statuses.entry(status).or_default() += 1;
     }
 
-    /// The body of a creation in the client's own folder, under a free name.
+    /// Returns the body of a creation in the client's own folder, under a free name.
     pub fn new_object(&self, name: &str) -> Value {
         json!({ "name": name, "folderPath": self.folder, "createMode": "AUTO_RENAME" })
     }
 }
 
-/// A code without the prefix of the server's codes. Those that are no code are their status, which
-/// stands in front already.
+/// Returns a code without the prefix of the server's codes. For an answer without a code it is
+/// empty: the status is in front already.
 fn bare(code: &str) -> &str {
     let code = code.rsplit_once('.').map_or(code, |(_, bare)| bare);
     if code.starts_with("status ") { "" } else { code }

@@ -1,10 +1,10 @@
-//! Hostile clients beside a load: users who ask for all that a server may have to refuse, and
+//! Hostile clients beside a load: users who send everything that a server may have to refuse, and
 //! strangers without a session.
 //!
-//! Each kind of client is a user of its own and does one thing over and over, on a thread beside
-//! those of the load. What it is answered is counted by status; a refusal is no fault, an error of
-//! the server is. `people` creates the users, `client` is what each of them works with, and the
-//! files of `kinds` say what each kind does.
+//! Each kind of client is a separate user and does one thing over and over, on a thread beside
+//! those of the load. Its answers are counted by status. A refusal is no fault, an error of the
+//! server is. `people` creates the users, `client` is their connection, and the files of `kinds`
+//! implement the kinds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,35 +27,35 @@ pub use self::picture::black_picture;
 use super::client::Target;
 use super::desk::Desk;
 
-/// The most hostile clients of one kind.
+/// The greatest number of hostile clients of one kind.
 pub const MOST: u32 = 64;
 
-/// Time that a client waits after a round in which nothing was answered, so that a server that is
-/// away is not asked as fast as the processor can.
+/// The time that a client waits after a round without an answer, so that an unreachable server is
+/// not called in a tight loop.
 const BREATH: Duration = Duration::from_millis(50);
 
 /// The nice value of the thread of hostile clients.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 
-/// Answers by status and code, or by what was answered instead.
+/// Counts of answers, by status and code, or by the reason why there was none.
 pub type Statuses = BTreeMap<String, u64>;
 
-/// The answers that the clients of one kind have had.
+/// The counted answers of one kind of client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
-    /// Rounds that were completed.
+    /// The number of completed rounds.
     pub rounds: u64,
-    /// Calls that were sent.
+    /// The number of calls.
     pub calls: u64,
-    /// Their answers.
+    /// The answers by status.
     pub statuses: Statuses,
 }
 
 impl Tally {
-    /// The number of answers that are an error of the server: a status of 500 or more, but for 503
-    /// and 507.
+    /// Returns the number of answers that are errors of the server: a status of 500 or more, except
+    /// 503 and 507.
     pub fn faults(&self) -> u64 {
         let is_fault = |status: &str| {
             let number = status.split(' ').next().and_then(|number| number.parse::<u16>().ok());
@@ -65,10 +65,10 @@ impl Tally {
     }
 }
 
-/// The answers of all kinds, by name.
+/// The tallies of all kinds, by name.
 pub type Tallies = Vec<(&'static str, Tally)>;
 
-/// Hostile clients that are at work.
+/// The running hostile clients.
 pub struct Hostile {
     people: People,
     stop: watch::Sender<bool>,
@@ -77,11 +77,11 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// Creates the users and begins, with this many clients of each kind beside `clients` of the
-    /// load itself.
+    /// Creates the users and starts this many clients of each kind, beside `clients` of the load
+    /// itself.
     ///
     /// # Errors
-    /// A sentence: the user may not create users, or no thread can be had.
+    /// A sentence if the user may not create users, or if no thread can be started.
     pub async fn begin(desk: &mut Desk, each: u32, connection: &str, clients: u32) -> Result<Hostile, String> {
         let people = People::create(desk, connection, each as usize, clients as usize).await?;
         let (target, _) = desk.pass();
@@ -102,20 +102,20 @@ impl Hostile {
         Ok(Hostile { people, stop, thread: Some(thread), tallies })
     }
 
-    /// The token of a client of the load itself, which is a user of its own beside hostile clients.
+    /// Returns the token of a client of the load itself, which is a separate user beside hostile
+    /// clients.
     pub fn colleague(&self, client: u32) -> Option<Arc<str>> {
         self.people.colleague(client as usize)
     }
 
-    /// Stops the clients, takes their rights away and removes their messages; returns what they
-    /// were answered.
+    /// Stops the clients, revokes their rights and removes their messages. Returns their tallies.
     ///
     /// # Errors
-    /// A sentence that says what is left behind.
+    /// A sentence that names what remains.
     pub async fn end(mut self, desk: &mut Desk) -> (Tallies, Result<(), String>) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A blocking call, which another thread makes so that this one can go on.
+            // Joining blocks, so another thread does it.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
         let tallies = self.tallies.iter().zip(Kind::ALL).map(|(tally, kind)| (kind.name(), tally.lock().clone()));
@@ -132,9 +132,9 @@ impl Drop for Hostile {
 
 /// Runs all clients until they are stopped.
 fn run(clients: Vec<(Kind, HostileClient)>, stopped: watch::Receiver<bool>) {
-    // On the machine of the server they take processor time that in earnest would be other
-    // machines': less of it is that of the newsroom. On Linux the priority is the thread's own, and
-    // lowering it is never refused.
+    // On the server's machine they use processor time that would otherwise be that of other
+    // machines. A lower priority takes less of it from the newsroom. On Linux the priority is the
+    // thread's own, and lowering it is never refused.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICE);
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -152,7 +152,7 @@ fn run(clients: Vec<(Kind, HostileClient)>, stopped: watch::Receiver<bool>) {
     });
 }
 
-/// Does what a kind does, over and over.
+/// Repeats the rounds of a kind.
 async fn work(kind: Kind, mut client: HostileClient) {
     let mut round = 0;
     loop {

@@ -1,5 +1,5 @@
-//! The users that hostile clients are, and those that the load's own clients are beside them:
-//! created before the load, without rights after it.
+//! The users of hostile clients, and those of the load's own clients beside them. They are created
+//! before the load and disabled after it.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use crate::desk::{Desk, encoded, id};
 /// The group that gives hostile clients their rights.
 const GROUP: &str = "load-hostile";
 
-/// The group that gives the load's own clients theirs.
+/// The group that gives the load's own clients their rights.
 const COLLEAGUES: &str = "load-newsroom";
 
-/// The most users that the load's own clients are.
+/// The greatest number of users for the load's own clients.
 const MOST_COLLEAGUES: usize = 64;
 
 /// The users and their sessions.
 pub struct People {
-    /// By kind and number: the token of a session, as it stands in a query. A stranger has none.
+    /// The encoded token of a session, by kind and number; `None` for a stranger.
     tokens: Vec<Vec<Option<Arc<str>>>>,
     names: Vec<String>,
-    /// Names and tokens of the users that the load's own clients are.
+    /// The names and tokens of the users for the load's own clients.
     colleagues: Vec<(String, Arc<str>)>,
-    /// Path of the folder in which they may do everything.
+    /// The path of the folder in which they may do everything.
     pub folder: String,
     folder_id: String,
-    /// The user of the load, to whom they write messages as well.
+    /// The user of the load, who also receives their messages.
     pub victim: String,
     /// The beginning of the subjects of their messages.
     pub subject: String,
@@ -37,10 +37,10 @@ pub struct People {
 
 impl People {
     /// Creates users and logs them in: this many of each kind, and one for each of the load's own
-    /// clients. What a server grants each user must not be shared by a whole newsroom.
+    /// clients. A whole newsroom must not share the resources that a server grants to each user.
     ///
     /// # Errors
-    /// A sentence with what the server said.
+    /// A sentence with the server's error.
     pub async fn create(desk: &mut Desk, connection: &str, each: usize, clients: usize) -> Result<People, String> {
         // Not within the folder of the load, whose content is verified.
         let folder = format!("{}-hostile", desk.folder);
@@ -54,7 +54,7 @@ impl People {
         let subject = format!("hostile {}", desk.folder);
         let (tokens, names, colleagues) = (Vec::new(), Vec::new(), Vec::new());
         let mut people = People { tokens, names, colleagues, folder, folder_id, victim, subject };
-        // A password that nobody knows who has not started this load.
+        // A random password, known to this process only.
         let password = format!("hostile {:032x}", rand::random::<u128>());
         for kind in Kind::ALL {
             let mut tokens = Vec::new();
@@ -81,18 +81,18 @@ impl People {
         Ok(people)
     }
 
-    /// The token of a client.
+    /// Returns the token of a client.
     pub fn token(&self, kind: Kind, number: usize) -> Option<Arc<str>> {
         self.tokens.get(kind as usize)?.get(number)?.clone()
     }
 
-    /// The token of a client of the load itself.
+    /// Returns the token of a client of the load itself.
     pub fn colleague(&self, client: usize) -> Option<Arc<str>> {
         let number = client.checked_rem(self.colleagues.len())?;
         Some(self.colleagues[number].1.clone())
     }
 
-    /// The users and the user of the load, who all receive their messages.
+    /// Returns the recipients of their messages: the hostile users and the user of the load.
     pub fn recipients(&self) -> Value {
         json!([GROUP, self.victim])
     }
@@ -107,7 +107,7 @@ impl People {
         desk.call(&Call::json(Method::PUT, &format!("/v3/user/{}", encoded(name)), &body)).await.map(drop)
     }
 
-    /// Lets them read and create everywhere, as reporters may, and do everything in their own
+    /// Grants them to read and create everywhere, as reporters may, and all rights in their own
     /// folder.
     async fn group(&self, desk: &mut Desk) -> Result<(), String> {
         let everywhere = ["read", "create"].map(|privilege| json!({ "privilege": privilege }));
@@ -117,7 +117,7 @@ impl People {
         create_group(desk, &json!({ "groupName": GROUP, "members": self.names, "privileges": privileges })).await
     }
 
-    /// Lets the load's own clients do everything in the folder of the load, and read and create
+    /// Grants the load's own clients all rights in the folder of the load, and to read and create
     /// everywhere.
     async fn group_of_colleagues(&self, desk: &mut Desk) -> Result<(), String> {
         let everywhere = ["read", "create"].map(|privilege| json!({ "privilege": privilege }));
@@ -128,11 +128,11 @@ impl People {
         create_group(desk, &json!({ "groupName": COLLEAGUES, "members": names, "privileges": privileges })).await
     }
 
-    /// Disables the users, removes their group, and removes what they have sent to the user of the
-    /// load.
+    /// Disables the users, removes their groups and folder, and removes the messages that they have
+    /// sent to the user of the load.
     ///
     /// # Errors
-    /// A sentence that says what is left.
+    /// A sentence that names what remains.
     pub async fn dismiss(&self, desk: &mut Desk) -> Result<(), String> {
         let mut left = Vec::new();
         for name in self.names.iter().chain(self.colleagues.iter().map(|(name, _)| name)) {
@@ -161,7 +161,7 @@ impl People {
         match desk.messages("inbox", own).await {
             Ok(messages) => {
                 for message in messages {
-                    // One that is gone by now is as good as removed.
+                    // A message that no longer exists needs no removal.
                     let removal = Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&message)));
                     let _ = desk.raw(&removal).await;
                 }
@@ -172,7 +172,7 @@ impl People {
     }
 }
 
-/// Creates a group, or makes the one that an earlier load has left like it.
+/// Creates a group, or updates the one that an earlier load has left.
 async fn create_group(desk: &mut Desk, group: &Value) -> Result<(), String> {
     if desk.call(&Call::json(Method::POST, "/v3/group/create", group)).await.is_ok() {
         return Ok(());
@@ -180,7 +180,7 @@ async fn create_group(desk: &mut Desk, group: &Value) -> Result<(), String> {
     desk.call(&Call::json(Method::POST, "/v3/group/update", group)).await.map(drop)
 }
 
-/// Logs a user in; returns the token as it stands in a query.
+/// Logs a user in. Returns the encoded token.
 async fn log_in(desk: &Desk, name: &str, password: &str, connection: &str) -> Result<Arc<str>, String> {
     let body = json!({
         "connectionId": connection, "applicationId": "stet load", "username": name, "password": password,

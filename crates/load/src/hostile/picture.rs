@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-/// Returns a PNG file of black pixels, 16 bits for each of four channels: the kind that takes the
-/// most memory for its bytes.
+/// Returns a PNG file of black pixels with four channels of 16 bits, the format that takes the most
+/// memory for its file size.
 ///
 /// # Panics
 /// For a side of 0.

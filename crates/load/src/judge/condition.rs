@@ -4,7 +4,7 @@
 use super::figure::{Figure, Figures, Unit, ratio};
 use crate::figures::number;
 
-/// How a value is held against its bound.
+/// The comparison of a value with its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     Above,
@@ -13,7 +13,7 @@ enum Comparison {
     AtMost,
 }
 
-/// The longer ones first, since the others begin them.
+/// The longer ones come first, since the others are their prefixes.
 const COMPARISONS: [(&str, Comparison); 4] =
     [(">=", Comparison::AtLeast), ("<=", Comparison::AtMost), (">", Comparison::Above), ("<", Comparison::Below)];
 
@@ -27,7 +27,7 @@ impl Comparison {
         }
     }
 
-    /// The sign of the comparison that holds wherever this one does not.
+    /// Returns the sign of the opposite comparison.
     fn opposite(self) -> &'static str {
         match self {
             Comparison::Above => "≤",
@@ -38,48 +38,48 @@ impl Comparison {
     }
 }
 
-/// What a figure is held against.
+/// The bound of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bound {
-    /// In the figure's own unit: microseconds, a second, operations.
+    /// A value in the figure's own unit: microseconds, per second, operations.
     Value(f64),
-    /// Of all operations of the kind, 0 to 1.
+    /// A share of all operations of the kind, from 0 to 1.
     Share(f64),
-    /// So many times what the earlier report has.
+    /// A factor on the value in the earlier report.
     Ratio(f64),
 }
 
-/// One condition: a load of which it holds has failed.
+/// A condition under which a load has failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// As it was written.
+    /// The condition as it was written, without spaces.
     text: String,
-    /// Of which kind of operation; all of them without one.
+    /// The kind of operation; `None` for all.
     kind: Option<&'static str>,
     figure: Figure,
     comparison: Comparison,
     bound: Bound,
 }
 
-/// What came of a condition.
+/// The result of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Judged {
-    /// As it was written.
+    /// The condition as it was written, without spaces.
     pub condition: String,
-    /// What a load must keep to, so that the condition does not hold: `failed = 0` for `failed>0`.
+    /// The criterion that a load must meet: `failed = 0` for `failed>0`.
     #[serde(skip)]
     pub criterion: String,
-    /// What the load had, in words.
+    /// The value of the load, in words.
     pub value: String,
-    /// Whether the load has failed by it.
+    /// Whether the condition holds, so that the load has failed.
     pub holds: bool,
 }
 
 impl Condition {
-    /// Reads one. `kinds` are the kinds of operations there are.
+    /// Parses a condition. `kinds` are the kinds of operations.
     ///
     /// # Errors
-    /// A sentence that names what is wrong, and what there is.
+    /// A sentence that names the error and the valid values.
     pub fn parse(text: &str, kinds: &[&'static str]) -> Result<Condition, String> {
         let wrong = |why: String| format!("`fail-if` is `{text}`: {why}");
         let compact: String = text.chars().filter(|char| !char.is_whitespace()).collect();
@@ -112,34 +112,34 @@ impl Condition {
         Ok(Condition { text: compact, kind, figure, comparison, bound })
     }
 
-    /// What a load must keep to, so that the condition does not hold.
+    /// Returns the criterion that a load must meet.
     fn criterion(&self) -> String {
         let (name, bound) = self.text.split_once(['>', '<']).unwrap_or((&self.text, ""));
         let bound = bound.trim_start_matches('=');
-        // A count is never below zero.
+        // A count is never negative.
         let is_none = self.figure.unit() == Unit::Count && self.bound == Bound::Value(0.0);
         let sign = if is_none && self.comparison == Comparison::Above { "=" } else { self.comparison.opposite() };
         format!("{name} {sign} {bound}")
     }
 
-    /// Whether it wants an earlier report.
+    /// Reports whether the condition needs an earlier report.
     pub fn compares(&self) -> bool {
         matches!(self.bound, Bound::Ratio(_))
     }
 
-    /// Whether it says how many operations may fail in all.
+    /// Reports whether the condition limits the failures of all operations.
     pub fn is_of_all_failures(&self) -> bool {
         self.figure == Figure::Failed && self.kind.is_none()
     }
 
-    /// As it was written, without spaces.
+    /// Returns the condition as it was written, without spaces.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Holds it against a load; `of` gives the figures of a kind of operation, or of all, and those
-    /// of the earlier report. Of what has no value, as the latency where nothing succeeded, it
-    /// holds: nobody can say that it is well.
+    /// Judges a load. `of` returns the figures of a kind of operation, or of all, and those of the
+    /// earlier report. The condition holds for a figure without a value, such as a latency without
+    /// successes: it is not known to be good.
     pub fn judge<'f>(&self, of: impl Fn(Option<&str>) -> (Figures, Option<&'f Figures>)) -> Judged {
         let (now, before) = of(self.kind);
         let comparable = self.figure.comparable(&now);

@@ -1,4 +1,4 @@
-//! `compare`: the report of an earlier load, and what is to be compared of it.
+//! The report of an earlier load, as far as `compare` needs it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,24 +9,24 @@ use serde::Deserialize;
 
 use super::figure::Figures;
 
-/// The most bytes that are read of a report: many times what the longest load writes.
+/// The greatest size of a report in bytes: many times that of the longest load.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// An earlier report, as much of it as is compared.
+/// The compared parts of an earlier report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Earlier {
-    /// When it began, RFC 3339.
+    /// The time of the begin, RFC 3339.
     pub begun: String,
-    /// Name and value of what made it what it was.
+    /// The parameters of the load, by name.
     pub parameters: BTreeMap<String, String>,
-    /// All operations.
+    /// The figures of all operations.
     pub all: Figures,
-    /// By kind.
+    /// The figures by kind of operation.
     pub kinds: BTreeMap<String, Figures>,
 }
 
-/// What says whether the rest can be compared.
+/// The fields that decide whether reports can be compared.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -34,11 +34,11 @@ struct Head {
 }
 
 impl Earlier {
-    /// Reads `report.json`, or the one in a directory. It must be of this scenario and in this
-    /// format.
+    /// Reads `report.json`, or the one in a directory. The report must be of this scenario and in
+    /// this format.
     ///
     /// # Errors
-    /// A sentence that names the file and what is wrong with it.
+    /// A sentence that names the file and its fault.
     pub fn read(path: &Path, scenario: &str, format: u32) -> Result<Earlier, String> {
         let path = if path.is_dir() { path.join("report.json") } else { path.to_owned() };
         let wrong = |why: String| format!("`compare` is {}, which {why}", path.display());

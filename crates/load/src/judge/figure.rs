@@ -1,48 +1,48 @@
-//! The figures of a load that conditions and comparisons are about.
+//! The figures of a load for conditions and comparisons.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{duration_us, number, percent};
 use crate::measure::{Counts, Quantiles};
 
-/// What was measured of some operations.
+/// The figures of some operations.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
-    /// How they ended.
+    /// The number of operations by outcome.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Successes a second.
+    /// The number of successes per second.
     pub per_second: f64,
-    /// Latencies of those that succeeded.
+    /// The latencies of successful operations.
     #[serde(flatten)]
     pub quantiles: Quantiles,
 }
 
-/// One of the figures, as a condition names it.
+/// A figure that a condition can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
-    /// Half of the latencies are below.
+    /// The 50th percentile of the latency.
     P50,
-    /// 90 % are below.
+    /// The 90th percentile of the latency.
     P90,
-    /// 95 % are below.
+    /// The 95th percentile of the latency.
     P95,
-    /// 99 % are below.
+    /// The 99th percentile of the latency.
     P99,
-    /// 99.9 % are below.
+    /// The 99.9th percentile of the latency.
     P999,
     /// The longest latency.
     Max,
-    /// Successes a second.
+    /// Successes per second.
     Rate,
-    /// Acknowledged.
+    /// Acknowledged operations.
     Succeeded,
-    /// Refused by a rule of the scenario.
+    /// Operations refused by a rule of the scenario.
     Refused,
-    /// Refused because too much was asked at once.
+    /// Operations refused because of overload.
     Overloaded,
-    /// Gone wrong.
+    /// Failed operations.
     Failed,
 }
 
@@ -52,19 +52,19 @@ impl Serialize for Figure {
     }
 }
 
-/// What a figure is measured in.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds.
     Time,
-    /// A second.
+    /// Per second.
     Rate,
     /// Operations.
     Count,
 }
 
 impl Figure {
-    /// All there are, as reports list them.
+    /// All figures, in the order of reports.
     pub const ALL: [Figure; 11] = [
         Figure::Rate,
         Figure::P50,
@@ -79,7 +79,7 @@ impl Figure {
         Figure::Failed,
     ];
 
-    /// As it is written.
+    /// Returns the name in conditions.
     pub fn name(self) -> &'static str {
         match self {
             Figure::P50 => "p50",
@@ -96,7 +96,7 @@ impl Figure {
         }
     }
 
-    /// What it is measured in.
+    /// Returns the unit.
     pub fn unit(self) -> Unit {
         match self {
             Figure::Rate => Unit::Rate,
@@ -105,7 +105,7 @@ impl Figure {
         }
     }
 
-    /// Its value; `None` for a latency where nothing succeeded.
+    /// Returns the value; `None` for a latency without successes.
     pub fn of(self, figures: &Figures) -> Option<f64> {
         let Figures { counts, per_second, quantiles } = figures;
         let time = |us: u64| (counts.succeeded > 0).then_some(us as f64);
@@ -124,8 +124,8 @@ impl Figure {
         }
     }
 
-    /// What two loads can be compared by, whatever their lengths: of a count its share of all
-    /// operations, 0 to 1.
+    /// Returns a value that does not depend on a load's length: for a count its share of all
+    /// operations, from 0 to 1.
     pub fn comparable(self, figures: &Figures) -> Option<f64> {
         let value = self.of(figures)?;
         let all = figures.counts.all();
@@ -135,7 +135,7 @@ impl Figure {
         }
     }
 
-    /// What [`Figure::comparable`] gives, with its unit.
+    /// Formats a result of [`Figure::comparable`] with its unit.
     pub fn in_words(self, comparable: Option<f64>) -> String {
         let Some(value) = comparable else { return "none".to_owned() };
         match self.unit() {
@@ -147,7 +147,7 @@ impl Figure {
     }
 }
 
-/// How many times the earlier value the present one is; `None` where there is none to compare with.
+/// Returns the ratio of the present value to the earlier one; `None` if either is missing.
 pub fn ratio(now: Option<f64>, before: Option<f64>) -> Option<f64> {
     match (now?, before?) {
         (now, 0.0) => Some(if now == 0.0 { 1.0 } else { f64::INFINITY }),

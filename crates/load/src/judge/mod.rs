@@ -1,5 +1,5 @@
-//! Whether a load was good enough: by the conditions that are set (`fail-if`), and beside an
-//! earlier report (`compare`).
+//! The judgement of a load: by conditions (`fail-if`), and in comparison with an earlier report
+//! (`compare`).
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ pub use self::condition::Judged;
 pub use self::earlier::Earlier;
 use self::figure::{Figure, Figures, ratio};
 
-/// What holds where no condition says how many operations may fail.
+/// The default condition, if none limits the failures of all operations.
 const NONE_FAILS: &str = "failed>0";
 
-/// What a load is held against.
+/// The conditions and the earlier report that a load is judged by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
     conditions: Vec<Condition>,
@@ -27,11 +27,11 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// From what was asked for. `kinds` are the kinds of operations of the scenario, `format` that
-    /// of its reports.
+    /// Creates a judge from the options. `kinds` are the kinds of operations of the scenario,
+    /// `format` is that of its reports.
     ///
     /// # Errors
-    /// A sentence that names the option and what is wrong.
+    /// A sentence that names the option and its fault.
     pub fn new(
         fail_if: &[String],
         compare: Option<&Path>,
@@ -56,7 +56,7 @@ impl Judge {
         Ok(Judge { conditions, earlier })
     }
 
-    /// Holds a load against all conditions, in their order.
+    /// Judges a load by all conditions, in their order.
     pub fn judge(&self, now: &Measured<'_>) -> Vec<Judged> {
         let earlier = self.earlier.as_ref();
         let of = |kind: Option<&str>| match kind {
@@ -66,7 +66,7 @@ impl Judge {
         self.conditions.iter().map(|condition| condition.judge(of)).collect()
     }
 
-    /// Puts a load beside the earlier one, if there is one.
+    /// Compares a load with the earlier one, if there is one.
     pub fn compare(&self, now: &Measured<'_>) -> Option<Comparison> {
         let earlier = self.earlier.as_ref()?;
         let beside = |name: &str, now: &Figures, before: Option<&Figures>| {
@@ -98,82 +98,82 @@ impl Judge {
     }
 }
 
-/// What a file has, without what would do something to a terminal.
+/// Returns the text without control characters, which could affect a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// What there is to judge of a load.
+/// The measured figures of a load.
 #[derive(Debug, Clone)]
 pub struct Measured<'r> {
-    /// All operations.
+    /// The figures of all operations.
     pub all: Figures,
-    /// By kind; those only that were tried.
+    /// The figures of each kind that was tried.
     pub kinds: Vec<(&'static str, Figures)>,
-    /// Name and value of what made it what it was.
+    /// The parameters of the load: names and values.
     pub parameters: &'r [(String, String)],
 }
 
 impl Measured<'_> {
-    /// Nothing where none of the kind was tried.
+    /// Returns the figures of a kind; zeros if none of it was tried.
     fn kind(&self, name: &str) -> Figures {
         self.kinds.iter().find(|(known, _)| *known == name).map(|(_, figures)| *figures).unwrap_or_default()
     }
 }
 
-/// A load beside an earlier one.
+/// The comparison of a load with an earlier one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// When the earlier one began, RFC 3339.
+    /// The begin of the earlier load, RFC 3339.
     pub begun: String,
-    /// By kind, all together last.
+    /// The figures by kind, then those of all operations.
     pub operations: Vec<Compared>,
-    /// What was not alike.
+    /// The parameters that differ.
     pub different: Vec<Difference>,
 }
 
-/// One kind of operation.
+/// The compared figures of one kind of operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// Its name, or `all`.
+    /// The name of the kind, or `all`.
     pub operation: String,
-    /// Each figure.
+    /// All figures.
     pub figures: Vec<Beside>,
 }
 
-/// A figure now and then: times in microseconds, counts as shares of all operations from 0 to 1.
+/// A figure of both loads: times in microseconds, counts as shares of all operations from 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Beside {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
-    /// `None` for a latency where nothing succeeded, and for a share of nothing.
+    /// The value; `None` for a latency without successes, and for a share of nothing.
     pub now: Option<f64>,
-    /// The same of the earlier load; `None` also where it had no such operations.
+    /// The value in the earlier load; `None` also if it had no such operations.
     pub before: Option<f64>,
-    /// How many times the earlier one; `None` where one of the two is missing, or the earlier is 0
-    /// and the other is not.
+    /// The ratio to the earlier value; `None` if either is missing, or if only the earlier one is
+    /// 0.
     pub ratio: Option<f64>,
 }
 
 impl Beside {
-    /// Now, before, and the ratio, with units.
+    /// Formats the value, the earlier value and the ratio, with units.
     pub fn in_words(&self) -> [String; 3] {
         [self.figure.in_words(self.now), self.figure.in_words(self.before), times(self.ratio)]
     }
 }
 
-/// A ratio as people read it.
+/// Formats a ratio.
 pub fn times(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}x"))
 }
 
-/// A parameter that was not alike.
+/// A parameter that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its name.
+    /// The name.
     pub parameter: String,
-    /// Its value.
+    /// The value.
     pub now: Option<String>,
-    /// Its value in the earlier load.
+    /// The value in the earlier load.
     pub before: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! What is known after a load: which changes were acknowledged, what reads showed, what the
-//! liveblog holds, and what followers received.
+//! The evidence after a load: acknowledged changes, results of reads, the content of the liveblog,
+//! and the events that followers received.
 
 use std::collections::HashMap;
 
@@ -8,106 +8,106 @@ use super::model::{Change, Look, PostId};
 /// An acknowledged change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostAck {
-    /// Of which post.
+    /// The post concerned.
     pub post: PostId,
-    /// What was asked for.
+    /// The requested change.
     pub change: Change,
-    /// The liveblog's revision that the reply spoke of.
+    /// The liveblog's revision in the reply.
     pub revision: u64,
-    /// That of the post's last change, as the reply has it; of a removal its own.
+    /// The revision of the post's last change in the reply; for a removal that of the removal.
     pub changed: u64,
-    /// What the reply showed; nothing of a removal.
+    /// The post as the reply shows it; `None` for a removal.
     pub look: Option<Look>,
 }
 
 /// A call whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doubt {
-    /// Of which post.
+    /// The post concerned.
     pub post: PostId,
-    /// What was asked for.
+    /// The requested change.
     pub change: Change,
 }
 
-/// An answer to "what has changed".
+/// An answer to a poll for changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Polled {
-    /// After which revision.
+    /// The revision after which changes were requested.
     pub since: u64,
-    /// Up to which.
+    /// The revision of the answer.
     pub revision: u64,
-    /// All that it showed and all that was gone: see [`super::wire::print`].
+    /// The joined prints of all shown and removed posts: see [`super::wire::print`].
     pub print: u64,
 }
 
-/// A listing of the newest.
+/// A listing of the newest posts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
-    /// At which revision.
+    /// The revision of the listing.
     pub revision: u64,
-    /// How many posts there were said to be by state.
+    /// The reported number of posts by state.
     pub counts: [u64; 4],
-    /// Whether there were as many in all, and as many shown as there should be.
+    /// Whether the counts agree with the total, and the listing shows as many posts as it should.
     pub whole: bool,
-    /// What it showed: see [`super::wire::print`].
+    /// The joined prints of the shown posts: see [`super::wire::print`].
     pub print: u64,
 }
 
 /// A post that the liveblog holds in the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Its loid.
+    /// The loid.
     pub id: String,
-    /// Which it says it is; `None` for one that is none of the load's.
+    /// The post named in its title; `None` if it is not of the load.
     pub post: Option<PostId>,
-    /// What it looks like; `None` for what no post of the load looks like.
+    /// The visible state of the post; `None` if it differs from every post of the load.
     pub look: Option<Look>,
 }
 
-/// What is there in the end.
+/// The content of the liveblog in the end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
     /// The liveblog's revision.
     pub revision: u64,
     /// All posts.
     pub held: Vec<Held>,
-    /// How many it says there are by state.
+    /// The reported number of posts by state.
     pub counts: [u64; 4],
-    /// How many it says there are.
+    /// The reported total number of posts.
     pub total: u64,
 }
 
-/// What is known of a post's creation.
+/// The facts of a post's creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Its loid.
+    /// The loid.
     pub id: Box<str>,
-    /// Epoch milliseconds: what listings are sorted by.
+    /// The time by which listings are sorted, in epoch milliseconds.
     pub timestamp: u64,
 }
 
-/// All of it.
+/// All evidence of a load.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// The revision before the load.
     pub before: u64,
-    /// The end.
+    /// The content of the liveblog in the end.
     pub end: End,
-    /// Whether revisions count changes one by one and are reported. If not, changes of one post
-    /// stand in `acked` in their order.
+    /// Whether revisions are reported and count changes one by one. If not, `acked` has the changes
+    /// of each post in their order.
     pub counted: bool,
     /// Posts whose creation was acknowledged.
     pub known: HashMap<PostId, Known>,
-    /// What was acknowledged; in no order, if revisions give it.
+    /// The acknowledged changes; in no order if revisions give it.
     pub acked: Vec<PostAck>,
-    /// What is in doubt.
+    /// The calls of unknown outcome.
     pub doubts: Vec<Doubt>,
-    /// Changes that were refused because the post was not there.
+    /// The changes that were refused because the post did not exist.
     pub denied: Vec<(PostId, Change)>,
-    /// What was asked, in no order.
+    /// The answers to polls, in no order.
     pub polled: Vec<Polled>,
-    /// What was listed, in no order.
+    /// The listings, in no order.
     pub listed: Vec<Listed>,
-    /// What was wrong with replies by themselves.
+    /// The faults of single replies.
     pub odd: Vec<String>,
 }

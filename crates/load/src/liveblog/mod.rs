@@ -1,5 +1,5 @@
-//! Many at one liveblog: reporters that post and edit, producers that moderate and remove, readers
-//! that poll and list, and followers that hear of everything as it happens.
+//! Load on one liveblog: reporters that post and edit, producers that moderate and remove, readers
+//! that poll and list, and followers that receive all events.
 
 use hyper::Method;
 use serde_json::json;
@@ -36,12 +36,12 @@ use self::options::LiveblogSettings;
 use self::plan::{DEFAULT_MIX, Deed, KINDS, Operation, Plan, Recipe, Target};
 use self::wire::{Forms, NEWEST};
 
-/// The codes by which a liveblog says no for a reason of its own: the post is gone.
+/// The codes of a liveblog's own refusals: the post does not exist.
 const RULES: &[&str] = &["ObjectNotFound"];
-/// Names a post that was never made.
+/// The id of a post that was never created.
 const NOWHERE: &str = "never-made";
 
-/// See the module's head.
+/// The scenario of many clients on one liveblog.
 pub struct LiveblogLoad {
     settings: LiveblogSettings,
     weights: Vec<u32>,
@@ -52,23 +52,23 @@ pub struct LiveblogLoad {
     book: Book,
     /// The liveblog's revision before the load.
     before: u64,
-    /// Why revisions can't be relied on; `None` if they can.
+    /// The reason why revisions are unreliable; `None` if they are reliable.
     uncounted: Option<String>,
     audience: Audience,
 }
 
 impl LiveblogLoad {
-    /// From the settings, which are checked.
+    /// Creates the scenario from checked settings.
     ///
     /// # Errors
-    /// A sentence that names what can't be.
+    /// A sentence that names the impossible setting.
     pub fn new(settings: &Settings) -> Result<LiveblogLoad, String> {
         let own = settings.liveblog.clone();
         let weights = match &settings.mix {
             Some(mix) => mix.weights(KINDS)?,
             None => DEFAULT_MIX.to_vec(),
         };
-        // At most 20,000: checked.
+        // At most 20,000, as checked.
         let clients = u32::try_from(settings.clients()).unwrap_or(u32::MAX);
         let recipe = Recipe::new(settings.seed, &weights, clients, own.attachment_bytes > 0)?;
         files::make_room(u64::from(clients) + u64::from(own.followers))?;
@@ -86,10 +86,11 @@ impl LiveblogLoad {
         })
     }
 
-    /// Which post, and by what it is called.
+    /// Returns the post of an operation, and its loid if known.
     fn target(&self, operation: &Operation, target: Target) -> (model::PostId, Option<Box<str>>) {
         let target = match operation.own {
-            // Without an order nobody could say what became of a post that two have moderated.
+            // Without an order of changes, the state of a post that two clients have moderated
+            // would be unknown.
             Some(own) if self.uncounted.is_some() => Target::The(own),
             _ => target,
         };
@@ -125,7 +126,7 @@ impl Scenario for LiveblogLoad {
     }
 
     fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
-        // There are no more clients than a u32 counts.
+        // A u32 can count all clients.
         let plan: Plan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
         plan
     }
@@ -161,7 +162,7 @@ impl Scenario for LiveblogLoad {
             (Deed::List, Ok(answer)) if answer.is_success() => notes.listed(self, answer),
             (Deed::Poll | Deed::List, _) => true,
             (Deed::Change(_, change), answered) => {
-                // It was just asked about one.
+                // `carry_out` has just set it.
                 let Some(post) = asked.post else { return outcome };
                 let noted = notes.changed(self, post, change, &asked, answered, &outcome);
                 if let Some(revision) = noted.revision {

@@ -1,11 +1,11 @@
-//! Posts on paper.
+//! The model of a post.
 
 /// A post of the load: the `number`-th of a client, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PostId {
-    /// Whose it is.
+    /// The client that created it.
     pub client: u32,
-    /// Which.
+    /// The number among the client's posts.
     pub number: u32,
 }
 
@@ -15,27 +15,27 @@ impl std::fmt::Display for PostId {
     }
 }
 
-/// The states of a post (docs/api/posts.md, "States"), in the order in which `postCounts` has them.
+/// The states of a post (docs/api/posts.md, "States"), in the order of `postCounts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Status {
-    /// Waits for approval.
+    /// Waiting for approval.
     Pending,
-    /// Seen by all.
+    /// Visible to all.
     Approved,
-    /// Turned down.
+    /// Rejected by a moderator.
     Rejected,
     /// Marked as deleted.
     Deleted,
 }
 
 impl Status {
-    /// All of them.
+    /// All states.
     pub const ALL: [Status; 4] = [Status::Pending, Status::Approved, Status::Rejected, Status::Deleted];
-    /// As a moderator goes through them.
+    /// The order in which a moderator sets states.
     pub const IN_TURN: [Status; 4] = [Status::Approved, Status::Rejected, Status::Pending, Status::Deleted];
 
-    /// As a post has it.
+    /// Returns the name in a post.
     pub fn name(self) -> &'static str {
         match self {
             Status::Pending => "pending",
@@ -45,7 +45,7 @@ impl Status {
         }
     }
 
-    /// The last part of the call that sets it.
+    /// Returns the last part of the path that sets the state.
     pub fn verb(self) -> &'static str {
         match self {
             Status::Pending => "pending",
@@ -55,35 +55,36 @@ impl Status {
         }
     }
 
-    /// The one of that name.
+    /// Returns the state with this name.
     pub fn named(name: &str) -> Option<Status> {
         Status::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
-/// What can be done to a post.
+/// A change of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// It is written. `step` is the client's own count of what it did, which tells texts apart.
+    /// The creation of the post. `step` is the client's own count of operations, which
+    /// distinguishes texts.
     Post {
-        /// Of its text.
+        /// The step of its text.
         step: u32,
-        /// Whether it has an attachment.
+        /// Whether the post has an attachment.
         attached: bool,
     },
-    /// It gets another text.
+    /// A new text.
     Edit {
-        /// Of its text.
+        /// The step of its text.
         step: u32,
     },
-    /// It gets a state.
+    /// A new state.
     Set(Status),
-    /// It is taken out.
+    /// The removal of the post.
     Remove,
 }
 
 impl Change {
-    /// The kind of its event (`docs/api/events.md`, Events).
+    /// Returns the kind of the change's event (`docs/api/events.md`, Events).
     pub fn event(self) -> &'static str {
         match self {
             Change::Post { .. } => "liveblog.post.add",
@@ -93,7 +94,7 @@ impl Change {
         }
     }
 
-    /// In words.
+    /// Returns a description of the change.
     pub fn of(self, post: PostId) -> String {
         match self {
             Change::Post { .. } => format!("the creation of {post}"),
@@ -104,14 +105,14 @@ impl Change {
     }
 }
 
-/// What a post looks like to a reader.
+/// The visible state of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Look {
-    /// Which text it has; `None` for one that nobody wrote.
+    /// The step of its text; `None` for a text that no client wrote.
     pub step: Option<u32>,
-    /// Its state.
+    /// The state.
     pub status: Status,
-    /// Whether it has the attachment, whole, and no other.
+    /// Whether it has exactly the expected attachment.
     pub attached: bool,
 }
 
@@ -125,29 +126,29 @@ impl std::fmt::Display for Look {
     }
 }
 
-/// A post on paper.
+/// The expected state of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paper {
-    /// What it looks like.
+    /// The visible state.
     pub look: Look,
-    /// Revision of its last change.
+    /// The revision of the last change.
     pub changed: u64,
-    /// Whether it has been taken out.
+    /// Whether the post has been removed.
     pub removed: bool,
 }
 
 impl Paper {
-    /// Before anything was done.
+    /// Returns a post before its creation.
     pub fn blank() -> Paper {
         Paper { look: Look { step: None, status: Status::Approved, attached: false }, changed: 0, removed: false }
     }
 
-    /// Carries a change out.
+    /// Applies a change.
     pub fn apply(&mut self, change: Change, revision: u64) {
         match change {
             Change::Post { step, attached } => {
-                // Whoever writes may approve, which was tried out before: a new post is approved
-                // (docs/api/posts.md, "States").
+                // The user may approve, which was checked before the load, so a new post is
+                // approved (docs/api/posts.md, "States").
                 *self = Paper {
                     look: Look { step: Some(step), status: Status::Approved, attached },
                     changed: revision,

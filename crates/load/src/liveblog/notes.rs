@@ -1,4 +1,4 @@
-//! What a client remembers for the verification.
+//! The notes of a client for the verification.
 
 use super::LiveblogLoad;
 use super::book::Asked;
@@ -9,10 +9,10 @@ use crate::client::{Answer, Trouble};
 use crate::figures::counted;
 use crate::scenario::Outcome;
 
-/// Faults in single replies that a client remembers.
+/// The greatest number of faults in single replies that a client keeps.
 const MOST_ODD: usize = 5;
 
-/// See the module's head.
+/// The evidence that one client collects.
 #[derive(Default)]
 pub struct Notes {
     acked: Vec<PostAck>,
@@ -23,16 +23,16 @@ pub struct Notes {
     odd: Vec<String>,
 }
 
-/// What a reply to a change came to.
+/// The interpretation of a reply to a change.
 pub(super) struct Noted {
-    /// Whether it was such a reply.
+    /// Whether the reply was well-formed.
     pub understood: bool,
-    /// The revision that the change made, if it made one.
+    /// The revision that the change made, if any.
     pub revision: Option<u64>,
 }
 
 impl Notes {
-    /// Puts it to the others'.
+    /// Adds the notes to the evidence.
     pub(super) fn join(self, evidence: &mut Evidence) {
         evidence.acked.extend(self.acked);
         evidence.doubts.extend(self.doubts);
@@ -48,7 +48,7 @@ impl Notes {
         }
     }
 
-    /// What came of a change.
+    /// Notes the outcome of a change.
     pub(super) fn changed(
         &mut self,
         load: &LiveblogLoad,
@@ -61,7 +61,7 @@ impl Notes {
         let nothing = |understood| Noted { understood, revision: None };
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
-            // Refused before anything was done: that too is certain.
+            // Refused before it had any effect, so its outcome is certain.
             Ok(answer) if answer.is_refusal() => {
                 if matches!(outcome, Outcome::Refused(_)) && asked.known {
                     self.denied.push((post, change));
@@ -69,7 +69,7 @@ impl Notes {
                 return nothing(true);
             }
             Err(Trouble::Unreachable(_)) => return nothing(true),
-            // Nobody knows whether it was done.
+            // The outcome is unknown.
             _ => {
                 self.doubts.push(Doubt { post, change });
                 return nothing(true);
@@ -80,7 +80,7 @@ impl Notes {
         let own = load.book.id(post);
         let Some((acked, known)) = acked else {
             self.doubts.push(Doubt { post, change });
-            // Others may have removed the post before the reply was made. The reply does not say
+            // Others may have removed the post before the reply was built. The reply does not show
             // then whether anything changed.
             let is_gone = wire::removed(answer).is_some_and(|gone| !is_new && own.as_deref() == Some(&*gone.id));
             return nothing(is_gone);
@@ -95,7 +95,7 @@ impl Notes {
         Noted { understood: true, revision: (acked.changed == acked.revision).then_some(acked.revision) }
     }
 
-    /// A reply with what has changed. Returns whether it was such a reply.
+    /// Notes the reply to a poll. Returns whether it was well-formed.
     pub(super) fn polled(&mut self, load: &LiveblogLoad, client: u32, answer: &Answer) -> bool {
         let Some(posts) = wire::posts(answer) else { return false };
         let since = load.book.asked(client).since;
@@ -117,7 +117,7 @@ impl Notes {
         true
     }
 
-    /// A reply with the newest posts. Returns whether it was such a reply.
+    /// Notes the reply to a listing. Returns whether it was well-formed.
     pub(super) fn listed(&mut self, load: &LiveblogLoad, answer: &Answer) -> bool {
         let Some(posts) = wire::posts(answer) else { return false };
         let Some(revision) = posts.revision.or_else(|| answer.revision()) else { return true };
@@ -130,7 +130,7 @@ impl Notes {
         true
     }
 
-    /// All that is shown as one number; nothing where something is shown that can't be.
+    /// Returns the joined prints of all shown posts; `None` if one of them is impossible.
     fn prints(&mut self, load: &LiveblogLoad, posts: &Posts<'_>) -> Option<u64> {
         let mut joined = 0;
         for shown in &posts.items {
@@ -145,7 +145,7 @@ impl Notes {
     }
 }
 
-/// The acknowledgement in the reply to a removal.
+/// Returns the acknowledgement in the reply to a removal.
 fn removed(answer: &Answer, post: PostId) -> Option<(PostAck, Known)> {
     let reply = wire::removed(answer)?;
     let revision = reply.revision.or_else(|| answer.revision()).unwrap_or(0);
@@ -153,11 +153,12 @@ fn removed(answer: &Answer, post: PostId) -> Option<(PostAck, Known)> {
     Some((acked, Known { id: reply.id.into(), timestamp: 0 }))
 }
 
-/// The acknowledgement in the reply to any other change.
+/// Returns the acknowledgement in the reply to any other change.
 fn shown(load: &LiveblogLoad, answer: &Answer, post: PostId, change: Change) -> Option<(PostAck, Known)> {
     let shown = wire::shown(answer)?;
     let revision = shown.revision.or_else(|| answer.revision()).unwrap_or(0);
-    // One that shows another post, or what no post looks like, is compared and found wrong.
+    // A reply that shows another post, or an impossible one, gets a wrong state, which the
+    // comparison finds.
     let look = load.forms.look(post, &shown).filter(|_| shown.post() == Some(post));
     let look = look.or(Some(Look { step: None, status: super::model::Status::Pending, attached: false }));
     let acked = PostAck { post, change, revision, changed: shown.changed().unwrap_or(revision), look };

@@ -1,15 +1,15 @@
-//! What only a load of a liveblog has to be told.
+//! The options of a load of a liveblog beyond the common ones.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::followers::audience::{MAX_FOLLOWERS, threads};
 
-/// The flags; each stands above the key of the same name in the section `[liveblog]`.
+/// The flags. Each overrides the key of the same name in the section `[liveblog]`.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LiveblogFlags {
-    /// How many readers follow its events for the whole run, each with a connection of its own
+    /// Readers that follow its events for the whole run, each with a connection of its own
     /// [default: 100]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct LiveblogFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     text_bytes: Option<u32>,
-    /// Bytes of the attachment that one post in ten has; 0 for none [default: 2000]
+    /// Bytes of the attachment of every tenth post; 0 for none [default: 2000]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     attachment_bytes: Option<u32>,
@@ -32,13 +32,13 @@ pub struct LiveblogFlags {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LiveblogSettings {
-    /// How many follow its events.
+    /// The number of followers of its events.
     pub followers: u32,
-    /// Threads that they share.
+    /// The number of threads that they share.
     pub follower_threads: Option<u32>,
-    /// Bytes of a post's text.
+    /// The size of a post's text in bytes.
     pub text_bytes: u32,
-    /// Bytes of an attachment; 0: there are none.
+    /// The size of an attachment in bytes; 0 for no attachments.
     pub attachment_bytes: u32,
 }
 
@@ -49,11 +49,13 @@ impl Default for LiveblogSettings {
 }
 
 impl LiveblogSettings {
-    /// How many threads follow, no more than there are followers.
+    /// Returns the number of threads of followers, at most one per follower.
     pub fn follower_threads(&self) -> usize {
         threads(self.followers, self.follower_threads)
     }
 
+    /// Checks the ranges of all values.
+    ///
     /// # Errors
     /// A sentence that names the key and the value.
     pub fn check(&self) -> Result<(), String> {
@@ -65,7 +67,7 @@ impl LiveblogSettings {
         };
         between("followers", self.followers, 0, MAX_FOLLOWERS)?;
         between("follower-threads", self.follower_threads.unwrap_or(1), 1, 256)?;
-        // Above that a server may show a post's content as null, and nothing could be compared.
+        // Above that a server may show a post's content as null, so nothing could be compared.
         between("text-bytes", self.text_bytes, 1, 16_384)?;
         between("attachment-bytes", self.attachment_bytes, 0, 1_000_000)
     }

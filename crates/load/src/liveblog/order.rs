@@ -1,4 +1,4 @@
-//! Which acknowledged change made which revision.
+//! The assignment of revisions to acknowledged changes.
 
 use std::collections::HashMap;
 
@@ -9,28 +9,28 @@ use crate::figures::counted;
 /// The acknowledged changes in their order.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Those that changed something, each with the revision that it made.
+    /// The effective changes, each with the revision that it made.
     pub made: Vec<(u64, PostAck)>,
-    /// Those that found the post as they wanted it, at the revision that they speak of.
+    /// The changes that found the post in the requested state, with the revision of their reply.
     pub found: Vec<PostAck>,
-    /// Revisions that no acknowledged change made.
+    /// The revisions that no acknowledged change made.
     pub gaps: Vec<u64>,
-    /// What contradicts itself.
+    /// The contradictions.
     pub problems: Vec<String>,
 }
 
 impl Order {
-    /// By revision, or, where there is none, as it stands in the evidence.
+    /// Orders the changes by revision, or without revisions as in the evidence.
     pub fn of(evidence: &Evidence) -> Order {
         if evidence.counted { by_revision(evidence) } else { as_acknowledged(evidence) }
     }
 
-    /// The first revision from which on nobody knows all that happened.
+    /// Returns the first revision from which on some changes are unknown.
     pub fn known_until(&self) -> u64 {
         self.gaps.first().copied().unwrap_or(u64::MAX)
     }
 
-    /// Which change made which revision.
+    /// Returns the change that made each revision.
     pub fn makers(&self) -> HashMap<u64, (PostId, Change)> {
         self.made.iter().map(|(revision, acked)| (*revision, (acked.post, acked.change))).collect()
     }
@@ -44,14 +44,14 @@ fn as_acknowledged(evidence: &Evidence) -> Order {
 fn by_revision(evidence: &Evidence) -> Order {
     let mut order = Order::default();
     let mut acked: Vec<&PostAck> = evidence.acked.iter().collect();
-    // Of those that speak of one revision, whatever must have changed something goes first.
+    // Of several changes with one revision, those that must have had an effect come first.
     acked.sort_by_key(|acked| (acked.revision, matches!(acked.change, Change::Set(_)), acked.post));
     let (before, after) = (evidence.before, evidence.end.revision);
     let mut last = before;
     for acked in acked {
         let PostAck { post, change, revision, changed, .. } = *acked;
         if revision <= before || revision > after {
-            // What found a post as it was before anything happened is not made by anything.
+            // A reply about a post cannot have a revision from before the load.
             order.problems.push(format!(
                 "the reply to {} speaks of revision {revision}, which is not between {} and {after}",
                 change.of(post),
@@ -71,8 +71,7 @@ fn by_revision(evidence: &Evidence) -> Order {
             continue;
         }
         if let Some((_, maker)) = order.made.last().filter(|(made, _)| *made == revision) {
-            // The post's last change was made by another call just before, and it was as this one
-            // wants it.
+            // Another call made the post's last change just before, with the same result.
             if maker.post == post && matches!(change, Change::Set(_)) {
                 order.found.push(*acked);
             } else {

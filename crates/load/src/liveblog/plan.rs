@@ -1,8 +1,8 @@
-//! What each client is going to do, and with which post.
+//! The random plan of each client, and the posts that it is about.
 //!
-//! A client edits and removes posts of its own, one call after the other, so that what they say in
-//! the end does not depend on others; it moderates its own posts and those of others. A client that
-//! has no post left posts, whatever was drawn.
+//! A client edits and removes only its own posts, one call after the other. So their final texts do
+//! not depend on other clients. It moderates its own posts and those of others. A client without
+//! any post creates one, whatever was drawn.
 
 use rand::RngExt;
 use rand::distr::Distribution;
@@ -18,66 +18,66 @@ use crate::dice::dice;
 pub enum Kind {
     /// Writes a post.
     Post,
-    /// Writes another text into a post.
+    /// Writes another text for a post.
     Edit,
     /// Sets a post's state.
     Moderate,
-    /// Takes a post out.
+    /// Removes a post.
     Remove,
-    /// Asks what has changed since it last asked.
+    /// Polls for changes since the last poll.
     Poll,
     /// Reads the newest posts.
     List,
 }
 
-/// As the mix names them.
+/// The names of the kinds in the mix.
 pub const KINDS: &[&str] = &["post", "edit", "moderate", "remove", "poll", "list"];
-/// Weights without a mix: far more is looked at than written, and little is taken back.
+/// The weights without a mix: reads are far more frequent than writes, and removals are rare.
 pub const DEFAULT_MIX: [u32; 6] = [20, 10, 12, 3, 40, 15];
 const ALL: [Kind; 6] = [Kind::Post, Kind::Edit, Kind::Moderate, Kind::Remove, Kind::Poll, Kind::List];
-/// Newest posts that moderators look at.
+/// The number of newest posts that moderators look at.
 const RECENT: u32 = 20;
-/// One post in so many has an attachment.
+/// One post in this number has an attachment.
 const ATTACHED: u32 = 10;
 
-/// Which post an operation is about.
+/// The post that an operation is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// That one.
+    /// A given post.
     The(PostId),
-    /// One of whichever client: of the posts that it has by then, this many before the newest.
+    /// A recent post of any client, counted back from the newest at that time.
     Recent {
-        /// Whose.
+        /// The client.
         client: u32,
-        /// 0 is the newest.
+        /// The distance from the newest post; 0 is the newest.
         back: u32,
     },
 }
 
-/// What is to be done.
+/// The action of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
     /// A change of a post.
     Change(Target, Change),
-    /// See [`Kind::Poll`].
+    /// The action of [`Kind::Poll`].
     Poll,
-    /// See [`Kind::List`].
+    /// The action of [`Kind::List`].
     List,
 }
 
-/// One thing to do.
+/// One operation of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// Who does it.
+    /// The client that carries it out.
     pub client: u32,
-    /// What.
+    /// The action.
     pub deed: Deed,
-    /// Instead of a post of another's: one of its own, where nobody may come between.
+    /// A post of the client's own, to be used instead if no other client may change the post.
     pub own: Option<PostId>,
 }
 
 impl Operation {
-    /// Its kind.
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         match self.deed {
             Deed::Change(_, Change::Post { .. }) => Kind::Post,
@@ -90,7 +90,7 @@ impl Operation {
     }
 }
 
-/// What plans are drawn from.
+/// The distributions that plans are drawn from.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     seed: u64,
@@ -100,35 +100,35 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// From weights for the kinds, not all zero, and at least one client.
+    /// Creates a recipe from weights for the kinds, not all zero, and at least one client.
     ///
     /// # Errors
-    /// A sentence: the weights are too large to be added up.
+    /// A sentence if the weights are too large for a sum.
     pub fn new(seed: u64, weights: &[u32], clients: u32, attaches: bool) -> Result<Recipe, String> {
         let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
         Ok(Recipe { seed, kinds, clients, attaches })
     }
 
-    /// The plan of one client.
+    /// Returns the plan of one client.
     pub fn plan(&self, client: u32) -> Plan {
         let dice = dice(self.seed, client as usize);
         Plan { recipe: self.clone(), dice, client, step: 0, posts: 0, own: Vec::new(), turn: 0 }
     }
 }
 
-/// A client's plan, without end.
+/// The endless plan of a client.
 #[derive(Debug, Clone)]
 pub struct Plan {
     recipe: Recipe,
     dice: ChaCha8Rng,
     client: u32,
-    /// Operations so far: what tells one text from another.
+    /// The number of operations so far, which distinguishes texts.
     step: u32,
-    /// Posts so far.
+    /// The number of posts so far.
     posts: u32,
-    /// Numbers of those that are not removed.
+    /// The numbers of the posts that are not removed.
     own: Vec<u32>,
-    /// States are set in turn.
+    /// The index of the next state: states are set in turn.
     turn: usize,
 }
 
@@ -145,7 +145,7 @@ impl Iterator for Plan {
             kind = Kind::Post;
         }
         self.step += 1;
-        // One that is there: below the number of those that are.
+        // An existing post: below the number of own posts.
         let place = (pick as usize).checked_rem(self.own.len()).unwrap_or(0);
         let own = self.own.get(place).map(|number| PostId { client, number: *number });
         let (step, mut instead) = (self.step, None);
@@ -163,7 +163,7 @@ impl Iterator for Plan {
                 instead = Some(post);
                 Deed::Change(Target::Recent { client: of, back }, Change::Set(to))
             }
-            // A post, or what there is no post for yet.
+            // A post, also for a kind that has no post to work on yet.
             _ => {
                 let post = PostId { client, number: self.posts };
                 self.own.push(self.posts);
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(first(7, 3), first(7, 3));
         assert_ne!(first(7, 3), first(8, 3));
         assert_ne!(first(7, 3), first(7, 2));
-        // What is drawn stays the same from build to build: a plan can be repeated later.
+        // Random numbers stay the same from build to build: a plan can be repeated later.
         let known: Vec<_> = recipe(1).plan(0).take(8).map(|operation| operation.kind()).collect();
         assert_eq!(known, KNOWN);
     }

@@ -1,5 +1,5 @@
-//! What is done before the load and after it: trying out what revisions mean, and reading
-//! everything.
+//! The work before and after the load: a trial of the meaning of revisions, and a read of all
+//! posts.
 
 use super::LiveblogLoad;
 use super::evidence::{End, Held};
@@ -9,14 +9,15 @@ use super::wire;
 use crate::desk::Desk;
 use crate::settle::settled;
 
-/// Posts that are read at a time.
+/// The number of posts per page.
 const PAGE: usize = 500;
-/// The post by which it is tried out: none of any client's.
+/// The post of the trial, which belongs to no client.
 const TRIAL: PostId = PostId { client: u32::MAX, number: 0 };
 
 impl LiveblogLoad {
-    /// Whether each change counts the liveblog up by one and says so, and whether the user may do
-    /// all that is in the mix: tried out with one post, which is gone afterwards.
+    /// Checks with one post whether each change raises the liveblog's revision by one and reports
+    /// it. Also checks whether the user may make all changes of the mix. Removes the post
+    /// afterwards.
     pub(super) async fn try_out(&mut self, desk: &mut Desk) -> Result<(), String> {
         let read =
             desk.call(&self.forms.list(0, 1)).await.map_err(|why| format!("the liveblog can't be read: {why}"))?;
@@ -69,13 +70,13 @@ impl LiveblogLoad {
     }
 }
 
-/// All that is there, once nothing is under way any more.
+/// Reads all posts once no call is under way any more.
 pub(super) async fn end(load: &LiveblogLoad, desk: &mut Desk, doubts: bool) -> Result<End, String> {
     let look = async |desk: &mut Desk| whole(load, desk).await;
     settled(desk, doubts, "the posts", look, |last: &End, now: &End| last == now).await
 }
 
-/// All pages at one revision.
+/// Reads all pages at one revision.
 async fn whole(load: &LiveblogLoad, desk: &mut Desk) -> Result<End, String> {
     let mut end = End::default();
     loop {

@@ -1,4 +1,4 @@
-//! Polls and listings, held against the paper at their revisions.
+//! The comparison of polls and listings with the model at their revisions.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use super::evidence::{Evidence, Known, Listed, Polled};
 use super::model::{Paper, PostId};
 use super::wire::{NEWEST, print};
 
-/// Prints by revision, of which those of any stretch can be joined: a Fenwick tree whose sum is
-/// exclusive or.
+/// Prints by revision, which can be joined over any range: a Fenwick tree whose sum is exclusive
+/// or.
 struct Prints(Vec<u64>);
 
 impl Prints {
-    /// Puts a print to a place, or takes it away if it is there.
+    /// Adds a print at a place, or removes it if it is there.
     fn toggle(&mut self, place: u64, print: u64) {
         let mut place = place + 1;
         while let Some(slot) = usize::try_from(place).ok().and_then(|place| self.0.get_mut(place)) {
@@ -21,11 +21,11 @@ impl Prints {
         }
     }
 
-    /// All below a place.
+    /// Returns the joined prints below a place.
     fn below(&self, mut place: u64) -> u64 {
         let mut joined = 0;
         while place > 0 {
-            // A place that is too large is none that was asked for: see `Reads::of`.
+            // A place that is too large is never requested: see `Reads::of`.
             joined ^= usize::try_from(place).ok().and_then(|place| self.0.get(place)).copied().unwrap_or(0);
             place &= place - 1;
         }
@@ -33,12 +33,13 @@ impl Prints {
     }
 }
 
-/// See the module's head. Changes are given in their order.
+/// The reads to be compared, with the model at the present revision. Changes must be added in their
+/// order.
 pub struct Reads {
     before: u64,
-    /// By revision of the last change, counted from the first of the load.
+    /// The prints by revision of the last change, counted from the first of the load.
     changes: Prints,
-    /// The posts that are there, newest first, with their prints.
+    /// The existing posts, newest first, with their prints.
     newest: BTreeMap<(Reverse<u64>, PostId), u64>,
     counts: [u64; 4],
     polled: Vec<Polled>,
@@ -47,7 +48,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// For the reads before the revision `known_until`.
+    /// Selects the reads before the revision `known_until`.
     pub fn of(evidence: &Evidence, known_until: u64) -> Reads {
         let (before, after) = (evidence.before, evidence.end.revision);
         let known = |revision: u64| revision < known_until;
@@ -61,12 +62,12 @@ impl Reads {
         Reads { before, changes, newest: BTreeMap::new(), counts: [0; 4], polled, listed, looked_at: 0 }
     }
 
-    /// How many were looked at.
+    /// Returns the number of compared reads.
     pub fn looked_at(&self) -> u64 {
         self.looked_at
     }
 
-    /// A post has changed.
+    /// Notes the change of a post.
     pub fn change(&mut self, known: &Known, post: PostId, before: Option<Paper>, now: Paper) {
         let print_of = |paper: &Paper| print(&known.id, paper.changed, (!paper.removed).then_some(paper.look));
         let place = |paper: &Paper| paper.changed - self.before - 1;
@@ -85,7 +86,7 @@ impl Reads {
         }
     }
 
-    /// Looks at all reads before a revision that were not looked at yet.
+    /// Compares all remaining reads before a revision.
     pub fn until(&mut self, revision: u64, problems: &mut Vec<String>) {
         while let Some(read) = self.polled.pop_if(|read| read.revision < revision) {
             self.looked_at += 1;
@@ -109,7 +110,7 @@ impl Reads {
             let mut shown = self.newest.iter().take(NEWEST + 1);
             let newest: Vec<_> = shown.by_ref().take(NEWEST).collect();
             let cut = newest.last().zip(shown.next());
-            // Of two with one time only the server knows which is the newer.
+            // Only the server knows which of two posts with the same time is newer.
             let certain = cut.is_none_or(|(((last, _), _), ((next, _), _))| last != next);
             if certain && newest.iter().fold(0, |joined, (_, print)| joined ^ **print) != read.print {
                 problems.push(format!("a listing at revision {} does not show the newest posts", read.revision));

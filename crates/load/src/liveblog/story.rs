@@ -1,4 +1,4 @@
-//! For tests: an honest server and what clients know of it.
+//! A correct server and the evidence of its clients, for tests.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use super::evidence::{Doubt, Evidence, Held, Known, Listed, Polled, PostAck};
 use super::model::{Change, Paper, PostId, Status};
 use super::wire::{NEWEST, print};
 
-/// A post of client 0.
+/// Returns a post of client 0.
 pub const fn post(number: u32) -> PostId {
     PostId { client: 0, number }
 }
 
-/// The loid of a post.
+/// Returns the loid of a post.
 pub fn id(post: PostId) -> String {
     format!("1$1.{}.{}", post.client, post.number)
 }
 
-/// See the module's head.
+/// A sequence of changes on a correct server.
 pub struct Story {
     pub evidence: Evidence,
     pub papers: BTreeMap<PostId, Paper>,
@@ -37,12 +37,12 @@ impl Story {
         *paper
     }
 
-    /// A change that is done and acknowledged.
+    /// Applies an acknowledged change.
     pub fn does(&mut self, post: PostId, change: Change) -> &mut Story {
         let paper = self.apply(post, change);
         let look = (change != Change::Remove).then_some(paper.look);
         if let Change::Post { .. } = change {
-            // Two at a time have one timestamp.
+            // Two posts share a timestamp.
             let timestamp = u64::from(post.number / 2);
             self.evidence.known.insert(post, Known { id: id(post).into(), timestamp });
         }
@@ -50,7 +50,7 @@ impl Story {
         self
     }
 
-    /// A state that the post has already.
+    /// Acknowledges a state that the post has already.
     pub fn finds(&mut self, post: PostId, status: Status) -> &mut Story {
         let paper = self.papers[&post];
         let (revision, changed) = (self.revision, paper.changed);
@@ -64,7 +64,7 @@ impl Story {
         self
     }
 
-    /// A change of which nobody knows whether it was done.
+    /// Notes a change of unknown outcome, applied if `done`.
     pub fn loses(&mut self, post: PostId, change: Change, done: bool) -> &mut Story {
         if done {
             self.apply(post, change);
@@ -77,7 +77,7 @@ impl Story {
         self.evidence.known.get(&post).map_or_else(|| id(post), |known| known.id.to_string())
     }
 
-    /// A poll, and a listing.
+    /// Adds a poll and a listing.
     pub fn reads(&mut self, since: u64) -> &mut Story {
         let all = || self.papers.iter().map(|(post, paper)| (*post, *paper));
         let changed = all().filter(|(_, paper)| paper.changed > since);
@@ -96,7 +96,7 @@ impl Story {
         self
     }
 
-    /// What is known in the end.
+    /// Returns the evidence in the end.
     pub fn ends(&self) -> Evidence {
         let mut evidence = self.evidence.clone();
         evidence.end.revision = self.revision;
@@ -105,7 +105,7 @@ impl Story {
             evidence.end.counts[paper.look.status as usize] += 1;
         }
         evidence.end.total = evidence.end.held.len() as u64;
-        // Replies come in no order.
+        // Replies are in no order.
         evidence.acked.reverse();
         evidence
     }

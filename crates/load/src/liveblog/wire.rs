@@ -1,6 +1,6 @@
-//! Posts on the wire: the calls, and as much of the replies as the load has to know.
+//! The calls of posts, and the parts of the replies that the load needs.
 //!
-//! A post's title says which post it is, and its summary which text it has to have.
+//! A post's title names the post, and its summary the step of its text.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,35 +13,35 @@ use super::model::{Change, Look, PostId, Status};
 use crate::client::{Answer, Call, File};
 use crate::desk::encoded;
 
-/// What texts of the load are made of.
+/// The words of the load's texts.
 pub const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
-/// Posts that `list` reads.
+/// The number of posts that `list` reads.
 pub const NEWEST: usize = 50;
 
-/// What posts are made of, and where.
+/// The paths of the calls, and the sizes of posts.
 #[derive(Debug, Clone, Default)]
 pub struct Forms {
-    /// Path of the liveblog's calls.
+    /// The path of the liveblog's calls.
     liveblog: String,
-    /// Bytes of a text.
+    /// The size of a text in bytes.
     text: usize,
-    /// Bytes of an attachment.
+    /// The size of an attachment in bytes.
     attachment: usize,
 }
 
 impl Forms {
-    /// For the liveblog with that loid.
+    /// Creates the calls for the liveblog with this loid.
     pub fn of(liveblog: &str, text_bytes: u32, attachment_bytes: u32) -> Forms {
         let liveblog = format!("/v3/container/liveblog/{}", encoded(liveblog));
         Forms { liveblog, text: text_bytes as usize, attachment: attachment_bytes as usize }
     }
 
-    /// The path of its events.
+    /// Returns the path of its events.
     pub fn events(&self) -> String {
         format!("{}/events", self.liveblog)
     }
 
-    /// The call of a change. `id` is the post's loid; a creation has none yet.
+    /// Returns the call of a change. `id` is the post's loid; a creation has none yet.
     pub fn change(&self, post: PostId, change: Change, id: &str) -> Call {
         let posts = format!("{}/post", self.liveblog);
         let one = |rest: &str| format!("{posts}/{}{rest}", encoded(id));
@@ -64,22 +64,22 @@ impl Forms {
         }
     }
 
-    /// Asks what has changed after a revision.
+    /// Returns the call that polls for changes after a revision.
     pub fn poll(&self, since: u64) -> Call {
         Call::json(Method::POST, &self.liveblog, &json!({ "since": since }))
     }
 
-    /// Reads some posts, from a place on.
+    /// Returns the call that reads some posts, from an offset on.
     pub fn list(&self, offset: usize, limit: usize) -> Call {
         Call::new(Method::GET, format!("{}?offset={offset}&limit={limit}", self.liveblog))
     }
 
-    /// Reads these posts.
+    /// Returns the call that reads these posts.
     pub fn these(ids: &[String]) -> Call {
         Call::json(Method::POST, "/v3/container/liveblog/posts", &json!({ "sources": ids }))
     }
 
-    /// The text that a post has after that step.
+    /// Returns the text of a post after that step.
     fn text(&self, post: PostId, step: u32) -> String {
         let mut text = format!("<post id='{}' step='{step}'><p>", title(post));
         let room = self.text.saturating_sub(text.len() + "</p></post>".len());
@@ -87,7 +87,7 @@ impl Forms {
         text + "</p></post>"
     }
 
-    /// What a reader sees of a post whose title says that it is `post`.
+    /// Returns the visible state of a post whose title names `post`.
     pub fn look(&self, post: PostId, shown: &Shown<'_>) -> Option<Look> {
         let step = shown.summary.strip_prefix("text ").and_then(|step| step.parse().ok());
         let step = step.filter(|step| shown.content.as_deref() == Some(&self.text(post, *step)));
@@ -113,7 +113,7 @@ struct Envelope<T> {
     result: T,
 }
 
-/// A post as it is shown.
+/// A post in a reply.
 #[derive(Debug, Deserialize)]
 pub struct Shown<'a> {
     #[serde(borrow)]
@@ -124,13 +124,13 @@ pub struct Shown<'a> {
     summary: Cow<'a, str>,
     #[serde(borrow, default)]
     status: Cow<'a, str>,
-    /// Epoch milliseconds.
+    /// The time of the post, in epoch milliseconds.
     #[serde(default)]
     pub timestamp: u64,
     content: Option<String>,
     #[serde(default)]
     attachments: Vec<Attachment>,
-    /// The liveblog's, where the post is shown alone.
+    /// The liveblog's revision, if the post is shown alone.
     pub revision: Option<u64>,
 }
 
@@ -148,17 +148,17 @@ struct Attachment {
 }
 
 impl Shown<'_> {
-    /// Its loid.
+    /// Returns the loid.
     pub fn id(&self) -> &str {
         &self.info.id
     }
 
-    /// The liveblog's revision at its last change.
+    /// Returns the liveblog's revision at the post's last change.
     pub fn changed(&self) -> Option<u64> {
         self.info.revision
     }
 
-    /// Which it says it is.
+    /// Returns the post that its title names.
     pub fn post(&self) -> Option<PostId> {
         let (client, number) = self.title.split_once('/')?;
         Some(PostId { client: client.parse().ok()?, number: number.parse().ok()? })
@@ -171,7 +171,7 @@ pub struct Removed<'a> {
     /// The post's loid.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
-    /// The liveblog's.
+    /// The liveblog's revision.
     pub revision: Option<u64>,
 }
 
@@ -180,15 +180,15 @@ pub struct Removed<'a> {
 pub struct Posts<'a> {
     #[serde(default)]
     info: Counted,
-    /// Those asked for.
+    /// The requested posts.
     #[serde(borrow)]
     pub items: Vec<Shown<'a>>,
-    /// Of all that are asked for, not of the page.
+    /// The number of all matching posts, beyond the page.
     #[serde(default)]
     pub total: u64,
-    /// The liveblog's.
+    /// The liveblog's revision.
     pub revision: Option<u64>,
-    /// With `since`: loids of those that are gone.
+    /// The loids of removed posts, in a reply to a poll.
     #[serde(default)]
     pub removed: Vec<String>,
 }
@@ -201,30 +201,30 @@ struct Counted {
 }
 
 impl Posts<'_> {
-    /// How many posts there are by state, in the order of [`Status::ALL`].
+    /// Returns the number of posts by state, in the order of [`Status::ALL`].
     pub fn counts(&self) -> [u64; 4] {
         Status::ALL.map(|status| self.info.post_counts.get(status.name()).copied().unwrap_or(0))
     }
 }
 
-/// Reads the reply to a change that leaves a post.
+/// Parses the reply to a change that leaves a post.
 pub fn shown(answer: &Answer) -> Option<Shown<'_>> {
     serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// Reads the reply to a removal.
+/// Parses the reply to a removal.
 pub fn removed(answer: &Answer) -> Option<Removed<'_>> {
     serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// Reads the reply to a poll or a listing.
+/// Parses the reply to a poll or a listing.
 pub fn posts(answer: &Answer) -> Option<Posts<'_>> {
     serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// One number for a post as it is shown at its last change; `None` for a look is one that is gone.
-/// Of several posts the numbers are joined by exclusive or, so that their order does not matter and
-/// one can be taken back.
+/// Returns a hash of a post in its visible state at its last change; `None` for a removed post. The
+/// hashes of several posts are joined by exclusive or, so that their order does not matter and one
+/// can be removed again.
 pub fn print(id: &str, changed: u64, look: Option<Look>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (id, look.map(|look| (changed, look))).hash(&mut hasher);
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(forms.text(POST, 4).len(), 100);
     }
 
-    /// A reply with this content and these attachments.
+    /// Returns a reply with this content and these attachments.
     fn answer(content: &str, attachments: &str) -> Answer {
         let body = format!(
             r#"{{"status":"success","result":{{"info":{{"id":"1$1.0.20","revision":8,"name":"x"}},"status":"pending","title":"3/17",

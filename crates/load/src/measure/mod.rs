@@ -1,8 +1,8 @@
-//! What is measured: histograms, not samples, so that a long load takes no more memory than a short
-//! one.
+//! Histograms, counts and time series of a load. Samples are not kept, so a long load takes no more
+//! memory than a short one.
 //!
-//! Each generator thread has one [`Recorder`]. Its totals are merged at the end; its current
-//! [`Slice`] is taken away now and then for the course over time. Latencies are in microseconds.
+//! Each generator thread has one [`Recorder`]. Its totals are merged at the end. Its current
+//! [`Slice`] is taken at intervals for the course over time. Latencies are in microseconds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,36 +12,37 @@ use serde::{Deserialize, Serialize};
 
 use super::scenario::Outcome;
 
-/// One hour in microseconds: nothing is waited for that long.
+/// One hour in microseconds: the longest latency that a histogram can record.
 const MOST_US: u64 = 3_600_000_000;
-/// A course over time has this many intervals at most; beyond it two become one.
+/// The maximum number of intervals of a time series; beyond it, neighbours are merged in pairs.
 const MOST_INTERVALS: usize = 400;
 
-/// An empty histogram for latencies in microseconds, exact to so many digits.
+/// Returns an empty histogram for latencies in microseconds, with the given number of significant
+/// digits.
 pub fn histogram<C: Counter>(digits: u8) -> Histogram<C> {
     Histogram::new_with_bounds(1, MOST_US, digits).expect("the bounds are in order, the digits between 0 and 5")
 }
 
-/// The latencies that are reported, in microseconds; of an empty histogram all are 0.
+/// The reported latencies, in microseconds; all are 0 if the histogram is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quantiles {
-    /// Half are below.
+    /// The median.
     pub p50_us: u64,
-    /// 90 % are below.
+    /// The 90th percentile.
     pub p90_us: u64,
-    /// 95 % are below.
+    /// The 95th percentile.
     pub p95_us: u64,
-    /// 99 % are below.
+    /// The 99th percentile.
     pub p99_us: u64,
-    /// 99.9 % are below.
+    /// The 99.9th percentile.
     pub p999_us: u64,
-    /// The longest.
+    /// The maximum.
     pub max_us: u64,
 }
 
 impl Quantiles {
-    /// Of a histogram.
+    /// Reads the reported quantiles from a histogram.
     pub fn of<C: Counter>(latency: &Histogram<C>) -> Quantiles {
         let at = |share| latency.value_at_quantile(share);
         let (p50_us, p90_us, p95_us) = (at(0.5), at(0.9), at(0.95));
@@ -49,26 +50,26 @@ impl Quantiles {
     }
 }
 
-/// How many there were of each outcome.
+/// The number of operations per outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Acknowledged.
+    /// Acknowledged operations.
     pub succeeded: u64,
-    /// Refused by a rule of the scenario.
+    /// Operations refused by a rule of the scenario.
     pub refused: u64,
-    /// Refused because too much was asked at once.
+    /// Operations refused for overload.
     pub overloaded: u64,
-    /// Gone wrong.
+    /// Failed operations.
     pub failed: u64,
 }
 
 impl Counts {
-    /// All of them.
+    /// Returns the number of all operations.
     pub fn all(&self) -> u64 {
         self.succeeded + self.refused + self.overloaded + self.failed
     }
 
-    /// How much so many are of all of them, 0 to 1.
+    /// Returns `part` as a share of all operations, 0 to 1.
     pub fn share(&self, part: u64) -> f64 {
         if self.all() == 0 { 0.0 } else { part as f64 / self.all() as f64 }
     }
@@ -82,7 +83,7 @@ impl Counts {
         }
     }
 
-    /// Adds the other's.
+    /// Adds the other's counts.
     pub fn add(&mut self, other: Counts) {
         self.succeeded += other.succeeded;
         self.refused += other.refused;
@@ -91,14 +92,14 @@ impl Counts {
     }
 }
 
-/// How many there were of each code, by outcome.
+/// The number of operations per code, by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Codes {
-    /// Refused by a rule of the scenario.
+    /// Codes of operations refused by a rule of the scenario.
     pub refused: BTreeMap<String, u64>,
-    /// Refused because too much was asked at once.
+    /// Codes of operations refused for overload.
     pub overloaded: BTreeMap<String, u64>,
-    /// Gone wrong.
+    /// Codes of failed operations.
     pub failed: BTreeMap<String, u64>,
 }
 
@@ -113,7 +114,7 @@ impl Codes {
         *codes.entry(code).or_default() += 1;
     }
 
-    /// Adds the other's.
+    /// Adds the other's counts.
     pub fn add(&mut self, other: Codes) {
         for (here, there) in [
             (&mut self.refused, other.refused),
@@ -127,14 +128,14 @@ impl Codes {
     }
 }
 
-/// A stretch of time, as coarsely as a plot needs it.
+/// The measurements of one short interval, only as precise as a plot needs.
 #[derive(Debug, Clone)]
 pub struct Slice {
-    /// Of what succeeded.
+    /// The latencies of successes.
     pub latency: Histogram<u32>,
-    /// How it ended.
+    /// The number of operations per outcome.
     pub counts: Counts,
-    /// And with which codes.
+    /// The number of operations per code.
     pub codes: Codes,
 }
 
@@ -145,7 +146,7 @@ impl Default for Slice {
 }
 
 impl Slice {
-    /// Adds the other's.
+    /// Adds the other's measurements.
     pub fn add(&mut self, other: Slice) {
         self.latency.add(&other.latency).expect("both have the same bounds");
         self.counts.add(other.counts);
@@ -153,17 +154,16 @@ impl Slice {
     }
 }
 
-/// All of one kind of operation.
+/// The measurements of all operations of one kind.
 #[derive(Debug, Clone)]
 pub struct Kind {
-    /// Of what succeeded.
+    /// The latencies of successes.
     pub latency: Histogram<u64>,
-    /// Of what was refused, by a rule or for overload.
+    /// The latencies of refusals, by a rule or for overload.
     pub refusals: Histogram<u64>,
-    /// How it ended.
+    /// The number of operations per outcome.
     pub counts: Counts,
-    /// How long clients waited in all, for answers of any kind and for those that did not come in
-    /// time.
+    /// The total time that clients waited for answers of any kind, timeouts included.
     pub waited: Duration,
 }
 
@@ -175,7 +175,7 @@ impl Default for Kind {
 }
 
 impl Kind {
-    /// Adds the other's.
+    /// Adds the other's measurements.
     pub fn add(&mut self, other: &Kind) {
         self.latency.add(&other.latency).expect("both have the same bounds");
         self.refusals.add(&other.refusals).expect("both have the same bounds");
@@ -184,12 +184,14 @@ impl Kind {
     }
 }
 
-/// How well an open loop kept to its times.
+/// How well an open loop kept to its schedule.
 #[derive(Debug, Clone)]
 pub struct Punctuality {
-    /// By how much the generator itself was late, where the client was free when its time came.
+    /// The lateness of calls whose client was free at the scheduled time. It is the generator's own
+    /// fault.
     pub lateness: Histogram<u64>,
-    /// How often the client still waited for its last answer when its time came.
+    /// The number of calls whose client was still waiting for its last answer at the scheduled
+    /// time.
     pub queued: u64,
 }
 
@@ -200,38 +202,38 @@ impl Default for Punctuality {
 }
 
 impl Punctuality {
-    /// Adds the other's.
+    /// Adds the other's measurements.
     pub fn add(&mut self, other: &Punctuality) {
         self.lateness.add(&other.lateness).expect("both have the same bounds");
         self.queued += other.queued;
     }
 }
 
-/// What one thread measures.
+/// The measurements of one generator thread.
 #[derive(Debug, Clone)]
 pub struct Recorder {
-    /// By kind of operation.
+    /// The totals by kind of operation.
     pub kinds: Vec<Kind>,
-    /// Of an open loop.
+    /// The punctuality of an open loop; empty in a closed loop.
     pub punctuality: Punctuality,
     slice: Slice,
 }
 
 impl Recorder {
-    /// For so many kinds of operations.
+    /// Creates a recorder for a number of kinds of operations.
     pub fn new(kinds: usize) -> Recorder {
         Recorder { kinds: vec![Kind::default(); kinds], punctuality: Punctuality::default(), slice: Slice::default() }
     }
 
-    /// One operation. `answered` says whether its client waited for the server: an answer came, or
-    /// none in time.
+    /// Records one operation. `answered` says whether its client waited for the server, until an
+    /// answer or the timeout.
     pub fn record(&mut self, kind: usize, took: Duration, outcome: Outcome, answered: bool) {
         let total = &mut self.kinds[kind];
         if answered {
             total.waited += took;
         }
-        // A server that is quick to refuse is not a quick one; what failed has no time that could
-        // be compared with another.
+        // A quick refusal does not make a server fast, and the time of a failure cannot be compared
+        // with others.
         match outcome {
             Outcome::Succeeded => {
                 total.latency.saturating_record(micros(took));
@@ -245,13 +247,13 @@ impl Recorder {
         self.slice.codes.count(outcome);
     }
 
-    /// What was measured since this was asked last.
+    /// Returns the measurements since the last call.
     pub fn take_slice(&mut self) -> Slice {
         std::mem::take(&mut self.slice)
     }
 }
 
-/// In microseconds, rounded up: nothing takes no time.
+/// Converts to microseconds, rounded up, and at least 1: no operation takes no time.
 pub fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
@@ -259,32 +261,32 @@ pub fn micros(time: Duration) -> u64 {
 /// One interval of the course over time.
 #[derive(Debug, Clone)]
 pub struct Interval {
-    /// Seconds since the begin.
+    /// The begin, in seconds since the begin of the load.
     pub from: f64,
-    /// Seconds.
+    /// The length in seconds.
     pub length: f64,
-    /// What was measured in it.
+    /// The measurements of the interval.
     pub slice: Slice,
 }
 
 impl Interval {
-    /// Successes a second.
+    /// Returns the number of successes per second.
     pub fn rate(&self) -> f64 {
         self.slice.counts.succeeded as f64 / self.length.max(1e-6)
     }
 }
 
-/// The course over time.
+/// The measurements of a load over time.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
     intervals: Vec<Interval>,
-    /// How many that were pushed make one interval.
+    /// The number of pushed slices that make one interval.
     each: usize,
     pending: usize,
 }
 
 impl Series {
-    /// Adds what was measured until `until` seconds after the begin.
+    /// Adds the measurements up to `until` seconds after the begin.
     pub fn push(&mut self, until: f64, slice: Slice) {
         let from = self.intervals.last().map_or(0.0, |last| last.from + last.length);
         self.each = self.each.max(1);
@@ -311,8 +313,7 @@ impl Series {
         }
     }
 
-    /// Nothing more comes: a rest too short to be reported as a rate is added to the interval
-    /// before it.
+    /// Ends the series. A last interval too short to give a rate is merged into the one before it.
     pub fn finish(&mut self) {
         if let [.., before, last] = self.intervals.as_slice()
             && last.length < before.length / 2.0
@@ -324,7 +325,7 @@ impl Series {
         }
     }
 
-    /// All intervals in order.
+    /// Returns all intervals in order.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }

@@ -1,18 +1,18 @@
-//! What is known of the things of clients: what each was told last, and what may have been done to
-//! it without an answer.
+//! The expected values of the clients' things: the last acknowledged value of each, and the values
+//! that unanswered calls may have set.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::plan::{Key, Thing};
 
-/// What is known of one thing.
+/// The known values of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Register {
-    /// What the last answer made of it.
+    /// The last acknowledged value.
     value: u32,
-    /// What calls without a certain outcome may have made of it, one for each call. They stay
-    /// possible: such a call may be late.
+    /// The values that calls without a certain outcome may have set, one for each call. They stay
+    /// possible, because such a call may take effect late.
     doubts: Vec<u32>,
 }
 
@@ -22,25 +22,25 @@ impl Register {
     }
 }
 
-/// The things of one client, or of all.
+/// The expected values of the things of one client, or of all clients.
 #[derive(Debug, Default)]
 pub struct Book {
     registers: HashMap<Key, Register>,
-    /// Publications that were acknowledged.
+    /// The number of acknowledged publications.
     pub published: u64,
-    /// Publications without a certain outcome.
+    /// The number of publications without a certain outcome.
     pub maybe_published: u64,
-    /// Changes that were acknowledged.
+    /// The number of acknowledged changes.
     pub acked: u64,
-    /// Calls without a certain outcome.
+    /// The number of calls without a certain outcome.
     pub doubts: u64,
-    /// Reads that were compared with what is known.
+    /// The number of reads that were compared with the expected values.
     pub reads: u64,
-    /// What single replies have shown that can't be, a sentence each.
+    /// Contradictions found in single replies, one sentence each.
     pub odd: Vec<String>,
 }
 
-/// Odd things that one client tells; the verdict names no more.
+/// The maximum number of contradictions per client; the verdict names no more.
 const TOLD: usize = crate::scenario::NAMED;
 
 impl Book {
@@ -48,19 +48,19 @@ impl Book {
         self.registers.entry(key).or_insert(Register { value: key.thing.initial(), doubts: Vec::new() })
     }
 
-    /// Somebody was told that it is so now.
+    /// Notes an acknowledged value.
     pub fn is(&mut self, key: Key, value: u32) {
         self.register(key).value = value;
         self.forget_what_is_gone(key);
     }
 
-    /// Nobody knows whether it has become so.
+    /// Notes a value that a call without a certain outcome may have set.
     pub fn may_be(&mut self, key: Key, value: u32) {
         self.register(key).doubts.push(value);
     }
 
-    /// Its client has seen that it is so. If that is not what it was told last, a call without an
-    /// outcome has made it so: that one has run, and is not late any more.
+    /// Notes a value that the thing's client has read. If it differs from the acknowledged value, a
+    /// call without an outcome has set it. That call has run and can no longer be late.
     pub fn seen(&mut self, key: Key, value: u32) {
         let Some(register) = self.registers.get_mut(&key) else { return };
         if register.value != value
@@ -72,20 +72,20 @@ impl Book {
         }
     }
 
-    /// Things that are known and not among those that are held.
+    /// Returns the known things that are not among the held ones.
     pub fn missing(&self, held: &HashMap<Key, u32>, of: impl Fn(Key) -> bool) -> Vec<Key> {
         self.registers.keys().copied().filter(|key| of(*key) && !held.contains_key(key)).collect()
     }
 
-    /// What was made once has been taken away: the call that made it has run, and no other makes
-    /// it.
+    /// Notes that a thing that is created once has been removed. The call that created it has run,
+    /// and no other call creates it.
     pub fn is_gone(&mut self, key: Key) {
         self.register(key).doubts.clear();
         self.is(key, 0);
     }
 
-    /// What was made once and taken away, all of it certain, is as if it had never been: memory
-    /// stays bounded.
+    /// Forgets a thing that was certainly created and removed again, which keeps the memory
+    /// bounded.
     fn forget_what_is_gone(&mut self, key: Key) {
         let gone = |register: &Register| register.value == 0 && register.doubts.is_empty();
         if key.thing.comes_once() && self.registers.get(&key).is_some_and(gone) {
@@ -93,7 +93,7 @@ impl Book {
         }
     }
 
-    /// Whether it may be so.
+    /// Reports whether the thing may have this value.
     pub fn is_possible(&self, key: Key, value: u32) -> bool {
         match self.registers.get(&key) {
             Some(register) => register.is_possible(value),
@@ -101,14 +101,14 @@ impl Book {
         }
     }
 
-    /// Notes what can't be.
+    /// Notes a contradiction.
     pub fn odd(&mut self, sentence: String) {
         if self.odd.len() < TOLD {
             self.odd.push(sentence);
         }
     }
 
-    /// Takes over what another client has told.
+    /// Adds what another client has noted.
     pub fn add(&mut self, other: Book) {
         self.registers.extend(other.registers);
         self.published += other.published;
@@ -119,18 +119,18 @@ impl Book {
         self.odd.extend(other.odd);
     }
 
-    /// How many things were changed or may have been.
+    /// Returns the number of things that were or may have been changed.
     pub fn len(&self) -> usize {
         self.registers.len()
     }
 
-    /// Of how many of them it is certain what they must be.
+    /// Returns the number of things whose value is certain.
     pub fn certain(&self) -> usize {
         self.registers.values().filter(|register| register.doubts.is_empty()).count()
     }
 
-    /// Compares what is held of these things with what is known, a sentence for each difference.
-    /// What lasts must be there for each of these clients.
+    /// Compares held values with the expected ones and returns a sentence for each difference.
+    /// Every lasting thing of these clients must exist.
     pub fn differences(&self, held: &HashMap<Key, u32>, clients: Range<u32>, of: impl Fn(Key) -> bool) -> Vec<String> {
         let lasting = clients.flat_map(|client| Thing::lasting().map(move |thing| Key { client, thing }));
         let keys = self.registers.keys().chain(held.keys()).copied().chain(lasting);
@@ -141,7 +141,7 @@ impl Book {
             let value = match held.get(&key) {
                 Some(value) => *value,
                 None if lasts.contains(&key.thing) => return Some(format!("{key} is missing.")),
-                // It is not there.
+                // The thing does not exist.
                 None => 0,
             };
             (!self.is_possible(key, value)).then(|| format!("{key} is {value}, and was told to be {}.", told(key)))
@@ -170,11 +170,11 @@ mod tests {
         assert!(book.is_possible(text, 2), "a call that was lost may be late");
         assert!(!book.is_possible(text, 1), "what was overwritten does not come back");
         assert_eq!((book.len(), book.certain()), (1, 0));
-        // Once its client has seen what it did, it has run.
+        // After its client has read the call's value, the call has run.
         book.seen(text, 2);
         assert!(book.is_possible(text, 2) && !book.is_possible(text, 3));
         assert_eq!(book.certain(), 1);
-        // Of two that do the same, one may be late.
+        // Of two calls with the same effect, one may still be late.
         let wire = key(Thing::Wire(0));
         book.may_be(wire, 1);
         book.may_be(wire, 1);

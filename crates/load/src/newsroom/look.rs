@@ -1,4 +1,4 @@
-//! What replies show of clients' things.
+//! The values of the clients' things as replies show them.
 
 use std::collections::HashMap;
 
@@ -11,20 +11,20 @@ use crate::liveblog::model::PostId;
 use crate::topic::wire::result;
 use crate::{drawer, liveblog, topic};
 
-/// What is held: the value of each thing that is there, and what can't be, a sentence each.
+/// The values found on the server, with contradictions as one sentence each.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// By thing.
+    /// The value of each existing thing.
     pub things: HashMap<Key, u32>,
-    /// What can't be.
+    /// Contradictions, one sentence each.
     pub odd: Vec<String>,
 }
 
-/// Stands for what nobody wrote.
+/// The value of a text that no client wrote.
 const UNKNOWN: u32 = u32::MAX;
 
 impl Held {
-    /// Notes one thing.
+    /// Notes the value of one thing.
     pub fn is(&mut self, client: u32, thing: Thing, value: u32) {
         let key = Key { client, thing };
         if self.things.insert(key, value).is_some() {
@@ -32,12 +32,12 @@ impl Held {
         }
     }
 
-    /// Notes what is nobody's.
+    /// Notes something that belongs to no client.
     pub fn foreign(&mut self, what: &str, name: &str) {
         self.odd.push(format!("{what} `{name}` is there, which is nobody's."));
     }
 
-    /// Adds what another look has shown.
+    /// Adds the values of another read.
     pub fn add(&mut self, other: Held) {
         for (key, value) in other.things {
             self.is(key.client, key.thing, value);
@@ -46,7 +46,7 @@ impl Held {
     }
 }
 
-/// A number that is shown as a text or as a number; 0 for nothing.
+/// Parses a number that is shown as a text or as a number; a missing one is 0.
 fn number(value: &Value) -> u32 {
     match value {
         Value::Null => 0,
@@ -56,7 +56,8 @@ fn number(value: &Value) -> u32 {
 }
 
 impl Office {
-    /// What the answer to a read shows; `None` if it has another shape than the interface says.
+    /// Reads the values from the answer to a read. Returns `None` if the answer does not have the
+    /// documented shape.
     pub fn held(&self, place: Place, client: u32, answer: &Answer) -> Option<Held> {
         let mut held = Held::default();
         match place {
@@ -109,8 +110,8 @@ impl Office {
         Some(held)
     }
 
-    /// What a listing of posts shows, of a client's liveblog; `None` if it has another shape than
-    /// the interface says.
+    /// Reads the values from a listing of posts of a client's liveblog. Returns `None` if the
+    /// answer does not have the documented shape.
     pub fn posts(&self, client: u32, answer: &Answer) -> Option<Held> {
         let mut held = Held::default();
         for shown in &liveblog::wire::posts(answer)?.items {
@@ -130,23 +131,23 @@ impl Office {
         Some(held)
     }
 
-    /// How often the front page was published.
+    /// Returns how often the front page was published.
     pub fn published(record: &Value) -> u64 {
         u64::from(number(&record["attributes"]["story"]["published"]))
     }
 }
 
-/// What a reply to a publication says was done.
+/// The changes that a reply to a publication reports as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
-    /// The story has its headline.
+    /// Whether the story got its headline.
     pub headline: bool,
-    /// The front page is counted up.
+    /// Whether the front page's counter was raised.
     pub front: bool,
 }
 
 impl Office {
-    /// Reads it; `None` if it has another shape than the interface says.
+    /// Reads the reply to a publication. Returns `None` if it does not have the documented shape.
     pub fn publication(&self, client: u32, answer: &Answer) -> Option<Published> {
         let reply = result::<Value>(answer)?;
         let items = reply["items"].as_array()?;
@@ -155,12 +156,20 @@ impl Office {
     }
 }
 
-/// The id of a message that was sent.
+/// Returns the code of the first source that a bulk read could not read for overload. The reply
+/// itself is a success then.
+pub fn overload(answer: &Answer) -> Option<String> {
+    let reply = result::<Value>(answer)?;
+    let codes = reply["errors"].as_array()?.iter().filter_map(|error| error["code"].as_str());
+    codes.filter(|code| code.ends_with("Overloaded")).map(str::to_owned).next()
+}
+
+/// Returns the id of a sent message.
 pub fn message_id(answer: &Answer) -> Option<String> {
     result::<Value>(answer)?["id"].as_str().map(str::to_owned)
 }
 
-/// The token in the answer to a login.
+/// Returns the token in the answer to a login.
 pub fn token(answer: &Answer) -> Option<String> {
     result::<Value>(answer)?["token"]["value"].as_str().map(str::to_owned)
 }

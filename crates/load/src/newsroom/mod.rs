@@ -1,6 +1,6 @@
-//! A whole day of a newsroom at once: clients that log in, plan, write, correlate, fill drawers,
-//! post, moderate, copy to channels, publish, send messages and clean up, each with things of its
-//! own in containers that they share.
+//! The load of a whole newsroom at once. Clients log in, plan, write, correlate, fill drawers,
+//! post, moderate, copy to channels, publish, send messages and clean up. Each works on things of
+//! its own in shared containers.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ use self::office::{Mail, Office, Place};
 use self::plan::{DEFAULT_MIX, KINDS, Key, Kind, Operation, Recipe, Thing};
 use self::prepare::End;
 
-/// The codes by which the server says no for a reason of the plan's: what is to be taken away is
-/// not there, what is to be made is.
+/// The codes of refusals that the plan provokes: the object to be removed does not exist, or the
+/// one to be created does.
 const RULES: &[&str] = &["ObjectNotFound", "DuplicatedName"];
 
-/// A message that was sent: which of the client's it is, and its id.
+/// A sent message: its number for the client, and its id.
 type Sent = (u32, String);
 
-/// See the module's head.
+/// The load of a whole newsroom.
 pub struct NewsroomLoad {
     clients: u32,
     weights: Vec<u32>,
@@ -42,26 +42,26 @@ pub struct NewsroomLoad {
     office: Office,
     /// The call that logs in.
     entry: Option<Call>,
-    /// By client: the message that it has sent, and not removed for certain.
+    /// Each client's last message whose removal is not certain.
     sent: Vec<Mutex<Option<Sent>>>,
-    /// Hostile clients of each kind.
+    /// The number of hostile clients of each kind.
     hostile_clients: u32,
     /// The connection to which users log in.
     connection: String,
-    /// By client: the token of its user beside hostile clients. Otherwise there are none, and all
-    /// clients are the user of the load.
+    /// Each client's user token, if there are hostile clients. Without them it is empty, and all
+    /// clients act as the user of the load.
     tokens: Vec<Arc<str>>,
-    /// The hostile clients while they are at work.
+    /// The hostile clients while they run.
     hostile: Mutex<Option<Hostile>>,
-    /// What they were answered, once they have ended.
+    /// The answers to hostile clients, available after they have ended.
     tallies: Mutex<Option<Tallies>>,
 }
 
 impl NewsroomLoad {
-    /// From the settings, which are checked.
+    /// Creates the load from checked settings.
     ///
     /// # Errors
-    /// A sentence that names what can't be.
+    /// One sentence that names the unusable setting.
     pub fn new(settings: &Settings) -> Result<NewsroomLoad, String> {
         let weights = match &settings.mix {
             Some(mix) => mix.weights(KINDS)?,
@@ -89,7 +89,7 @@ impl NewsroomLoad {
         })
     }
 
-    /// Logs in, and out of that session again.
+    /// Logs in, and ends that session again.
     async fn log_in(&self, connection: &mut Connection) -> Result<Answer, Trouble> {
         let entry = self.entry.as_ref().expect("`prepare` has kept it");
         let entered = connection.send_as(entry, None).await?;
@@ -101,11 +101,16 @@ impl NewsroomLoad {
         connection.send_as(&logout, Some(token)).await
     }
 
-    /// What a success shows or does.
+    /// Evaluates a successful reply: compares a read with the expected values, or notes the change.
     fn done(&self, notes: &mut Book, operation: &Operation, answer: &Answer) -> Outcome {
         let client = operation.client;
         if operation.kind == Kind::Read {
             let place = Place::of(operation);
+            if place == Place::Posts
+                && let Some(code) = look::overload(answer)
+            {
+                return Outcome::Overloaded(code);
+            }
             let Some(held) = self.office.held(place, client, answer) else {
                 notes.odd(format!(
                     "A read of {place:?} was answered with {}, and nothing that could be read.",
@@ -117,7 +122,7 @@ impl NewsroomLoad {
             let is_told = |key: Key| key.client == client && place.shows(key.thing);
             let differences = notes.differences(&held.things, client..client + 1, is_told);
             held.things.iter().filter(|(key, _)| is_told(**key)).for_each(|(key, value)| notes.seen(*key, *value));
-            // What is not shown is not there.
+            // Things that the read does not show do not exist.
             for key in notes.missing(&held.things, is_told) {
                 notes.seen(key, 0);
             }
@@ -136,7 +141,8 @@ impl NewsroomLoad {
                     ));
                     return Outcome::Failed("no such reply".to_owned());
                 };
-                // Each of the two is told of by itself; of what is not told, nobody knows.
+                // The reply lists its two changes separately. A change that it omits has an unknown
+                // outcome.
                 (notes.published, notes.maybe_published) =
                     (notes.published + u64::from(done.front), notes.maybe_published + u64::from(!done.front));
                 if done.headline {
@@ -170,8 +176,8 @@ impl NewsroomLoad {
         Outcome::Succeeded
     }
 
-    /// What an operation does about messages. Whoever could not remove one sends no other: boxes
-    /// hold so many.
+    /// Decides how an operation uses messages. A client whose message could not be removed sends no
+    /// other, because inboxes are bounded.
     fn mail(&self, operation: &Operation) -> Mail {
         if operation.kind != Kind::Message || !Office::sends(operation.client) {
             return Mail::Look;
@@ -183,7 +189,7 @@ impl NewsroomLoad {
         }
     }
 
-    /// What an operation makes of which thing.
+    /// Returns the thing that an operation changes, and its new value.
     fn effect(&self, operation: &Operation) -> Option<(Key, u32)> {
         if operation.kind != Kind::Message {
             return operation.effect();
@@ -196,13 +202,14 @@ impl NewsroomLoad {
         }
     }
 
-    /// See [`Operation::refused_by`].
+    /// Returns the rule that may refuse an operation, as [`Operation::refused_by`] does, but for
+    /// the message that it is about.
     fn refused_by(&self, operation: &Operation) -> Option<(&'static str, Key, u32)> {
         let (code, _, _) = operation.refused_by()?;
         self.effect(operation).map(|(key, value)| (code, key, value))
     }
 
-    /// The verdict on what there is in the end.
+    /// Returns the verdict on the values found at the end.
     fn verdict(&self, book: &Book, end: &End) -> Verdict {
         let mut problems = book.odd.clone();
         problems.extend(end.held.odd.iter().cloned());
@@ -282,7 +289,7 @@ impl Scenario for NewsroomLoad {
         }
         let call = self.office.call(operation, &self.mail(operation));
         match self.tokens.get(operation.client as usize) {
-            // All messages are those of the user of the load, whose boxes are looked at in the end.
+            // All messages belong to the user of the load, whose inbox is read at the end.
             Some(token) if operation.kind != Kind::Message => connection.send_as(&call, Some(token.clone())).await,
             _ => connection.send(&call).await,
         }
@@ -292,7 +299,7 @@ impl Scenario for NewsroomLoad {
         let outcome = Outcome::of(answered, RULES);
         match answered {
             Ok(answer) if answer.is_success() => self.done(notes, operation, answer),
-            // Refused before anything was done: that too is certain.
+            // A refusal precedes any change, so its outcome is certain as well.
             Ok(answer) if answer.is_refusal() => {
                 let Outcome::Refused(code) = &outcome else { return outcome };
                 match self.refused_by(operation) {
@@ -313,7 +320,7 @@ impl Scenario for NewsroomLoad {
                 }
             }
             Err(Trouble::Unreachable(_)) => outcome,
-            // Nobody knows whether it was done.
+            // The outcome is unknown.
             _ => {
                 if let Some((key, value)) = self.effect(operation) {
                     notes.doubts += 1;
@@ -397,12 +404,13 @@ mod tests {
         load.note(&mut notes, &send, &answer(200, &json!({ "id": "1$1.0.9" })));
         let first = Mail::Remove(0, "1$1.0.9".to_owned());
         assert_eq!(load.mail(&remove), first);
-        // The removal did not come to the server: another message would be one too many in the box.
+        // The removal did not reach the server. Another message would be one too many in the inbox.
         load.note(&mut notes, &remove, &Err(Trouble::Unreachable(String::new())));
         assert_eq!((load.mail(&send_again), load.mail(&remove_again)), (Mail::Look, first));
         load.note(&mut notes, &send_again, &answer(200, &json!({ "items": [] })));
         assert!(notes.is_possible(key(Thing::Message(0)), 1) && !notes.is_possible(key(Thing::Message(0)), 0));
-        // Nobody knows what became of it: it is asked for again, and may be gone.
+        // The outcome is unknown. The removal is requested again, and the message may be gone
+        // already.
         load.note(&mut notes, &remove_again, &Err(Trouble::TimedOut));
         load.note(&mut notes, &remove_again, &refused("ObjectNotFound"));
         assert_eq!((load.mail(&remove), load.mail(&send_again)), (Mail::Look, Mail::Send(1)));
@@ -425,7 +433,7 @@ mod tests {
             assert!(matches!(load.note(&mut notes, operation, &refused(code)), Outcome::Failed(_)));
             assert_eq!(notes.odd.len(), before + 1, "{code}");
         }
-        // What nobody knows may be either, and that is no fault.
+        // A thing in doubt may have either value, which is no fault.
         load.note(&mut notes, &remove, &Err(Trouble::TimedOut));
         let before = notes.odd.len();
         load.note(&mut notes, &remove, &refused("ObjectNotFound"));
@@ -463,6 +471,10 @@ mod tests {
         let posts = (1..).map(|step| operation(Kind::Read, step)).find(|read| Place::of(read) == Place::Posts).unwrap();
         load.note(&mut notes, &posts, &answer(200, &json!({ "items": [] })));
         assert_eq!(notes.odd.len(), 2 * POSTS as usize, "{:?}", notes.odd);
+        let mut notes = Book::default();
+        let overload = json!({ "items": [], "errors": [{ "source": "1$1.0.9", "code": "CMS.Overloaded" }] });
+        let outcome = load.note(&mut notes, &posts, &answer(200, &overload));
+        assert!(matches!(outcome, Outcome::Overloaded(_)) && notes.odd.is_empty(), "{:?}", notes.odd);
         let story = (1..).map(|step| operation(Kind::Read, step)).find(|read| Place::of(read) == Place::Story).unwrap();
         let text = |step| Ok(Answer { status: 200, etag: None, body: office::text(0, step).into() });
         let mut notes = Book::default();

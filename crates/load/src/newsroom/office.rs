@@ -1,4 +1,4 @@
-//! What a load of a newsroom works on, and the calls of its work.
+//! The containers and objects of a newsroom load, and the calls that work on them.
 
 use std::collections::HashMap;
 
@@ -12,21 +12,21 @@ use crate::liveblog::model::{Change, PostId};
 use crate::liveblog::wire::{Forms, WORDS};
 use crate::{drawer, topic};
 
-/// What an operation does about messages.
+/// How an operation uses messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mail {
-    /// It sends the client's message of that number.
+    /// Sends the client's message of this number.
     Send(u32),
-    /// It removes that one, by its id.
+    /// Removes the message of this number, by its id.
     Remove(u32, String),
-    /// It reads the inbox: the client sends none, or has none to remove, or one that it has still
-    /// to remove.
+    /// Reads the inbox. The client sends no messages, has none to remove, or still has one to
+    /// remove before the next.
     Look,
 }
 
-/// Clients that send messages; the box of stet holds a thousand unless it is told otherwise.
+/// The number of clients that send messages. The inbox of stet holds a thousand by default.
 const SENDERS: u32 = 400;
-/// What clients look up, in turn.
+/// The paths that clients look up, in turn.
 const LOOKUPS: [&str; 7] = [
     "/v3/conf/cache/timestamp",
     "/v3/conf/cache/workflows",
@@ -37,32 +37,32 @@ const LOOKUPS: [&str; 7] = [
     "/v3/session",
 ];
 
-/// What a client reads, in turn.
+/// The views that a client reads, in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The text of its story.
+    /// The text of the client's story.
     Story,
-    /// The drawer.
+    /// The client's drawer.
     Drawer,
-    /// The topic.
+    /// The client's topic.
     Topic,
-    /// Its posts.
+    /// The client's posts.
     Posts,
-    /// What its story holds.
+    /// The bundle of the client's story.
     Bundle,
-    /// What its story is linked with.
+    /// The links of the client's story.
     Links,
 }
 
 impl Place {
     const ALL: [Place; 6] = [Place::Story, Place::Drawer, Place::Topic, Place::Posts, Place::Bundle, Place::Links];
 
-    /// Which one a read is of.
+    /// Returns the view that a read operation reads.
     pub fn of(operation: &Operation) -> Place {
         Place::ALL[operation.step as usize % Place::ALL.len()]
     }
 
-    /// Whether it shows all there is of such things that a client has.
+    /// Reports whether the view shows all things of this sort that a client has.
     pub fn shows(self, thing: Thing) -> bool {
         match self {
             Place::Story => thing == Thing::Text,
@@ -75,56 +75,56 @@ impl Place {
     }
 }
 
-/// See the module's head.
+/// The containers and objects of a newsroom load.
 #[derive(Debug, Default)]
 pub struct Office {
-    /// Who does all of it, and gets the messages.
+    /// The user who makes all calls and receives the messages.
     pub user: String,
-    /// Clients that share a drawer, a liveblog and a topic.
+    /// The number of clients that share a drawer, a liveblog and a topic.
     pub desk: u32,
-    /// The run's own folder.
+    /// The folder of this run.
     pub folder: String,
-    /// What the subjects of the run's messages begin with.
+    /// The prefix of the subjects of this run's messages.
     pub subject: String,
-    /// The drawers, and the wires of all clients.
+    /// The paths of the drawers and of all clients' wires.
     pub drawers: drawer::wire::Paths,
-    /// The loids of all wires, those of the first client first.
+    /// The loids of all wires, starting with those of the first client.
     pub wire_ids: Vec<String>,
-    /// Whose wire a loid is.
+    /// The owner of each wire, by loid.
     pub wires: HashMap<String, Key>,
     /// The topics.
     pub topics: topic::wire::Paths,
-    /// The loid of each client's item.
+    /// The loid of each client's topic item.
     pub items: Vec<String>,
     /// The liveblogs.
     pub liveblogs: Vec<Forms>,
     /// The loids of each client's posts.
     pub posts: Vec<Vec<String>>,
-    /// The loid of each client's story, as it stands in a path.
+    /// The loid of each client's story, encoded for a path.
     pub stories: Vec<String>,
     /// The loid of the front page.
     pub front: String,
-    /// The channels to copy to.
+    /// The channels for which copies are created.
     pub channels: Vec<String>,
-    /// The channel that copies inherit from.
+    /// The channel from which copies inherit.
     pub template: String,
 }
 
 impl Office {
-    /// The number of a client's drawer, liveblog and topic.
+    /// Returns the number of a client's drawer, liveblog and topic.
     pub fn desk_of(&self, client: u32) -> u16 {
         // At most 20,000 clients: checked.
         (client / self.desk) as u16
     }
 
-    /// The number of desks.
+    /// Returns the number of desks.
     pub fn desks(&self, clients: u32) -> u16 {
-        // As above.
+        // The same limit holds here.
         clients.div_ceil(self.desk) as u16
     }
 
-    /// The call of an operation but a login, which takes two. `message` is the id of the message to
-    /// remove; without one the inbox is read.
+    /// Returns the call of an operation other than a login, which takes two calls. `mail` is the
+    /// operation's use of messages.
     pub fn call(&self, operation: &Operation, mail: &Mail) -> Call {
         let Operation { client, kind, slot, step } = *operation;
         let (desk, own) = (self.desk_of(client), client as usize);
@@ -189,7 +189,7 @@ impl Office {
         }
     }
 
-    /// Reads what a place shows of a client, or what its desk shares.
+    /// Returns the call that reads a view of a client, or the container of its desk.
     pub fn read(&self, place: Place, client: u32) -> Call {
         let desk = self.desk_of(client);
         match place {
@@ -220,12 +220,13 @@ impl Office {
         self.liveblogs[usize::from(self.desk_of(client))].change(PostId { client, number: slot }, change, id)
     }
 
-    /// The path of a client's story, in which its channel copies lie.
+    /// Returns the path of a client's story, which contains its channel copies.
     pub fn story_path(&self, client: u32) -> String {
         format!("{}/{}", self.folder, story_name(client))
     }
 
-    /// Whether a client sends messages: all go to one user, and a box holds so many.
+    /// Reports whether a client sends messages. All messages have one recipient, whose inbox is
+    /// bounded.
     pub fn sends(client: u32) -> bool {
         client < SENDERS
     }
@@ -234,19 +235,19 @@ impl Office {
 const HEADLINE: &str = "/attributes/story/headline";
 const PUBLISHED: &str = "/attributes/story/published";
 
-/// The text that a client's story has after that step.
+/// Returns the text of a client's story after a step.
 pub fn text(client: u32, step: u32) -> String {
     format!("<story client='{client}' step='{step}'><p>{}</p></story>", WORDS.repeat(8))
 }
 
-/// The step that a text is of; `None` if nobody wrote it.
+/// Returns the step that wrote a text; `None` if no client wrote it.
 pub fn step_of(client: u32, body: &[u8]) -> Option<u32> {
     let body = std::str::from_utf8(body).ok()?;
     let step = body.split_once(" step='")?.1.split_once('\'')?.0.parse().ok()?;
     (text(client, step) == body).then_some(step)
 }
 
-/// The name of a client's story.
+/// Returns the name of a client's story.
 pub fn story_name(client: u32) -> String {
     format!("own-{client}.xml")
 }
@@ -257,24 +258,24 @@ fn scrap_name(client: u32, number: u32) -> String {
     format!("{SCRAP}{client}-{number}.xml")
 }
 
-/// Whether the run has made it beside small objects: stories, wires, the front page and containers,
-/// which are looked at themselves.
+/// Reports whether the name is that of a story, wire, front page or container of the run. These are
+/// read separately; all other objects are scraps.
 pub fn is_known(name: &str) -> bool {
     ["own-", "story-", "front.xml", "drawer-", "topic-", "liveblog-"].iter().any(|begin| name.starts_with(begin))
 }
 
-/// Which small object has that name.
+/// Returns the scrap with this name.
 pub fn scrap_of(name: &str) -> Option<Key> {
     let (client, number) = name.strip_prefix(SCRAP)?.strip_suffix(".xml")?.split_once('-')?;
     Some(Key { client: client.parse().ok()?, thing: Thing::Scrap(number.parse().ok()?) })
 }
 
-/// What a client's story calls the link with a wire.
+/// Returns the name of the link from a client's story to a wire.
 pub fn link(slot: u32) -> String {
     format!("uses {slot}")
 }
 
-/// Which wire a link is with.
+/// Returns the number of the wire that a link points to.
 pub fn link_of(name: &str) -> Option<u32> {
     name.strip_prefix("uses ")?.parse().ok()
 }

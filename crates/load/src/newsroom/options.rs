@@ -1,11 +1,11 @@
-//! What only a load of a whole newsroom has to be told.
+//! Options of the newsroom load.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::hostile::MOST;
 
-/// The flags; each stands above the key of the same name in the section `[newsroom]`.
+/// The flags; each overrides the key of the same name in the section `[newsroom]`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 pub struct NewsroomFlags {
     /// How many clients share a drawer, a liveblog and a topic [default: 50]
@@ -22,9 +22,9 @@ pub struct NewsroomFlags {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NewsroomSettings {
-    /// How many clients share a drawer, a liveblog and a topic.
+    /// The number of clients that share a drawer, a liveblog and a topic.
     pub desk: u32,
-    /// How many hostile clients of each kind work beside the newsroom.
+    /// The number of hostile clients of each kind beside the newsroom.
     pub hostile: u32,
 }
 
@@ -38,7 +38,7 @@ impl NewsroomSettings {
     /// # Errors
     /// A sentence that names the key and the value.
     pub fn check(&self) -> Result<(), String> {
-        // The wires of so many fit into one drawer.
+        // The wires of 1000 clients fit into one drawer.
         if !(1..=1000).contains(&self.desk) {
             return Err(format!("`newsroom.desk` is {}, which is not between 1 and 1000", self.desk));
         }

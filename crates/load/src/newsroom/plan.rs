@@ -1,8 +1,8 @@
-//! What each client is going to do: the work of a day, drawn from a stream of its own.
+//! The plans of the clients: the work of a day, drawn from each client's own random stream.
 //!
-//! Whatever is changed belongs to one client, so that its last reply says what must be there; the
-//! containers are shared. A client goes through the steps of a kind in order, whatever became of
-//! those before.
+//! Each changed thing belongs to one client, so its last reply determines the expected value. The
+//! containers are shared. A client goes through the steps of a kind in order, whatever the outcome
+//! of earlier steps.
 
 use rand::RngExt;
 use rand::distr::Distribution;
@@ -12,39 +12,40 @@ use rand_chacha::ChaCha8Rng;
 use crate::dice::dice;
 use crate::liveblog::model::Status;
 
-/// The kinds of operations, each the work of one family; [`KINDS`] has their names in this order.
+/// The kinds of operations, each the work of one family. [`KINDS`] has their names in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// Logs in, and out again.
+    /// Logs in and out again.
     Login,
-    /// Looks something up that clients keep: caches, channels, people.
+    /// Looks up data that clients cache: caches, channels, people.
     Lookup,
-    /// Reads something that is worked on.
+    /// Reads something that clients work on.
     Read,
-    /// Writes another comment on its item of the topic.
+    /// Sets another comment on the client's topic item.
     Plan,
-    /// Writes another text of its story.
+    /// Writes another text of the client's story.
     Write,
-    /// Links its story with one of its wires, or takes the link back.
+    /// Links the client's story with one of its wires, or removes the link.
     Correlate,
-    /// Puts one of its wires into the drawer, or takes it out.
+    /// Adds one of the client's wires to the drawer, or removes it.
     Drawer,
-    /// Writes another text of one of its posts.
+    /// Writes another text of one of the client's posts.
     Post,
-    /// Sets the state of one of its posts.
+    /// Sets the state of one of the client's posts.
     Moderate,
-    /// Makes a channel copy of its story, or destroys it.
+    /// Creates a channel copy of the client's story, or destroys it.
     Copy,
-    /// Gives its story another headline and counts the front page up, in one call.
+    /// Sets another headline of the client's story and raises the front page's counter, in one
+    /// call.
     Publish,
-    /// Sends a message, or removes the one it has sent.
+    /// Sends a message, or removes the last sent one.
     Message,
-    /// Makes a small object, or cleans it up.
+    /// Creates a small object, or destroys it.
     Tidy,
 }
 
-/// As the mix names them.
+/// The names of the kinds in a mix.
 pub const KINDS: &[&str] = &[
     "login",
     "lookup",
@@ -60,7 +61,7 @@ pub const KINDS: &[&str] = &[
     "message",
     "tidy",
 ];
-/// Weights without a mix: a newsroom reads more than it writes, and logs in seldom.
+/// The weights without a mix: a newsroom reads more than it writes, and rarely logs in.
 pub const DEFAULT_MIX: [u32; 13] = [1, 8, 30, 8, 10, 5, 10, 8, 6, 4, 4, 3, 3];
 const ALL: [Kind; 13] = [
     Kind::Login,
@@ -78,49 +79,49 @@ const ALL: [Kind; 13] = [
     Kind::Tidy,
 ];
 
-/// Wires of a client: stories that it puts into the drawer and links with its own.
+/// The number of wires per client: stories that it adds to the drawer and links with its own story.
 pub const WIRES: u32 = 6;
-/// Posts of a client.
+/// The number of posts per client.
 pub const POSTS: u32 = 3;
 
-/// A thing that one client changes and nobody else.
+/// A thing that only one client changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Thing {
-    /// The text of its story: the step that wrote it, 0 before the first.
+    /// The text of the client's story: the step that wrote it, 0 before the first.
     Text,
-    /// The headline of its story: the step that set it, 0 before the first.
+    /// The headline of the client's story: the step that set it, 0 before the first.
     Headline,
-    /// The comment on its item of the topic: the step, 0 before the first.
+    /// The comment on the client's topic item: the step that set it, 0 before the first.
     Comment,
-    /// The text of a post: the step, 0 before the first.
+    /// The text of a post: the step that wrote it, 0 before the first.
     Post(u32),
-    /// The state of a post: its place in [`Status::ALL`].
+    /// The state of a post: its index in [`Status::ALL`].
     State(u32),
-    /// Whether its story is linked with a wire.
+    /// Whether the client's story is linked with a wire.
     Link(u32),
     /// Whether a wire is in the drawer.
     Wire(u32),
-    /// Whether there is a copy of its story for a channel.
+    /// Whether the client's story has a copy for a channel.
     Copy(u32),
     /// Whether a message is in the inbox.
     Message(u32),
-    /// Whether a small object is there.
+    /// Whether a small object exists.
     Scrap(u32),
 }
 
 impl Thing {
-    /// Things of a client that are there all the while: that one is missing is a difference.
+    /// Returns the things of a client that always exist. A missing one is a difference.
     pub fn lasting() -> impl Iterator<Item = Thing> {
         let posts = (0..POSTS).flat_map(|slot| [Thing::Post(slot), Thing::State(slot)]);
         [Thing::Text, Thing::Headline, Thing::Comment].into_iter().chain(posts)
     }
 
-    /// Whether it is made once and taken away once.
+    /// Reports whether the thing is created once and removed once.
     pub fn comes_once(self) -> bool {
         matches!(self, Thing::Message(_) | Thing::Scrap(_))
     }
 
-    /// What it is before anybody changes it.
+    /// Returns the value before the first change.
     pub fn initial(self) -> u32 {
         match self {
             Thing::State(_) => Status::Approved as u32,
@@ -129,12 +130,12 @@ impl Thing {
     }
 }
 
-/// A thing and whose it is.
+/// A thing and its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The client.
     pub client: u32,
-    /// Which of its things.
+    /// The client's thing.
     pub thing: Thing,
 }
 
@@ -144,37 +145,37 @@ impl std::fmt::Display for Key {
     }
 }
 
-/// One thing to do: the `step`-th of its kind for that slot, counted from 1.
+/// One operation: the `step`-th of its kind for its slot, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// Who does it.
+    /// The client that carries it out.
     pub client: u32,
-    /// What.
+    /// The kind of operation.
     pub kind: Kind,
-    /// With which wire, post or channel, or which of the reads and lookups.
+    /// The wire, post or channel, or the read or lookup, that it is about.
     pub slot: u32,
-    /// Counted from 1.
+    /// The step of its kind and slot, counted from 1.
     pub step: u32,
 }
 
 impl Operation {
-    /// Whether a step of a thing that comes and goes makes it, and not takes it away.
+    /// Reports whether a step creates its thing rather than removes it.
     pub fn makes(&self) -> bool {
         self.step % 2 == 1
     }
 
-    /// Which of the things that come and go, each once, it is about: counted from 0.
+    /// Returns the number of the thing that is created and removed once, counted from 0.
     pub fn number(&self) -> u32 {
         (self.step - 1) / 2
     }
 
-    /// The state that a moderator sets.
+    /// Returns the state that a moderator sets.
     pub fn state(&self) -> Status {
         Status::IN_TURN[self.step as usize % Status::IN_TURN.len()]
     }
 
-    /// What a success makes of which thing; nothing for what changes nothing. The headline stands
-    /// for all that a publication does.
+    /// Returns the thing that a success changes, and its new value; `None` if it changes nothing.
+    /// The headline stands for both changes of a publication.
     pub fn effect(&self) -> Option<(Key, u32)> {
         let is_there = u32::from(self.makes());
         let (thing, value) = match self.kind {
@@ -193,8 +194,9 @@ impl Operation {
         Some((Key { client: self.client, thing }, value))
     }
 
-    /// The code by which the server may refuse it by a rule, and what the thing must be then: as it
-    /// was to become. What was to be made is there, or what was to be taken away is not.
+    /// Returns the code of the rule that may refuse it, and the value that the thing must then
+    /// have. It is the operation's own target value: the thing to create exists, or the one to
+    /// remove does not.
     pub fn refused_by(&self) -> Option<(&'static str, Key, u32)> {
         let (key, value) = self.effect()?;
         let code = match (self.kind, self.makes()) {
@@ -206,7 +208,7 @@ impl Operation {
     }
 }
 
-/// What plans are drawn from.
+/// The parameters from which plans are drawn.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     seed: u64,
@@ -214,30 +216,30 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// From weights for the kinds, not all zero.
+    /// Creates a recipe from weights for the kinds, which must not all be zero.
     ///
     /// # Errors
-    /// A sentence: the weights are too large to be added up.
+    /// One sentence, if the sum of the weights overflows.
     pub fn new(seed: u64, weights: &[u32]) -> Result<Recipe, String> {
         let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
         Ok(Recipe { seed, kinds })
     }
 
-    /// The plan of one client, with so many channels to copy to.
+    /// Returns the plan of one client, with a number of channels to copy to.
     pub fn plan(&self, client: u32, channels: u32) -> Plan {
         let steps = [const { Vec::new() }; ALL.len()];
         Plan { kinds: self.kinds.clone(), dice: dice(self.seed, client as usize), client, channels, steps }
     }
 }
 
-/// A client's plan, without end.
+/// The endless plan of a client.
 #[derive(Debug, Clone)]
 pub struct Plan {
     kinds: WeightedIndex<u32>,
     dice: ChaCha8Rng,
     client: u32,
     channels: u32,
-    /// By kind and slot: the last step.
+    /// The last step by kind and slot.
     steps: [Vec<u32>; ALL.len()],
 }
 
@@ -249,8 +251,8 @@ impl Iterator for Plan {
         let slots = match kind {
             Kind::Correlate | Kind::Drawer => WIRES,
             Kind::Post | Kind::Moderate => POSTS,
-            // A mix with copies wants a channel; one is drawn so that plans are the same
-            // everywhere.
+            // A mix with copies requires a channel. One slot is drawn without any channel, so that
+            // plans are the same everywhere.
             Kind::Copy => self.channels.max(1),
             _ => 1,
         };
@@ -312,7 +314,7 @@ mod tests {
         assert_eq!(operation(Kind::Copy, 1).refused_by(), Some(("DuplicatedName", key(Thing::Copy(1)), 1)));
         assert_eq!(operation(Kind::Drawer, 1).refused_by(), None, "what is in a drawer may be added again");
         assert_eq!(operation(Kind::Write, 1).refused_by(), None);
-        // Each message is another: it is made and removed once.
+        // Each message is a new one, created and removed once.
         let messages = [1, 2, 3, 4].map(|step| operation(Kind::Message, step).effect());
         let about = |number, value| Some((key(Thing::Message(number)), value));
         assert_eq!(messages, [about(0, 1), about(0, 0), about(1, 1), about(1, 0)]);

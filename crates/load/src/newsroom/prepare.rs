@@ -1,5 +1,5 @@
-//! What is done before the load and after it: the desks, what each client has, and reading all of
-//! it.
+//! Setup before the load and reading after it: creates the desks and each client's objects, and
+//! reads everything at the end.
 
 use std::collections::HashSet;
 
@@ -16,26 +16,26 @@ use crate::liveblog::model::{Change, PostId};
 use crate::liveblog::wire::{Forms, posts};
 use crate::settle::settled;
 
-/// Posts that one call reads.
+/// The number of posts that one call reads.
 const PAGE: usize = 500;
-/// Channels that are copied to, at most.
+/// The maximum number of channels that are copied to.
 const CHANNELS: usize = 2;
-/// Bytes of a post's text.
+/// The size of a post's text in bytes.
 const POST_BYTES: u32 = 400;
 
-/// All there is in the end.
+/// Everything found on the server at the end of the load.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct End {
-    /// Of clients' things.
+    /// The values of the clients' things.
     pub held: Held,
     /// How often the front page was published.
     pub published: u64,
-    /// Channel copies whose text was compared with their story's.
+    /// The number of channel copies whose text was compared with their story's.
     pub followed: usize,
 }
 
 impl NewsroomLoad {
-    /// Makes all of it.
+    /// Creates all containers and objects of the load.
     pub(super) async fn make(&mut self, desk: &mut Desk) -> Result<(), String> {
         desk.make_folder().await?;
         self.office.folder.clone_from(&desk.folder);
@@ -75,7 +75,7 @@ impl NewsroomLoad {
         Ok(())
     }
 
-    /// What one client has: a story, an item of the topic, and posts.
+    /// Creates the objects of one client: a story, an item of the topic, and posts.
     async fn make_client(&mut self, desk: &mut Desk, client: u32) -> Result<(), String> {
         let number = self.office.desk_of(client);
         let story = object(&desk.folder, &story_name(client), "EOM::CompoundStory", &text(client, 0));
@@ -88,7 +88,7 @@ impl NewsroomLoad {
             let forms = &self.office.liveblogs[usize::from(number)];
             let call = forms.change(post, Change::Post { step: 0, attached: false }, "");
             let made = made(desk, &call, "post").await?;
-            // As those of the liveblog's load: a moderator's are approved at once.
+            // As in the liveblog load, a moderator's posts are approved at once.
             if made["status"] != "approved" {
                 return Err(
                     "a liveblog can't be used: a new post is not approved (the user may not moderate?)".to_owned()
@@ -100,8 +100,8 @@ impl NewsroomLoad {
         Ok(())
     }
 
-    /// The channels that stories may be copied to, tried out: one that a copy can inherit from
-    /// without there being a copy for it, and others that inherit from it.
+    /// Finds the channels that stories can be copied to, by trial. One channel must allow
+    /// inheritance without having a copy itself; the others inherit from it.
     async fn find_channels(&mut self, desk: &mut Desk) -> Result<(), String> {
         let listed = Call::new(Method::GET, "/conf/channel/list?loidsSource=%2F".to_owned());
         let listed = desk.bare(&listed).await.map_err(|why| format!("the channels can't be listed: {why}"))?;
@@ -118,7 +118,7 @@ impl NewsroomLoad {
                 {
                     continue;
                 }
-                // It is named by its place.
+                // The copy is named by its path.
                 let place = encoded(&format!("{}/trial.xml/{channel}", desk.folder));
                 let read = Call::new(Method::GET, format!("/v3/object/{place}/content"));
                 desk.raw(&read)
@@ -138,7 +138,7 @@ impl NewsroomLoad {
         Ok(())
     }
 
-    /// All there is, once nothing is under way any more.
+    /// Reads everything, after all changes have settled.
     pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<End, String> {
         let look = async |desk: &mut Desk| self.look(desk).await;
         settled(desk, doubts, "the things of the newsroom", look, |last: &End, now: &End| last == now).await
@@ -157,8 +157,8 @@ impl NewsroomLoad {
                 let (_, answer) = desk.call(&office.liveblogs[usize::from(number)].list(offset, PAGE)).await?;
                 let (shown, before) = (posts(&answer).ok_or(ODD)?.items, known.len());
                 known.extend(shown.iter().map(|post| post.id().to_owned()));
-                // A server may have smaller pages than it is asked for; and one that takes no
-                // notice of the place shows nothing new.
+                // A server may return smaller pages than requested. One that ignores the offset
+                // shows nothing new.
                 if known.len() == before {
                     break;
                 }
@@ -200,7 +200,7 @@ impl NewsroomLoad {
         self.office.held(place, client, &answer).ok_or_else(|| ODD.to_owned())
     }
 
-    /// Copies follow their story: each has its text.
+    /// Compares the text of each channel copy with that of its story, from which it inherits.
     async fn see_copies(&self, desk: &mut Desk, client: u32, end: &mut End) -> Result<(), String> {
         let value = |thing| end.held.things.get(&Key { client, thing }).copied();
         let own = value(Thing::Text);

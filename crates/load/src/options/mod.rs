@@ -1,4 +1,5 @@
-//! What a load is to be: flags over a TOML file over the defaults, checked.
+//! The settings of a load: flags override a TOML file, which overrides the defaults. All are
+//! checked.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,66 +17,66 @@ use super::newsroom::options::NewsroomSettings;
 use super::pace::Ramp;
 use super::topic::options::TopicSettings;
 
-/// The most clients there may be: each is a connection, a file at both ends.
+/// The maximum number of clients. Each is a connection, hence a file at both ends.
 pub const MAX_CLIENTS: u32 = 20_000;
 
-/// What a load is to be.
+/// The settings of a load.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where the server is, base path and all.
+    /// The server's URL, with the base path.
     pub url: String,
-    /// Who logs in.
+    /// The user who logs in.
     pub user: String,
-    /// Where the password is, if not in the environment.
+    /// The file with the password, if it is not in the environment.
     pub password_file: Option<PathBuf>,
-    /// Connection to log in to.
+    /// The connection to log in to.
     pub connection: String,
-    /// PEM file of the authority to trust.
+    /// The PEM file of the trusted certificate authority.
     pub ca: Option<PathBuf>,
-    /// How many clients.
+    /// The number of clients.
     pub clients: Option<u32>,
-    /// Threads of the generator.
+    /// The number of generator threads.
     pub threads: Option<u32>,
-    /// How long it goes on.
+    /// The duration of the load.
     #[serde(deserialize_with = "time")]
     pub duration: Option<Duration>,
-    /// How many operations in all.
+    /// The total number of operations.
     pub count: Option<u64>,
-    /// Operations a second; makes it an open loop.
+    /// Operations per second; makes the load an open loop.
     pub rate: Option<u32>,
-    /// Clients or rate over time.
+    /// The number of clients, or the rate, over time.
     pub ramp: Option<Ramp>,
     /// Whether the ramp is one of the rate.
     pub open: bool,
-    /// Seed of the plan.
+    /// The seed of the plans.
     pub seed: u64,
-    /// How long one call may take.
+    /// The timeout of one call.
     #[serde(deserialize_with = "time")]
     pub timeout: Option<Duration>,
-    /// Weights by kind of operation; those of the scenario without it.
+    /// Weights by kind of operation; the scenario's own without a mix.
     pub mix: Option<Mix>,
-    /// Folder to work below.
+    /// The folder below which the load works.
     pub folder: String,
-    /// Whether what was made stays.
+    /// Whether the created objects are kept.
     pub keep: bool,
-    /// Directory of the report.
+    /// The directory of the report.
     pub report: Option<PathBuf>,
-    /// No progress.
+    /// Whether progress is not printed.
     pub quiet: bool,
-    /// Conditions under which the load has failed.
+    /// Conditions under which the load counts as failed.
     pub fail_if: Vec<String>,
-    /// The report of an earlier load to be compared with.
+    /// The report of an earlier load to compare with.
     pub compare: Option<PathBuf>,
-    /// What else the report is to say of the server and the run.
+    /// Notes on the server and the run, for the report.
     pub note: Vec<String>,
-    /// What only drawers have.
+    /// Options of the drawer load.
     pub drawer: DrawerSettings,
-    /// What only liveblogs have.
+    /// Options of the liveblog load.
     pub liveblog: LiveblogSettings,
-    /// What only topics have.
+    /// Options of the topic load.
     pub topic: TopicSettings,
-    /// What only a whole newsroom has.
+    /// Options of the newsroom load.
     pub newsroom: NewsroomSettings,
 }
 
@@ -118,7 +119,7 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error
     time.map(Some).map_err(|error| serde::de::Error::custom(format!("`{text}` is no time like 30s or 5m: {error}")))
 }
 
-/// Weights by name.
+/// The weights of operations by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mix(pub BTreeMap<String, u32>);
 
@@ -148,10 +149,10 @@ impl<'de> Deserialize<'de> for Mix {
 }
 
 impl Mix {
-    /// The weights in the order of the kinds there are.
+    /// Returns the weights in the order of `kinds`.
     ///
     /// # Errors
-    /// A sentence that names a kind that there is not, or says that nothing would be done.
+    /// One sentence that names an unknown kind, or says that no kind has a weight.
     pub fn weights(&self, kinds: &[&str]) -> Result<Vec<u32>, String> {
         if let Some(unknown) = self.0.keys().find(|name| !kinds.contains(&name.as_str())) {
             return Err(format!("`mix`: there is no `{unknown}`; there are {}", kinds.join(", ")));
@@ -164,7 +165,7 @@ impl Mix {
     }
 }
 
-/// Lays values over those that there are: sections are merged, and all else is replaced.
+/// Merges values over existing ones. Sections are merged, all other values replaced.
 fn lay(below: &mut Table, above: Table) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {
@@ -176,7 +177,7 @@ fn lay(below: &mut Table, above: Table) {
     }
 }
 
-/// Weights with the names of their kinds, as a report has them.
+/// Formats the weights with the names of their kinds, for a report.
 pub fn mix_in_words(kinds: &[&str], weights: &[u32]) -> String {
     let mix = kinds.iter().zip(weights).filter(|(_, weight)| **weight > 0);
     let mix: Vec<_> = mix.map(|(kind, weight)| format!("{kind} {weight}")).collect();
@@ -184,10 +185,10 @@ pub fn mix_in_words(kinds: &[&str], weights: &[u32]) -> String {
 }
 
 impl Settings {
-    /// The flags, over the file they name, over the defaults.
+    /// Reads the settings: the flags override the file they name, which overrides the defaults.
     ///
     /// # Errors
-    /// A sentence that names the key and the value.
+    /// One sentence that names the key and the value.
     pub fn of(args: &impl Arguments) -> Result<Settings, String> {
         let mut values = match &args.common().file {
             Some(file) => {
@@ -251,7 +252,7 @@ impl Settings {
         self.check_sections()
     }
 
-    /// What only some scenarios have.
+    /// Checks the options of single scenarios.
     fn check_sections(&self) -> Result<(), String> {
         self.drawer.check()?;
         self.liveblog.check()?;
@@ -259,32 +260,32 @@ impl Settings {
         self.newsroom.check()
     }
 
-    /// Whether calls are sent at given times, whatever became of those before.
+    /// Reports whether calls are sent at scheduled times, whatever the outcome of earlier calls.
     pub fn is_open(&self) -> bool {
         self.open || self.rate.is_some()
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     pub fn clients(&self) -> usize {
         match &self.ramp {
-            // Within bounds, and at least 1: checked.
+            // The value is within bounds, and at least 1: it was checked.
             Some(ramp) if !self.open => ramp.most() as usize,
             _ => self.clients.unwrap_or(16) as usize,
         }
     }
 
-    /// How many threads send, no more than there are clients.
+    /// Returns the number of generator threads, at most the number of clients.
     pub fn threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.map_or((cores / 4).max(1), |threads| threads as usize).min(self.clients())
     }
 
-    /// How long it goes on at most; without an end of its own until the count is reached.
+    /// Returns the maximum duration; `None` if only the count ends the load.
     pub fn length(&self) -> Option<Duration> {
         self.duration.or_else(|| self.count.is_none().then_some(Duration::from_secs(30)))
     }
 
-    /// How long one call may take.
+    /// Returns the timeout of one call.
     pub fn patience(&self) -> Duration {
         self.timeout.unwrap_or(Duration::from_secs(10))
     }

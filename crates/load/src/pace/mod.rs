@@ -1,5 +1,5 @@
-//! When a client sends: as soon as it was answered (closed loop), or at times that are fixed
-//! beforehand (open loop), each with a ramp over time.
+//! The schedule of calls: right after the last answer (closed loop) or at times fixed in advance
+//! (open loop), each with a ramp over time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Deserializer};
 use tokio::sync::oneshot;
 
-/// A value over time: straight lines between points, level before the first and after the last.
+/// A value over time: linear between points, constant before the first and after the last.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ramp(Vec<(f64, f64)>);
 
 impl Ramp {
-    /// The same value at all times.
+    /// Creates a ramp with a constant value.
     pub fn level(value: f64) -> Ramp {
         Ramp(vec![(0.0, value)])
     }
 
-    /// Reads `0s:1,30s:64`.
+    /// Parses a ramp such as `0s:1,30s:64`.
     ///
     /// # Errors
-    /// A sentence that names what is wrong.
+    /// One sentence that names the fault.
     pub fn parse(text: &str) -> Result<Ramp, String> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for part in text.split(',') {
@@ -41,9 +41,9 @@ impl Ramp {
         Ok(Ramp(points))
     }
 
-    /// The value at a time, in seconds.
+    /// Returns the value at a time in seconds.
     pub fn at(&self, time: f64) -> f64 {
-        // There is at least one point.
+        // A ramp has at least one point.
         let behind = self.0.partition_point(|(point, _)| *point <= time);
         if behind == 0 {
             return self.0[0].1;
@@ -55,13 +55,13 @@ impl Ramp {
         }
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub fn most(&self) -> f64 {
         self.0.iter().map(|(_, value)| *value).fold(0.0, f64::max)
     }
 
-    /// The stretches of the line: from when, how long (`None`: for ever), the value there, and how
-    /// it rises a second.
+    /// Returns the linear sections: their begin, length (`None`: endless), initial value, and rise
+    /// per second.
     fn stretches(&self) -> impl Iterator<Item = (f64, Option<f64>, f64, f64)> + '_ {
         let (first, level) = self.0[0];
         let head = (first > 0.0).then_some((0.0, Some(first), level, 0.0));
@@ -72,8 +72,8 @@ impl Ramp {
         head.into_iter().chain(rest)
     }
 
-    /// The time, in seconds, until which the value has summed up to `sum`: when the arrival of that
-    /// number is due.
+    /// Returns the time, in seconds, at which the integral of the value reaches `sum`. At this time
+    /// the arrival of that number is due.
     pub fn due(&self, mut sum: f64) -> f64 {
         for (from, length, low, rise) in self.stretches() {
             let whole = length.map(|length| length * (low + rise * length / 2.0));
@@ -83,16 +83,16 @@ impl Ramp {
                 sum -= whole;
                 continue;
             }
-            // low·x + rise·x²/2 = sum, in the form that does not lose its digits where rise is
+            // low·x + rise·x²/2 = sum, solved in the form that keeps its precision where rise is
             // small.
             return from + 2.0 * sum / (low + (low * low + 2.0 * rise * sum).max(0.0).sqrt());
         }
-        // The last stretch goes on for ever.
+        // The last section is endless.
         f64::INFINITY
     }
 
-    /// The first time from `time` on at which the value is at least `least`; `None` if it never is
-    /// again.
+    /// Returns the first time from `time` on at which the value is at least `least`; `None` if
+    /// there is none.
     pub fn reaches(&self, least: f64, time: f64) -> Option<f64> {
         if self.at(time) >= least {
             return Some(time);
@@ -120,34 +120,34 @@ impl<'de> Deserialize<'de> for Ramp {
     }
 }
 
-/// How a load is paced. Times are since its begin.
+/// The pace of a load. Times count from its begin.
 #[derive(Debug, Clone)]
 pub struct Pace {
-    /// Of the clients at work, or of the calls a second.
+    /// The number of active clients, or of calls per second, over time.
     pub ramp: Ramp,
-    /// Whether calls have times of their own.
+    /// Whether calls are scheduled at times of their own (open loop).
     pub open: bool,
-    /// How many clients share them.
+    /// The number of clients that share the calls.
     pub clients: usize,
-    /// How many operations in all.
+    /// The total number of operations.
     pub count: Option<u64>,
-    /// When no more are begun.
+    /// The time after which no operation begins.
     pub length: Option<Duration>,
 }
 
-/// When a client's next operation is to begin.
+/// The time at which a client's next operation begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Turn {
-    /// As soon as it can.
+    /// At once.
     Now,
-    /// Not before.
+    /// Not before this time.
     At(Duration),
     /// Never again.
     End,
 }
 
 impl Pace {
-    /// When client `client` begins its operation number `done`, counted from 0.
+    /// Returns when client `client` begins its operation number `done`, counted from 0.
     pub fn turn(&self, client: usize, done: u64, now: Duration) -> Turn {
         let number = done.saturating_mul(self.clients as u64).saturating_add(client as u64);
         if self.count.is_some_and(|count| number >= count) {
@@ -156,7 +156,7 @@ impl Pace {
         let late = |time: Duration| self.length.is_some_and(|length| time >= length);
         if self.open {
             let due = self.ramp.due(number as f64);
-            // Beyond what a Duration holds is beyond every end.
+            // A time beyond the range of Duration is beyond every end.
             let Ok(due) = Duration::try_from_secs_f64(due) else { return Turn::End };
             return if late(due) || late(now) { Turn::End } else { Turn::At(due) };
         }
@@ -172,7 +172,7 @@ impl Pace {
         }
     }
 
-    /// How many operations are due by the end; 0 in a closed loop, where none has a time.
+    /// Returns the number of operations due by the end; 0 in a closed loop, which has no schedule.
     pub fn due_by(&self, end: Duration) -> u64 {
         if !self.open {
             return 0;
@@ -186,8 +186,8 @@ impl Pace {
     }
 }
 
-/// Wakes at times more exactly than the runtime's timer, which counts in milliseconds: a thread
-/// that sleeps until the next one.
+/// An alarm clock that is more precise than the runtime's timer, which counts in milliseconds. A
+/// thread sleeps until the next alarm.
 #[derive(Clone)]
 pub struct Alarm(mpsc::Sender<(Instant, oneshot::Sender<()>)>);
 
@@ -214,21 +214,22 @@ impl Ord for Bell {
 }
 
 impl Alarm {
-    /// Starts the thread; it ends with the last of its clones.
+    /// Starts the thread, which ends with the last clone.
     ///
     /// # Errors
-    /// No thread can be had.
+    /// The thread cannot be started.
     pub fn start() -> std::io::Result<Alarm> {
         let (sender, receiver) = mpsc::channel();
         std::thread::Builder::new().name("load-alarm".to_owned()).spawn(move || ring(&receiver))?;
         Ok(Alarm(sender))
     }
 
-    /// Resolves at that time.
+    /// Resolves at the given time.
     pub async fn until(&self, at: Instant) {
         let (bell, rung) = oneshot::channel();
         if self.0.send((at, bell)).is_err() || rung.await.is_err() {
-            // The thread lives as long as this; were it gone, the runtime's timer still is there.
+            // The thread lives as long as this value. If it has ended all the same, the runtime's
+            // timer is used.
             tokio::time::sleep_until(at.into()).await;
         }
     }
@@ -242,7 +243,7 @@ fn ring(receiver: &mpsc::Receiver<(Instant, oneshot::Sender<()>)>) {
             && next.0 <= now
         {
             if let Some(Reverse(Bell(_, bell))) = bells.pop() {
-                // Whoever waited may have been told to stop.
+                // The waiting task may have been cancelled.
                 let _ = bell.send(());
             }
         }

@@ -1,83 +1,84 @@
-//! What is known after a load: what each container held before and after, and what replies said in
-//! between.
+//! The evidence after a load: what each container held before and after, and what replies reported
+//! in between.
 
 use super::Paper;
 
-/// Stands for a position or count that the reply did not report.
+/// The position or count of a reply that reports none.
 pub const UNREPORTED: u32 = u32::MAX;
 
-/// An acknowledged change of one container: some 50 bytes, as there may be millions.
+/// An acknowledged change of one container. It takes about 50 bytes, as there may be millions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack<C> {
-    /// What was asked for.
+    /// The requested change.
     pub change: C,
-    /// Of which container.
+    /// The number of the container.
     pub container: u16,
-    /// The revision that the reply spoke of: the one that the change led to, or that it found if
-    /// there was nothing to do.
+    /// The revision in the reply: the one that the change led to, or the current one if there was
+    /// nothing to do.
     pub revision: Option<u64>,
-    /// The last revision of the container before it was made, as far as that is known.
+    /// The last known revision of the container before the change was made.
     pub after: u64,
-    /// The position according to the reply (after a removal: the one that there was).
+    /// The position in the reply; after a removal, the previous position.
     pub place: u32,
-    /// The number of members according to the reply.
+    /// The number of members in the reply.
     pub count: u32,
 }
 
 /// A read of one container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// Which.
+    /// The number of the container.
     pub container: u16,
-    /// At which revision.
+    /// The revision that was read.
     pub revision: u64,
-    /// See [`Paper::print`].
+    /// The fingerprint of the members, as [`Paper::print`] computes it.
     pub print: u64,
 }
 
-/// A call of which nobody knows at which revision it was made, or whether it was: both halves of a
-/// move, one of anything else.
+/// A call that may have been made at an unknown revision, or not at all. A move has two halves, any
+/// other call one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doubt<C> {
-    /// Container and change; of something that is taken from wherever it is, no container.
+    /// The container and the change. The container is `None` for the removing half of a move, whose
+    /// source is unknown.
     pub here: (Option<u16>, C),
-    /// Of a move: where it goes.
+    /// The target and the adding half of a move.
     pub there: Option<(u16, C)>,
-    /// The last revision of the container before it was made, as far as that is known; of a move
-    /// that of its target.
+    /// The last known revision of the container (for a move, of its target) before the call was
+    /// made.
     pub after: u64,
-    /// The last revision by which it was made, if it was.
+    /// The last revision by which the call was made, if it was.
     pub until: u64,
 }
 
 impl<C> Doubt<C> {
-    /// A change of one container, of which no more is known.
+    /// Creates the doubt about a change of one container, with no bounds on its revision.
     pub fn of(container: u16, change: C) -> Doubt<C> {
         Doubt { here: (Some(container), change), there: None, after: 0, until: u64::MAX }
     }
 }
 
-/// A container before and after.
+/// The members and revisions of a container before and after a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span<P> {
-    /// What it held before the load.
+    /// The members before the load.
     pub initial: P,
-    /// What it holds after it. What is none of the load's has a number that nothing has.
+    /// The members after the load. One that is not the load's own has a number that no member has.
     pub held: Vec<u32>,
-    /// The revisions then; `None` if the server reports none.
+    /// The revisions before and after; `None` if the server reports none.
     pub revisions: Option<(u64, u64)>,
 }
 
-/// All of it.
+/// All evidence of a load.
 #[derive(Debug, Clone)]
 pub struct Evidence<P: Paper> {
     /// The containers.
     pub containers: Vec<Span<P>>,
-    /// What was acknowledged, in no order.
+    /// Acknowledged changes, in no particular order.
     pub acked: Vec<Ack<P::Change>>,
-    /// What was read, in no order.
+    /// Reads, in no particular order.
     pub seen: Vec<Seen>,
-    /// What is in doubt.
+    /// Calls whose outcome is in doubt.
     pub doubts: Vec<Doubt<P::Change>>,
 }
 

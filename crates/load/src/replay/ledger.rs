@@ -1,11 +1,10 @@
-//! Evidence that is carried out on paper while more of it comes, so that a long load keeps no more
-//! than what the last calls told.
+//! Evidence that is replayed while more arrives, so that a long load keeps only what the last calls
+//! reported.
 //!
-//! A call ends within a time that is known: with a reply, or in doubt. So of revisions that were
-//! heard of longer ago than that, all has been told that ever will be, and if every one of them was
-//! made by a call that was acknowledged, they need not be kept. Where anything else is the case,
-//! all of it is kept from there on, and [`super::replay`] finds out what it means: nothing is
-//! decided here.
+//! A call ends within a known time, with a reply or in doubt. So no more replies can arrive for
+//! revisions that were reported longer ago than that. If an acknowledged call made each of these
+//! revisions, they need not be kept. Otherwise everything is kept from there on, and
+//! [`super::replay`] interprets it: nothing is decided here.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,41 +14,41 @@ use parking_lot::Mutex;
 use super::evidence::{Ack, Seen};
 use super::{Paper, finds, makes};
 
-/// What is known of one container.
+/// The evidence about one container, partly replayed.
 pub struct Ledger<P: Paper> {
     told: Mutex<Told<P::Change>>,
-    /// What is on paper, and at which revision. Whoever folds has it.
+    /// The replayed container and its revision. The thread that folds holds the lock.
     paper: Mutex<(P, u64)>,
-    /// How long after it was sent a call may still be without an end.
+    /// The longest time after which a call may still be without an outcome.
     longest: Duration,
 }
 
-/// What replies said, save for what is on paper.
+/// The reported evidence that is not replayed yet.
 struct Told<C> {
     acked: Vec<Ack<C>>,
     seen: Vec<Seen>,
     counts: Counts,
-    /// The newest revision that any of them spoke of.
+    /// The newest reported revision.
     newest: u64,
-    /// The newest revision at earlier looks, oldest first.
+    /// The newest revision at earlier folds, oldest first.
     looks: VecDeque<(Instant, u64)>,
-    /// Nothing more is put on paper.
+    /// Whether everything is kept from now on.
     kept: bool,
 }
 
-/// How much was told in all.
+/// The number of reports in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Acknowledged changes.
+    /// The number of acknowledged changes.
     pub acked: u64,
-    /// Reads.
+    /// The number of reads.
     pub seen: u64,
-    /// Revisions that are on paper already.
+    /// The number of revisions already replayed.
     pub revisions: u64,
 }
 
 impl Counts {
-    /// Adds another container's.
+    /// Adds another container's counts.
     pub fn add(&mut self, other: Counts) {
         self.acked += other.acked;
         self.seen += other.seen;
@@ -57,22 +56,23 @@ impl Counts {
     }
 }
 
-/// What there is in the end.
+/// The evidence that remains at the end of a load.
 pub struct Rest<P: Paper> {
-    /// What is on paper.
+    /// The container after the replayed changes.
     pub paper: P,
-    /// At which revision.
+    /// The revision of `paper`.
     pub revision: u64,
-    /// What was acknowledged since.
+    /// Changes acknowledged since `revision`.
     pub acked: Vec<Ack<P::Change>>,
-    /// What was read since.
+    /// Reads since `revision`.
     pub seen: Vec<Seen>,
-    /// All of it.
+    /// The number of all reports, those already replayed included.
     pub counts: Counts,
 }
 
 impl<P: Paper> Ledger<P> {
-    /// A container before the load, at a revision. No call takes longer than `longest`.
+    /// Creates the ledger of a container at a revision, before the load. No call takes longer than
+    /// `longest`.
     pub fn new(paper: P, revision: u64, longest: Duration) -> Ledger<P> {
         let told = Told {
             acked: Vec::new(),
@@ -85,7 +85,7 @@ impl<P: Paper> Ledger<P> {
         Ledger { told: Mutex::new(told), paper: Mutex::new((paper, revision)), longest }
     }
 
-    /// A change was acknowledged.
+    /// Notes an acknowledged change.
     pub fn acked(&self, ack: Ack<P::Change>) {
         let mut told = self.told.lock();
         match ack.revision {
@@ -96,7 +96,7 @@ impl<P: Paper> Ledger<P> {
         told.acked.push(ack);
     }
 
-    /// A read was answered.
+    /// Notes a read.
     pub fn seen(&self, seen: Seen) {
         let mut told = self.told.lock();
         told.newest = told.newest.max(seen.revision);
@@ -104,13 +104,13 @@ impl<P: Paper> Ledger<P> {
         told.seen.push(seen);
     }
 
-    /// Everything is kept from here on: a call is in doubt, or revisions mean nothing.
+    /// Keeps all further evidence, because a call is in doubt or revisions cannot be relied on.
     pub fn keep(&self) {
         self.told.lock().kept = true;
     }
 
-    /// Puts on paper what is old enough by now. To be called now and then, and not by who measures:
-    /// it takes its time.
+    /// Replays what is old enough. It is called at intervals and takes a while, so not by a thread
+    /// that measures.
     pub fn fold(&self, now: Instant) {
         let mut paper = self.paper.lock();
         let (mut acked, mut seen, until) = {
@@ -153,7 +153,7 @@ impl<P: Paper> Ledger<P> {
         told.seen.append(&mut seen);
     }
 
-    /// What there is; nothing is left.
+    /// Takes the remaining evidence out.
     pub fn take(&self) -> Rest<P> {
         let (paper, mut told) = (self.paper.lock(), self.told.lock());
         let (paper, revision) = paper.clone();
@@ -162,8 +162,8 @@ impl<P: Paper> Ledger<P> {
     }
 }
 
-/// Carries acknowledged changes out by revision, where each has one that made it, and every reply
-/// fits; `None` if it is not so. What it is given it leaves in another order.
+/// Replays acknowledged changes by revision, if each revision has one that made it and every reply
+/// fits; else returns `None`. The slices are left in another order.
 fn advance<P: Paper>(
     mut paper: P,
     (mut revision, until): (u64, u64),
@@ -188,7 +188,7 @@ fn advance<P: Paper>(
         }
         rest = (later, not_yet);
         if revision == until {
-            // What is left speaks of a revision before the first.
+            // Any remaining evidence is about a revision before the first.
             return (rest.0.is_empty() && rest.1.is_empty()).then_some(paper);
         }
         revision += 1;
@@ -218,14 +218,14 @@ mod tests {
         Ack { change, container: 0, revision: Some(revision), after: 0, place: UNREPORTED, count: UNREPORTED }
     }
 
-    /// Each second the last comes first, `many` times, and somebody reads.
+    /// Moves the last item first, `many` times per second, each time followed by a read.
     fn turn(ledger: &Ledger<Model>, model: &mut Model, revision: &mut u64, many: usize) {
         for _ in 0..many {
             let last = *model.items.last().expect("there are three");
             model.apply(Change::Shift(last, 0));
             *revision += 1;
             ledger.acked(shift(last, 0, *revision));
-            // Somebody had the same in mind.
+            // Another client requested the same change.
             ledger.acked(shift(last, 0, *revision));
             ledger.seen(Seen { container: 0, revision: *revision, print: model.print() });
         }
@@ -241,7 +241,7 @@ mod tests {
             ledger.fold(begun + Duration::from_secs(second.into()));
             most = most.max(ledger.told.lock().acked.len());
         }
-        // Of 72,000: those of thirty seconds, and of the one that they lie in.
+        // Of 72,000: those of thirty seconds, and of the second in which they lie.
         assert!(most <= 32 * 40, "{most} are kept");
         assert!(ledger.told.lock().looks.len() <= 32);
         let rest = ledger.take();
@@ -271,7 +271,7 @@ mod tests {
         assert!(!seen.is_empty() && advance(rest.paper, (revision, revision), &mut [], &mut seen).is_none());
     }
 
-    /// What folding can't explain is left for the replay, whole.
+    /// Checks that what folding cannot explain is left to the replay as a whole.
     #[test]
     fn nothing_is_put_on_paper_that_does_not_follow() {
         type Spoil = fn(&Ledger<Model>);

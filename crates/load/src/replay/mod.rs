@@ -1,11 +1,10 @@
-//! The strict verification: everything acknowledged, carried out again on paper in the order of the
-//! revisions, must lead to what the server holds, and pass through what was read.
+//! The strict verification. All acknowledged changes, replayed in the order of the revisions, must
+//! lead to what the server holds and pass through what was read.
 //!
-//! A container goes up by one revision with each change. Of the replies that speak of one revision,
-//! one made it and the others found it and had nothing to do. A revision that no reply reported
-//! must be the work of a call whose outcome is in doubt; if several calls could have made it, each
-//! is tried, and taken back if it does not lead to the end. Of a move that is in doubt both halves
-//! must have happened or neither.
+//! Each change raises a container's revision by one. Among the replies with one revision, one made
+//! it and the others found nothing to do. A revision that no reply reported must come from a call
+//! in doubt. If several such calls are possible, each is tried, and undone if it does not lead to
+//! the end. Both halves of a move in doubt must have happened, or neither.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,129 +14,130 @@ use crate::figures::counted;
 pub mod evidence;
 pub mod ledger;
 
-/// Steps back that are tried before it gives up.
+/// The number of attempts after which the search gives up.
 const TRIES: usize = 100_000;
-/// Calls of which nobody knows whether they were made, beyond which nothing could be proved.
+/// The maximum number of calls in doubt; beyond it nothing could be proved.
 pub const MOST_DOUBTS: usize = 2000;
 
-/// A container on paper: what is in it, in order.
+/// A container as the replay simulates it: its members in order.
 pub trait Paper: Clone + Sync {
-    /// A change as one container sees it: a move is something taken out of one and put into
+    /// A change of one container. A move is a removal from one container and an insertion into
     /// another.
     type Change: Copy + Ord + Sync;
-    /// What the scenario calls a container.
+    /// The scenario's word for a container.
     const CONTAINER: &'static str;
-    /// And a member of it.
+    /// The scenario's word for a member.
     const MEMBER: &'static str;
 
-    /// What is in it, by number.
+    /// Returns the numbers of the members in order.
     fn members(&self) -> &[u32];
 
-    /// Makes a change: whether it changed anything, or `None` if the container has to refuse it,
-    /// which changes nothing.
+    /// Applies a change. Returns whether it changed anything, or `None` if the container must
+    /// refuse it, which changes nothing.
     fn apply(&mut self, change: Self::Change) -> Option<bool>;
 
-    /// Whether a reply fits what there was before the change and after it.
+    /// Reports whether a reply fits the container before and after the change.
     fn fits(before: &Self, after: &Self, acked: &Ack<Self::Change>) -> bool;
 
-    /// A number that differs for different orders of members.
+    /// Returns a fingerprint that differs for different orders of members.
     fn print(&self) -> u64;
 
-    /// What a change is about.
+    /// Returns the member that a change is about.
     fn member(change: Self::Change) -> u32;
 
-    /// A change in words.
+    /// Describes a change in words.
     fn name(change: Self::Change) -> String;
 
-    /// Whether the reply to such a change may show the container as a later change has left it,
-    /// with that one's revision.
+    /// Reports whether the reply to such a change may show a later state of the container, with the
+    /// revision of a later change.
     fn may_be_told_late(_change: Self::Change) -> bool {
         false
     }
 
-    /// Whether a move is torn, of which only one half was made: `left` says which. `was_there`: it
-    /// was in the target before.
+    /// Reports whether a move of which only one half happened is torn. `left`: the removing half
+    /// happened. `was_there`: the target contained the member before.
     fn is_torn(left: bool, was_there: bool) -> bool;
 }
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replay<C> {
-    /// One order explains everything.
+    /// One order explains all evidence.
     Explained {
-        /// Revisions in all containers.
+        /// The number of revisions in all containers.
         revisions: u64,
-        /// Of these, how many only calls in doubt explain.
+        /// The number of revisions that only calls in doubt explain.
         doubtful: u64,
-        /// The changes of the first container, one for each of its revisions; `None` where calls in
-        /// doubt could have made it, of which one was taken.
+        /// The changes of the first container, one for each revision; `None` for a call in doubt,
+        /// since another one may have made it.
         made: Vec<Option<C>>,
-        /// Those in doubt, and those whose reply was too late to say at which revision they were
-        /// made.
+        /// The calls in doubt, including those whose late reply does not say at which revision they
+        /// were made.
         doubts: Vec<Doubt<C>>,
     },
-    /// None does; why the one that came furthest ended.
+    /// No order explains it; the reason why the longest attempt failed.
     Contradicted(String),
-    /// Too much is in doubt.
+    /// Too many calls are in doubt.
     TooMany(String),
 }
 
-/// Why an attempt ended.
+/// The reason why an attempt ended.
 enum Stuck {
     Contradicted,
     GaveUp,
 }
 
-/// Who made a revision.
+/// The call that made a revision.
 #[derive(Clone, Copy)]
 enum Maker {
-    /// A call that was acknowledged with it, of those that were, which one.
+    /// One of the calls acknowledged with the revision, by index.
     Acked(usize),
-    /// A call in doubt, and which half of it.
+    /// A call in doubt, by index, and which half of it.
     Doubt(usize, bool),
 }
 
-/// What a step has set.
+/// A change of the search state that can be undone.
 enum Step {
-    /// A doubt's half is taken as done.
+    /// A half of a doubt is used.
     Used(usize, bool),
-    /// A container has held something.
+    /// A container has held a member.
     Held(usize, u32),
 }
 
 struct Search<'e, P: Paper> {
     evidence: &'e Evidence<P>,
     doubts: Vec<Doubt<P::Change>>,
-    /// By container, in the order of the revisions.
+    /// Acknowledged changes by container, in the order of the revisions.
     acked: Vec<Vec<(u64, Ack<P::Change>)>>,
     seen: Vec<Vec<Seen>>,
-    /// Doubts that have no end.
+    /// Doubts without a last revision.
     open: Vec<usize>,
-    /// The others, by container and end.
+    /// The other doubts, by container and last revision.
     timed: Vec<Vec<usize>>,
-    /// By container: the most revisions between the begin and the end of one of them.
+    /// The largest range of revisions of a timed doubt, by container.
     widest: Vec<u64>,
-    /// By doubt: whether its halves are taken as done.
+    /// Whether each half of a doubt is used.
     used: Vec<(bool, bool)>,
-    /// By container: all that it ever held.
+    /// All members that a container ever held.
     ever: Vec<HashSet<u32>>,
-    /// What was set in both, in order, to be taken back with a step that led nowhere.
+    /// The changes of `used` and `ever`, in order, so that a failed attempt can be undone.
     trail: Vec<Step>,
     made: Vec<Option<P::Change>>,
     tries: usize,
-    /// Revisions at which it is trying one way of several.
+    /// The number of revisions at which the search currently tries one of several ways.
     depth: usize,
-    /// The furthest anything came, and what ended it there.
+    /// The furthest position of any attempt, and why it failed there.
     furthest: ((usize, u64), String),
 }
 
-/// Revisions that several calls can have made, one behind the other, beyond which it gives up.
+/// The maximum depth of nested alternatives, at which the search gives up.
 const DEEPEST: usize = 10_000;
 
-/// Bytes of stack for the deepest search: two calls for each of them, and two for each container.
+/// The stack size in bytes for the deepest search: two calls for each level, and two for each
+/// container.
 const STACK: usize = 256 << 20;
 
-/// Looks for an order that explains everything.
+/// Searches for an order that explains all evidence.
 pub fn replay<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change>
 where
     P::Change: Send,
@@ -177,7 +177,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     }
     let mut timed = vec![Vec::new(); containers];
     for index in by_time {
-        // What has an end is about one container, which is known.
+        // A doubt with a last revision is about one known container.
         if let Some(container) = doubts[index].here.0 {
             timed[usize::from(container)].push(index);
         }
@@ -215,15 +215,15 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     }
 }
 
-/// Takes those out that speak of a revision that another call may have made: when they were made is
-/// in doubt.
+/// Removes acknowledged changes whose revision another call may have made, and returns them as
+/// doubts.
 fn told_late<P: Paper>(
     container: u16,
     acked: &mut Vec<(u64, Ack<P::Change>)>,
     doubts: &[Doubt<P::Change>],
 ) -> Vec<Doubt<P::Change>> {
     let shared: HashSet<u64> = acked.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect();
-    // By member: between which revisions something was done to it at one that nobody knows.
+    // Member → the revision ranges in which a call at an unknown revision concerned it.
     let mut doubted: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     for doubt in doubts {
         let there = doubt.there.map(|(of, change)| (Some(of), change, (doubt.after, doubt.until)));
@@ -261,7 +261,7 @@ impl<P: Paper> Search<'_, P> {
         Stuck::Contradicted
     }
 
-    /// From the begin of a container to its end, and on with the next.
+    /// Replays a container from begin to end, then the next ones.
     fn container(&mut self, container: usize) -> Result<(), Stuck> {
         let evidence = self.evidence;
         let Some(span) = evidence.containers.get(container) else { return self.halves() };
@@ -279,8 +279,9 @@ impl<P: Paper> Search<'_, P> {
         self.walk(container, span, first, span.initial.clone(), (0, 0), None)
     }
 
-    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are
-    /// used up, and `made` the acknowledged call that made the revision.
+    /// Replays a container from one revision to its end. `at` is how far the lists of
+    /// acknowledgements and reads are consumed. `made` is the acknowledged call that made the
+    /// revision.
     fn walk(
         &mut self,
         container: usize,
@@ -296,7 +297,7 @@ impl<P: Paper> Search<'_, P> {
             while self.acked[container].get(at.0).is_some_and(|(of, _)| *of == revision) {
                 at.0 += 1;
             }
-            // An acknowledged call with this revision that did not make it found it.
+            // An acknowledged call that did not make its revision found nothing to do.
             let maker: Option<usize> = made.take();
             for index in (from..at.0).filter(|index| maker != Some(*index)) {
                 let acked = self.acked[container][index].1;
@@ -325,7 +326,7 @@ impl<P: Paper> Search<'_, P> {
                 return self.container(container + 1);
             }
             revision += 1;
-            // Usually one acknowledged call has this revision, and made it.
+            // Usually exactly one acknowledged call has this revision, and made it.
             let next =
                 self.acked[container][at.0..].iter().take_while(|(of, _)| *of == revision).map(|(_, acked)| *acked);
             let next: Vec<Ack<P::Change>> = next.collect();
@@ -334,7 +335,7 @@ impl<P: Paper> Search<'_, P> {
                 let others = next.iter().enumerate().filter(|(other, _)| *other != index);
                 others.into_iter().all(|(_, other)| finds(&after, other)).then_some((index, after))
             });
-            // Unless it may have found what a call in doubt had made.
+            // Yet that call may have found the work of a call in doubt.
             let may_have_found = |after: &P| next.iter().all(|acked| after.clone().apply(acked.change) == Some(false));
             let mut ways = match &maker {
                 Some((_, after)) if !may_have_found(after) => Vec::new(),
@@ -345,7 +346,7 @@ impl<P: Paper> Search<'_, P> {
             if ways.len() != 1 {
                 return self.branch(container, span, revision, ways, at, &next);
             }
-            // Nothing else can have made it: there is nothing to come back to.
+            // No other call can have made it, so there is no alternative to return to.
             if let Some((maker, after)) = ways.pop() {
                 made = self.take(container, maker, at, &next);
                 paper = after;
@@ -353,12 +354,12 @@ impl<P: Paper> Search<'_, P> {
         }
     }
 
-    /// The calls in doubt that can have made a revision, and what each led to.
+    /// Returns the calls in doubt that can have made a revision, each with the resulting container.
     fn ways(&self, container: usize, revision: u64, paper: &P, next: &[Ack<P::Change>]) -> Vec<(Maker, P)> {
         let timed = &self.timed[container];
         let from = timed.partition_point(|index| self.doubts[*index].until < revision);
         let last = revision.saturating_add(self.widest[container]);
-        // Those that end later begin later, too.
+        // Doubts that end later also begin later.
         let begun = timed[from..].iter().take_while(|index| self.doubts[**index].until <= last);
         let mut ways = Vec::new();
         for index in begun.chain(&self.open).copied() {
@@ -367,7 +368,7 @@ impl<P: Paper> Search<'_, P> {
                 let of = if half { doubt.there.map(|(of, change)| (Some(of), change)) } else { Some(doubt.here) };
                 let Some((of, change)) = of else { continue };
                 let is_used = if half { self.used[index].1 } else { self.used[index].0 };
-                // What is known of the time is about the target.
+                // The known range of revisions is that of the target.
                 let is_timed = half || doubt.there.is_none();
                 if of.is_some_and(|of| usize::from(of) != container) || is_used || (is_timed && doubt.after >= revision)
                 {
@@ -382,9 +383,8 @@ impl<P: Paper> Search<'_, P> {
         ways
     }
 
-    /// The ways, one for each thing that they lead to where that is safe: of two that lead to the
-    /// same, a call that can't have made a later revision is taken, and the other may still have
-    /// made one.
+    /// Removes ways with equal results where that is safe. Of two such ways, the call that cannot
+    /// have made a later revision is used. The other may still have made one.
     fn different(&self, revision: u64, mut ways: Vec<(Maker, P)>) -> Vec<(Maker, P)> {
         let is_last = |maker: &Maker| match maker {
             Maker::Acked(_) => true,
@@ -401,7 +401,7 @@ impl<P: Paper> Search<'_, P> {
         different
     }
 
-    /// A revision that several calls can have made, or none: tries each.
+    /// Tries each of the several ways to make a revision; there may be none.
     fn branch(
         &mut self,
         container: usize,
@@ -442,8 +442,8 @@ impl<P: Paper> Search<'_, P> {
         }))
     }
 
-    /// A call has made a revision. If it was acknowledged, gives its place among all that were;
-    /// `next` are those from `at` on.
+    /// Notes that a call made a revision. Returns the index of an acknowledged call among all of
+    /// them; `next` starts at `at`.
     fn take(&mut self, container: usize, maker: Maker, at: (usize, usize), next: &[Ack<P::Change>]) -> Option<usize> {
         match maker {
             Maker::Acked(index) => {
@@ -462,7 +462,7 @@ impl<P: Paper> Search<'_, P> {
         }
     }
 
-    /// A change was made; by a call that was told so, or perhaps by another.
+    /// Notes a change; `is_sure` unless another call may have made it.
     fn made(&mut self, container: usize, change: P::Change, is_sure: bool) {
         self.held(container, P::member(change));
         if container == 0 {
@@ -476,7 +476,7 @@ impl<P: Paper> Search<'_, P> {
         }
     }
 
-    /// Of each move in doubt, both halves or neither.
+    /// Checks that of each move in doubt, both halves or neither happened.
     fn halves(&mut self) -> Result<(), Stuck> {
         for index in 0..self.doubts.len() {
             let doubt = self.doubts[index];
@@ -498,19 +498,19 @@ fn mark(used: &mut (bool, bool), half: bool, is_used: bool) {
     *(if half { &mut used.1 } else { &mut used.0 }) = is_used;
 }
 
-/// Whether an acknowledgement fits a container in which the call had nothing to do.
+/// Reports whether an acknowledgement fits a container in which the call had nothing to do.
 fn finds<P: Paper>(paper: &P, acked: &Ack<P::Change>) -> bool {
     let mut same = paper.clone();
     same.apply(acked.change) == Some(false) && P::fits(paper, paper, acked)
 }
 
-/// The container after a change that changes something, and fits its acknowledgement.
+/// Returns the container after a change that has an effect and fits its acknowledgement.
 fn makes<P: Paper>(paper: &P, acked: &Ack<P::Change>) -> Option<P> {
     let mut after = paper.clone();
     (after.apply(acked.change) == Some(true) && P::fits(paper, &after, acked)).then_some(after)
 }
 
-/// What the end has that it should not have, or has not.
+/// Describes how the final members differ from the expected ones.
 fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
     let lost: Vec<_> = wanted.iter().filter(|member| !held.contains(member)).collect();
     let new: Vec<_> = held.iter().filter(|member| !wanted.contains(member)).collect();
@@ -534,8 +534,7 @@ fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
     format!("in the end the {what}s are there, but not in the order that was acknowledged")
 }
 
-/// A number that differs for different orders: FNV-1a over what tells members apart, a bit of it
-/// for each.
+/// Computes a fingerprint that differs for different orders: FNV-1a over one number per member.
 pub fn print(members: impl Iterator<Item = u64>) -> u64 {
     members.fold(0xcbf2_9ce4_8422_2325, |print, member| {
         let mixed = (print ^ member).wrapping_mul(0x0000_0100_0000_01b3);

@@ -5,18 +5,18 @@ use std::time::SystemTime;
 
 use super::{Report, html, json};
 
-/// The page.
+/// The name of the HTML page.
 pub const HTML: &str = "report.html";
-/// The numbers.
+/// The name of the file with the numbers.
 pub const JSON: &str = "report.json";
 
-/// Makes the directory, or takes one that is there and has no report in it.
+/// Creates the directory, or takes an existing one that contains no report.
 ///
 /// # Errors
-/// A sentence that names it.
+/// One sentence that names the directory.
 pub fn directory(wanted: Option<&Path>, scenario: &str) -> Result<PathBuf, String> {
     let made = || {
-        // 2026-01-31T08:00:00Z without what file systems do not like.
+        // 2026-01-31T08:00:00Z without the characters that file systems do not like.
         let now: String = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let now: String = now.chars().filter(|char| !matches!(char, ':' | '-')).collect();
         PathBuf::from(format!("stet-load-{scenario}-{now}"))
@@ -29,7 +29,7 @@ pub fn directory(wanted: Option<&Path>, scenario: &str) -> Result<PathBuf, Strin
             return Err(wrong(&format!("it has a {name} in it")));
         }
     }
-    // Whether it can be written to is found out now, and not when all is done.
+    // A directory that cannot be written to is found now, not at the end of the load.
     tempfile::tempfile_in(&directory).map_err(|error| wrong(&error))?;
     Ok(directory)
 }
@@ -37,7 +37,7 @@ pub fn directory(wanted: Option<&Path>, scenario: &str) -> Result<PathBuf, Strin
 /// Writes both files.
 ///
 /// # Errors
-/// What the disk says.
+/// The error of the file system.
 pub fn write(directory: &Path, report: &Report) -> std::io::Result<()> {
     std::fs::write(directory.join(JSON), json::json(report)?)?;
     std::fs::write(directory.join(HTML), html::page(report))

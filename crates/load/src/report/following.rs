@@ -1,4 +1,4 @@
-//! What the page, the table and the numbers say about followers.
+//! The followers in the HTML page, the text table and the JSON report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,10 +15,10 @@ use crate::figures::{counted, duration_us, number};
 use crate::measure::Quantiles;
 use crate::saturation::ThreadLoad;
 
-/// The heads of the columns of the table of deliveries.
+/// The column heads of the table of deliveries.
 pub const COLUMNS: [&str; 7] = ["delivery", "count", "p50", "p90", "p99", "p99.9", "max"];
 
-/// The rows of that table.
+/// Returns the rows of the table of deliveries.
 pub fn rows(delivery: &Delivery) -> Vec<[String; 7]> {
     let row = |(name, latency): (&str, &Histogram<u64>)| {
         let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us, .. } = Quantiles::of(latency);
@@ -28,7 +28,7 @@ pub fn rows(delivery: &Delivery) -> Vec<[String; 7]> {
     delivery.histograms().into_iter().map(row).collect()
 }
 
-/// What happened to the followers, as name and value.
+/// Returns what happened to the followers, as names and values.
 pub fn facts(delivery: &Delivery) -> Vec<(String, String)> {
     let (followed, faults) = (&delivery.followed, &delivery.followed.faults);
     let mut facts = vec![
@@ -55,7 +55,7 @@ pub fn facts(delivery: &Delivery) -> Vec<(String, String)> {
     facts
 }
 
-/// The part of the page; empty where nobody followed.
+/// Renders the followers' section of the page; empty without followers.
 pub fn section(report: &Report) -> String {
     let Some(delivery) = &report.delivery else { return String::new() };
     let heads: String = COLUMNS.iter().map(|head| format!("<th>{head}</th>")).collect();
@@ -113,7 +113,7 @@ fn over_time(delivery: &Delivery) -> String {
     )
 }
 
-/// The same for machines.
+/// The followers' measurements in the JSON report.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Following<'r> {
@@ -143,7 +143,7 @@ struct Measured {
     count: u64,
     #[serde(flatten)]
     quantiles: Quantiles,
-    /// In microseconds.
+    /// The histogram in microseconds, in the exchange format of HdrHistogram.
     histogram: String,
 }
 
@@ -156,10 +156,10 @@ struct Point {
     max_us: Option<u64>,
 }
 
-/// Puts it together.
+/// Assembles the followers' measurements.
 ///
 /// # Errors
-/// A histogram can't be written, which none of ours is too large for.
+/// A histogram cannot be written, which does not happen at our sizes.
 pub fn json(delivery: &Delivery) -> std::io::Result<Following<'_>> {
     let measured = |latency: &Histogram<u64>| {
         let quantiles = Quantiles::of(latency);

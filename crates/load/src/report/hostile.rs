@@ -1,4 +1,4 @@
-//! The part of a report about hostile clients.
+//! The section of a report about hostile clients.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::figures::number;
 use crate::hostile::Tallies;
 use crate::judge::Judged;
 
-/// The heads of the columns.
+/// The column heads of the table.
 pub const COLUMNS: [&str; 4] = ["hostile", "rounds", "calls", "answers"];
 
-/// The rows of the table, a kind each.
+/// Returns the rows of the table, one for each kind of hostile client.
 pub fn rows(tallies: &Tallies) -> Vec<[String; 4]> {
     let row = |(name, tally): &(&str, crate::hostile::Tally)| {
         let answers =
@@ -22,7 +22,7 @@ pub fn rows(tallies: &Tallies) -> Vec<[String; 4]> {
     tallies.iter().map(row).collect()
 }
 
-/// The criterion that the server answers no hostile client with an error of its own.
+/// Judges the criterion that the server answers no hostile client with an error of its own.
 pub fn judge(tallies: &Tallies) -> Judged {
     let faults: u64 = tallies.iter().map(|(_, tally)| tally.faults()).sum();
     Judged {
@@ -33,7 +33,7 @@ pub fn judge(tallies: &Tallies) -> Judged {
     }
 }
 
-/// The part of the page; empty without hostile clients.
+/// Renders the section of the page; empty without hostile clients.
 pub fn section(report: &Report) -> String {
     let Some(tallies) = &report.hostile else { return String::new() };
     let heads: String = COLUMNS.iter().map(|head| format!("<th>{head}</th>")).collect();

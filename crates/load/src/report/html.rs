@@ -1,5 +1,5 @@
-//! `report.html`: one page that needs nothing else: no scripts, no network; its style follows the
-//! reader's light or dark.
+//! `report.html`: a self-contained page without scripts or network access. Its style follows the
+//! reader's light or dark mode.
 
 use std::fmt::Write;
 
@@ -13,10 +13,10 @@ use crate::measure::{Interval, Quantiles};
 use crate::scenario::Finding;
 
 const STYLE: &str = include_str!("page.css");
-/// Colours of kinds of operations, in their order; more kinds than these begin again.
+/// The colours of the kinds of operations, in their order. They repeat if there are more kinds.
 const COLOURS: [&str; 6] = ["c1", "c2", "c3", "c4", "c5", "c6"];
 
-/// The page, well-formed as XML too.
+/// Renders the page, which is well-formed XML as well.
 pub fn page(report: &Report) -> String {
     let title = format!("Load: {}", report.scenario);
     let begun = humantime::format_rfc3339_seconds(report.begun).to_string().replace('T', " ").replace('Z', " UTC");
@@ -143,7 +143,8 @@ fn over_time(report: &Report) -> String {
             (!latency.is_empty()).then(|| latency.value_at_quantile(share) as f64)
         }
     };
-    // The longest last: of few calls it is the 99th percentile too, and both are to be seen.
+    // The maximum is drawn last. With few calls it equals the 99th percentile, and both should be
+    // visible.
     let latencies = [course("p50", "c1", &at(0.5)), course("p99", "c2", &at(0.99)), course("max", "top", &at(1.0))];
     let values = || latencies.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
     let least = values().fold(f64::INFINITY, f64::min);
@@ -164,17 +165,17 @@ fn distribution(report: &Report) -> String {
     by_percentile("Latency by percentile", note, ("share of operations below", "latency"), curves)
 }
 
-/// A curve for each histogram; `axes` are the names of what is shared out and of what is measured.
+/// Renders a curve for each histogram. `axes` names the shares and the measured values.
 pub(super) fn by_percentile<'h>(
     title: &str,
     note: &str,
     axes: (&'static str, &'static str),
     curves: impl Iterator<Item = (&'h str, &'static str, &'h Histogram<u64>)> + Clone,
 ) -> String {
-    /// Points of a curve.
+    /// The number of points of a curve.
     const POINTS: u32 = 160;
     let total = curves.clone().map(|(_, _, latency)| latency.len()).max().unwrap_or(0);
-    // As many nines as the number of samples supports.
+    // The number of nines depends on the number of samples.
     let nines = (total.max(10) as f64).log10().clamp(1.0, 6.0);
     let curve = |(name, class, latency): (&str, _, &Histogram<u64>)| {
         let points = (0..=POINTS).map(|point| {
@@ -218,7 +219,7 @@ fn codes(report: &Report) -> String {
     let none = "None: nothing failed, and nothing was refused for overload.";
     let errors = chart("Errors by code", "failures, and refusals for overload", none, errors);
     let refusals = chart("Planned refusals by code", &note, "None: no rule was touched.", refusals);
-    // One above the other, as each is low.
+    // The charts are low, so one stands above the other.
     format!("<div>{errors}{refusals}</div>")
 }
 

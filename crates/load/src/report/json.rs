@@ -1,5 +1,5 @@
-//! `report.json`: everything, for machines; histograms in HdrHistogram's own exchange format (V2,
-//! base64), in microseconds.
+//! `report.json`: all numbers, for programs. Histograms are in microseconds, in the exchange format
+//! of HdrHistogram (V2, base64).
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ use crate::saturation::Saturation;
 use crate::scenario::Verdict;
 use crate::server::ServerFacts;
 
-/// Raised when what is there changes its meaning; fields may be added without.
+/// The format version. It is raised when an existing field changes its meaning, but not for new
+/// fields.
 pub const FORMAT: u32 = 2;
 
 #[derive(Serialize)]
@@ -28,7 +29,7 @@ pub const FORMAT: u32 = 2;
 struct Root<'r> {
     format: u32,
     scenario: &'r str,
-    /// RFC 3339.
+    /// The begin of the load (RFC 3339).
     begun: String,
     elapsed_seconds: f64,
     interrupted: bool,
@@ -53,7 +54,7 @@ struct Root<'r> {
     server: &'r ServerFacts,
 }
 
-/// What put the server under load.
+/// The load generator.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Client<'r> {
@@ -67,13 +68,13 @@ struct Client<'r> {
 struct Measured {
     #[serde(flatten)]
     figures: Figures,
-    /// Of all operations, 0 to 1.
+    /// The share of all operations, 0 to 1.
     share: f64,
-    /// Of the time that clients waited for answers, 0 to 1.
+    /// The share of the time that clients waited for answers, 0 to 1.
     share_of_time: f64,
-    /// Of successes, in microseconds.
+    /// The latencies of successes in microseconds, in the exchange format of HdrHistogram.
     histogram: String,
-    /// How quickly was said no, by a rule or for overload.
+    /// The latencies of refusals, by a rule or for overload.
     refusals: Quantiles,
 }
 
@@ -86,10 +87,10 @@ struct Point {
     figures: Figures,
 }
 
-/// Writes it.
+/// Renders the report.
 ///
 /// # Errors
-/// A histogram can't be written, which none of ours is too large for.
+/// A histogram cannot be written, which does not happen at our sizes.
 pub fn json(report: &Report) -> std::io::Result<String> {
     let measured = |kind: &Kind| {
         Ok::<_, std::io::Error>(Measured {
@@ -140,10 +141,10 @@ pub fn json(report: &Report) -> std::io::Result<String> {
     Ok(serde_json::to_string_pretty(&root)?)
 }
 
-/// In HdrHistogram's exchange format.
+/// Encodes a histogram in the exchange format of HdrHistogram.
 ///
 /// # Errors
-/// It can't be written, which none of ours is too large for.
+/// The histogram cannot be written, which does not happen at our sizes.
 pub(super) fn histogram(latency: &Histogram<u64>) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(latency, &mut bytes).map_err(std::io::Error::other)?;

@@ -1,4 +1,4 @@
-//! The report of a load: put together once, and written as text, JSON and HTML.
+//! The report of a load: assembled once, and written as text, JSON and HTML.
 
 use std::time::SystemTime;
 
@@ -27,48 +27,48 @@ pub mod text;
 pub struct Report {
     /// The scenario's name.
     pub scenario: &'static str,
-    /// Name and value of everything that made the load what it was; no password.
+    /// Names and values of all parameters of the load, except the password.
     pub parameters: Vec<(String, String)>,
-    /// When it began.
+    /// The begin of the load.
     pub begun: SystemTime,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub elapsed_s: f64,
-    /// Whether it was ended by a signal.
+    /// Whether a signal ended it.
     pub interrupted: bool,
     /// Whether it was an open loop.
     pub open: bool,
-    /// By kind of operation, in the scenario's order; those only that were in the mix.
+    /// The measurements by kind of operation, in the scenario's order, for the kinds in the mix.
     pub kinds: Vec<(&'static str, Kind)>,
-    /// All kinds together.
+    /// The measurements of all kinds together.
     pub all: Kind,
-    /// How many there were of each code.
+    /// The number of operations per code.
     pub codes: Codes,
-    /// The course over time.
+    /// The measurements over time.
     pub series: Series,
-    /// What followers measured.
+    /// The followers' measurements.
     pub delivery: Option<Delivery>,
-    /// What hostile clients were answered.
+    /// The answers to hostile clients.
     pub hostile: Option<Tallies>,
-    /// Whose rules refused some of it, as "the drawers".
+    /// The owner of the rules that refused some operations, such as "the drawers".
     pub rules: &'static str,
-    /// Whether the numbers are the server's.
+    /// Whether the generator was the bottleneck.
     pub saturation: Saturation,
     /// The verification.
     pub verdict: Verdict,
-    /// What came of the conditions.
+    /// The results of the conditions.
     pub judged: Vec<Judged>,
-    /// Beside an earlier load.
+    /// The comparison with an earlier load.
     pub comparison: Option<Comparison>,
-    /// How the load was begun, as a shell takes it.
+    /// The command line of the load, quoted for a shell.
     pub command_line: String,
-    /// Where the load came from.
+    /// The machine on which the load generator ran.
     pub machine: Machine,
-    /// What the server says of itself.
+    /// The server's description of itself.
     pub server: ServerFacts,
 }
 
 impl Report {
-    /// Puts it together.
+    /// Assembles the report.
     pub fn new<S: Scenario>(
         scenario: &S,
         settings: &Settings,
@@ -119,40 +119,40 @@ impl Report {
         report
     }
 
-    /// What conditions and comparisons are about.
+    /// Returns the measurements for conditions and comparisons.
     fn measured(&self) -> Measured<'_> {
         let kinds = self.kinds.iter().map(|(name, kind)| (*name, self.figures(kind))).collect();
         Measured { all: self.figures(&self.all), kinds, parameters: &self.parameters }
     }
 
-    /// The figures of a kind.
+    /// Returns the figures of a kind.
     pub fn figures(&self, kind: &Kind) -> Figures {
         let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
         Figures { counts, per_second: self.rate(counts), quantiles }
     }
 
-    /// How much of all operations is of a kind, 0 to 1.
+    /// Returns the share of a kind in all operations, 0 to 1.
     pub fn share(&self, kind: &Kind) -> f64 {
         ratio(kind.counts.all() as f64, self.all.counts.all() as f64)
     }
 
-    /// How much of the time that clients waited for answers was for a kind, 0 to 1.
+    /// Returns the share of a kind in the time that clients waited for answers, 0 to 1.
     pub fn share_of_time(&self, kind: &Kind) -> f64 {
         ratio(kind.waited.as_secs_f64(), self.all.waited.as_secs_f64())
     }
 
-    /// Successes a second over the whole time.
+    /// Returns the successes per second over the whole time.
     pub fn rate(&self, counts: Counts) -> f64 {
         ratio(counts.succeeded as f64, self.elapsed_s)
     }
 }
 
-/// Part of a whole; none of nothing.
+/// Returns the part as a share of the whole; 0 if the whole is 0.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// The words of a command line, each so that a shell takes it as it is.
+/// Joins the words of a command line, quoted for a shell.
 fn command_line(words: impl Iterator<Item = String>) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./:=,%@+".contains(char);
     let quoted = words.map(|word| {

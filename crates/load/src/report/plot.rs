@@ -1,28 +1,27 @@
-//! Plots as inline SVG, drawn by hand: all that is needed is axes, lines and bars, and their
-//! colours have to come from the page's style sheet, so that they follow the reader's light or
-//! dark; plotting crates write colours into each element.
+//! Plots as inline SVG. They need only axes, lines and bars, with colours from the page's style
+//! sheet, so that they follow light and dark mode. Plotting crates write colours into each element.
 
 use std::fmt::Write;
 
-/// Width and height of a plot in its own units.
+/// The width and height of a plot in its own units.
 const SIZE: (f64, f64) = (640.0, 270.0);
-/// Room for labels: left, top, right, bottom.
+/// The margins for labels: left, top, right, bottom.
 const ROOM: (f64, f64, f64, f64) = (64.0, 12.0, 14.0, 44.0);
 
 /// One of the two axes.
 pub struct Axis {
-    /// What it is, with its unit.
+    /// The name of the quantity, with its unit.
     pub name: &'static str,
-    /// Values that have a label.
+    /// The labelled values.
     pub ticks: Vec<(f64, String)>,
-    /// From where to where.
+    /// The smallest and the largest value.
     pub range: (f64, f64),
-    /// Each decade is as long as the next.
+    /// Whether the axis is logarithmic.
     pub log: bool,
 }
 
 impl Axis {
-    /// From 0 to at least `most`, with round ticks.
+    /// Creates an axis from 0 to at least `most`, with round ticks.
     pub fn linear(name: &'static str, most: f64, label: impl Fn(f64) -> String) -> Axis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 5.0);
@@ -31,7 +30,8 @@ impl Axis {
         Axis { name, ticks: ticks.collect(), range: (0.0, count * step), log: false }
     }
 
-    /// From 0 to exactly `most`, with round ticks: for what has an end of its own.
+    /// Creates an axis from 0 to exactly `most`, with round ticks, for quantities with a natural
+    /// end.
     pub fn until(name: &'static str, most: f64, label: impl Fn(f64) -> String) -> Axis {
         let mut axis = Axis::linear(name, most, label);
         axis.range.1 = if most > 0.0 { most } else { 1.0 };
@@ -39,8 +39,8 @@ impl Axis {
         axis
     }
 
-    /// Between powers of ten around the values, with ticks at 1, 2 and 5 of each while there is
-    /// room.
+    /// Creates a logarithmic axis around the values, with ticks at 1, 2 and 5 of each decade while
+    /// there is room.
     pub fn log(name: &'static str, least: f64, most: f64, label: impl Fn(f64) -> String) -> Axis {
         let (low, high) = (least.max(1e-9), most.max(least.max(1e-9) * 1.1));
         let steps: &[f64] = if (high / low).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -52,7 +52,7 @@ impl Axis {
         Axis { name, ticks: ticks.collect(), range: (from, to), log: true }
     }
 
-    /// Where a value is, from 0 to 1.
+    /// Returns the relative position of a value, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         let (from, to) = self.range;
         let place =
@@ -61,24 +61,24 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least the value.
+/// Returns 1, 2 or 5 times a power of ten, at least the value.
 fn round_step(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= value * 0.999);
     step.unwrap_or(10.0) * power
 }
 
-/// A line with gaps where there is no value.
+/// A line with gaps where values are missing.
 pub struct Line {
-    /// For the legend.
+    /// The name in the legend.
     pub name: String,
-    /// Class of the style sheet: its colour.
+    /// The style sheet's class, which sets the colour.
     pub class: &'static str,
-    /// In order.
+    /// The points in order.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// A plot of lines; `title` is for those who do not see it. The first line has its area filled if
+/// Renders a plot of lines. `title` is for screen readers. The area of the first line is filled if
 /// `filled`.
 pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> String {
     let (width, height) = SIZE;
@@ -151,7 +151,7 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
             let _ = write!(svg, "<path class=\"area {}\" d=\"{area}L{last:.1} {floor}Z\"/>", line.class);
         }
         let _ = write!(svg, "<path class=\"line {}\" d=\"{path}\"/>", line.class);
-        // A single point has no line.
+        // A single point is drawn as a dot.
         if let [(point, Some(value))] = line.points.as_slice() {
             let _ = write!(
                 svg,
@@ -166,7 +166,7 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
     svg
 }
 
-/// What belongs to which colour.
+/// Renders the names and colours of the lines.
 pub fn legend(lines: &[Line]) -> String {
     let mut out = String::from("<p class=\"legend\">");
     for line in lines {
@@ -178,17 +178,17 @@ pub fn legend(lines: &[Line]) -> String {
 
 /// A bar of a bar chart.
 pub struct Bar {
-    /// What it counts.
+    /// The name of the counted thing.
     pub name: String,
-    /// Class of the style sheet: its colour.
+    /// The style sheet's class, which sets the colour.
     pub class: &'static str,
-    /// How many.
+    /// The count.
     pub value: u64,
-    /// How many, in words.
+    /// The count in words.
     pub label: String,
 }
 
-/// Horizontal bars, each with its name above it.
+/// Renders horizontal bars, each with its name above it.
 pub fn bars(title: &str, bars: &[Bar]) -> String {
     const EACH: f64 = 40.0;
     let width = SIZE.0;
@@ -219,9 +219,9 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
     svg
 }
 
-/// A text in markup.
+/// Escapes a text for markup.
 pub fn escaped(text: &str) -> String {
-    // What XML does not allow at all has no place in a page either.
+    // Characters that XML forbids are left out.
     let clean: String = text.chars().filter(|char| !char.is_control()).collect();
     quick_xml::escape::escape(clean).into_owned()
 }

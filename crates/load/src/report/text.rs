@@ -1,4 +1,4 @@
-//! Numbers as people read them, and the final table.
+//! The report as text, with numbers formatted for people.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::measure::{Codes, Kind, Quantiles};
 use crate::scenario::Finding;
 
-/// The verdict in a word or two.
+/// Describes the verdict in a word or two.
 pub fn finding(finding: Finding) -> &'static str {
     match finding {
         Finding::Verified => "verified",
@@ -19,7 +19,7 @@ pub fn finding(finding: Finding) -> &'static str {
     }
 }
 
-/// The heads of the columns of a table by kind.
+/// The column heads of the table by kind of operation.
 pub const COLUMNS: [&str; 14] = [
     "operation",
     "count",
@@ -37,7 +37,7 @@ pub const COLUMNS: [&str; 14] = [
     "max",
 ];
 
-/// The rows of that table, all kinds together last.
+/// Returns the rows of the table by kind, with all kinds together last.
 pub fn rows(report: &Report) -> Vec<[String; 14]> {
     let row = |name: &str, kind: &Kind| {
         let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
@@ -62,7 +62,7 @@ pub fn rows(report: &Report) -> Vec<[String; 14]> {
     report.kinds.iter().map(|(name, kind)| row(name, kind)).chain([row("all", &report.all)]).collect()
 }
 
-/// Rows below their heads, the first column to the left and the others to the right.
+/// Renders rows below their heads, with the first column left-aligned and the others right-aligned.
 fn aligned<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
     let heads = heads.map(str::to_owned);
     let width = |column: usize| {
@@ -81,7 +81,7 @@ fn aligned<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
     out
 }
 
-/// What came of all of it, in a line.
+/// Summarises all operations in one line.
 fn headline(report: &Report) -> String {
     let counts = report.all.counts;
     let share = |count: u64| percent(counts.share(count));
@@ -96,12 +96,12 @@ fn headline(report: &Report) -> String {
     )
 }
 
-/// The heads of the table that puts all operations beside an earlier load's.
+/// The column heads of the table that compares all operations with an earlier load's.
 pub const BESIDE: [&str; 4] = ["all operations", "now", "before", "ratio"];
 
-/// The rows of that table.
+/// Returns the rows of the comparison of all operations.
 pub fn beside(comparison: &Comparison) -> Vec<[String; 4]> {
-    // All kinds together are last.
+    // The entry for all kinds together is the last.
     let all = comparison.operations.last().map(|all| all.figures.as_slice()).unwrap_or_default();
     let row = |beside: &Beside| {
         let [now, before, ratio] = beside.in_words();
@@ -110,14 +110,14 @@ pub fn beside(comparison: &Comparison) -> Vec<[String; 4]> {
     all.iter().map(row).collect()
 }
 
-/// The heads of the table of ratios by kind of operation.
+/// Returns the column heads of the table of ratios by kind of operation.
 pub fn ratio_heads() -> [&'static str; 12] {
     let mut heads = ["ratio"; 12];
     heads[1..].iter_mut().zip(Figure::ALL).for_each(|(head, figure)| *head = figure.name());
     heads
 }
 
-/// The rows of that table; all kinds together are in the other.
+/// Returns the rows of the table of ratios, without all kinds together, which the other table has.
 pub fn ratio_rows(comparison: &Comparison) -> Vec<[String; 12]> {
     let row = |compared: &Compared| {
         let mut row: [String; 12] = std::array::from_fn(|_| String::new());
@@ -128,7 +128,7 @@ pub fn ratio_rows(comparison: &Comparison) -> Vec<[String; 12]> {
     comparison.operations.iter().rev().skip(1).rev().map(row).collect()
 }
 
-/// What was not alike in two loads, a sentence.
+/// Describes each parameter that differed between the two loads.
 pub fn differences(comparison: &Comparison) -> Vec<String> {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     let words = |difference: &Difference| {
@@ -149,7 +149,7 @@ fn comparison(report: &Report) -> String {
     out
 }
 
-/// What the figures belong to: the server, the machine of the load and how it was begun.
+/// Describes the origin of the figures: the server, the load's machine and its command line.
 pub fn surroundings(report: &Report) -> Vec<(String, String)> {
     let server = &report.server;
     let named = [server.name.as_deref(), server.version.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -175,7 +175,7 @@ pub fn surroundings(report: &Report) -> Vec<(String, String)> {
     pairs
 }
 
-/// The final table, as it is printed.
+/// Renders the final table for printing.
 pub fn table(report: &Report) -> String {
     let mut out = aligned(&COLUMNS, &rows(report));
     let _ = writeln!(out, "{}", headline(report));

@@ -1,5 +1,5 @@
-//! What clients know while the load goes on: lines with their ids and where they are, and what each
-//! client last asked.
+//! The shared knowledge of the clients during the load: each line's id and topic, and each client's
+//! last request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +10,12 @@ use parking_lot::{Mutex, RwLock};
 use super::model::Line;
 use super::plan::{Recent, Recipe};
 
-/// See the module's head.
+/// The shared knowledge of the clients during the load.
 pub struct Book {
     recipe: Recipe,
-    /// By client, and one for the lines that were there before.
+    /// The page of each client, and a last one for the lines from before the load.
     pages: Vec<Page>,
-    /// By container: the newest revision that any reply spoke of.
+    /// The newest revision that any reply reported, by container.
     newest: Vec<AtomicU64>,
 }
 
@@ -27,42 +27,42 @@ struct Page {
 
 #[derive(Default)]
 struct Lines {
-    /// All that were ever made.
+    /// All lines ever created.
     known: HashMap<Line, Known>,
     /// Items that are not removed, the newest last.
     items: Vec<Line>,
 }
 
-/// What is known of a line.
+/// The known facts about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Its id.
+    /// The line's id.
     pub id: Box<str>,
-    /// The topic that it was last told to be in.
+    /// The topic that the last reply reported.
     pub topic: u16,
-    /// The object that was last to be attached to it.
+    /// The object of the last request to attach one.
     pub attached: Option<usize>,
 }
 
-/// What a client last asked.
+/// The last request of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// About which line.
+    /// The line that it is about.
     pub line: Line,
-    /// And what was known of it.
+    /// The facts about the line that were known when the request was made.
     pub known: Option<Known>,
-    /// Of which container; of a move the target.
+    /// The container that it changes; for a move, the target.
     pub container: u16,
-    /// The newest revision that was known of it then.
+    /// The newest known revision of the container when the request was sent.
     pub after: u64,
-    /// When the request was sent, since the load's begin.
+    /// The time when the request was sent, since the begin of the load.
     pub sent: Duration,
-    /// And when it was answered.
+    /// The time when it was answered, since the begin of the load.
     pub answered: Duration,
 }
 
 impl Book {
-    /// For so many clients, and so many containers.
+    /// Creates the book for a number of clients and containers.
     pub fn new(recipe: Recipe, clients: u32, containers: u16) -> Book {
         let pages = (0..=clients).map(|_| Page::default()).collect();
         Book { recipe, pages, newest: (0..containers).map(|_| AtomicU64::new(0)).collect() }
@@ -72,12 +72,12 @@ impl Book {
         &self.pages[self.recipe.maker(line) as usize]
     }
 
-    /// What is known of a line.
+    /// Returns the known facts about a line.
     pub fn find(&self, line: Line) -> Option<Known> {
         self.page(line).lines.read().known.get(&line).cloned()
     }
 
-    /// An item of whichever client; of one that has none, one that was there before the load.
+    /// Returns an item of the given client, or one from before the load if that client has none.
     pub fn recent(&self, recent: Recent) -> Line {
         let of = |client: usize| {
             let lines = self.pages[client].lines.read();
@@ -87,7 +87,7 @@ impl Book {
         of(recent.client as usize).or_else(|| of(self.pages.len() - 1)).unwrap_or_default()
     }
 
-    /// A line has been made.
+    /// Notes a new line.
     pub fn learn(&self, line: Line, id: &str, topic: u16) {
         let mut lines = self.page(line).lines.write();
         lines.known.insert(line, Known { id: id.into(), topic, attached: None });
@@ -96,42 +96,42 @@ impl Book {
         }
     }
 
-    /// An item is in another topic.
+    /// Notes that an item is in another topic.
     pub fn moved(&self, line: Line, topic: u16) {
         self.page(line).lines.write().known.entry(line).and_modify(|known| known.topic = topic);
     }
 
-    /// An object is to be attached to an item.
+    /// Notes that an object is to be attached to an item.
     pub fn attaching(&self, line: Line, object: usize) {
         self.page(line).lines.write().known.entry(line).and_modify(|known| known.attached = Some(object));
     }
 
-    /// An item has been removed.
+    /// Notes the removal of an item.
     pub fn removed(&self, line: Line) {
         self.page(line).lines.write().items.retain(|item| *item != line);
     }
 
-    /// The newest revision that is known of a container.
+    /// Returns the newest known revision of a container.
     pub fn newest(&self, container: u16) -> u64 {
         self.newest[usize::from(container)].load(Ordering::Relaxed)
     }
 
-    /// A reply spoke of a revision.
+    /// Notes the revision in a reply.
     pub fn revised(&self, container: u16, revision: u64) {
         self.newest[usize::from(container)].fetch_max(revision, Ordering::Relaxed);
     }
 
-    /// What a client last asked.
+    /// Returns the last request of a client.
     pub fn asked(&self, client: u32) -> Asked {
         self.pages[client as usize].asked.lock().clone()
     }
 
-    /// Changes what a client last asked.
+    /// Changes the last request of a client.
     pub fn ask(&self, client: u32, change: impl FnOnce(&mut Asked)) {
         change(&mut self.pages[client as usize].asked.lock());
     }
 
-    /// All lines whose creation was acknowledged.
+    /// Returns the ids of all lines whose creation was acknowledged.
     pub fn known(&self) -> HashMap<Line, Box<str>> {
         let lines = |page: &Page| -> Vec<_> {
             page.lines.read().known.iter().map(|(line, known)| (*line, known.id.clone())).collect()

@@ -1,13 +1,13 @@
-//! What items say: their comments and what is attached to them. Only the client that made an item
-//! changes that, one call after the other, so that nobody else's calls have a say in it.
+//! The fields of items: their comments and attachments. Only the client that created an item
+//! changes them, one call after the other, so no other calls affect them.
 
 use std::collections::HashMap;
 
 use super::model::Line;
 use super::wire::Said;
 
-/// What an item may say in the end: what was acknowledged last, and what calls of no certain
-/// outcome have asked for since.
+/// The possible final fields of an item: the last acknowledged ones, and those of later calls
+/// without a certain outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     steps: Vec<u32>,
@@ -20,17 +20,18 @@ impl Default for Told {
     }
 }
 
-/// What one call says of an item.
+/// The field that one call sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saying {
-    /// Another comment.
+    /// The step of another comment.
     Step(u32),
-    /// Another object.
+    /// The index of another attached object.
     Attached(usize),
 }
 
 impl Told {
-    /// The call was acknowledged, or nobody knows.
+    /// Notes a call that sets a field. `is_sure` if it was acknowledged; otherwise its outcome is
+    /// unknown.
     pub fn say(&mut self, saying: Saying, is_sure: bool) {
         if is_sure {
             match saying {
@@ -49,7 +50,8 @@ impl Told {
     }
 }
 
-/// A sentence for each item that does not say in the end what it was told to say.
+/// Compares the fields of the items with the expected ones and returns a sentence for each item
+/// that differs.
 pub fn compare(told: &HashMap<Line, Told>, held: &HashMap<Line, Said>) -> Vec<String> {
     let nothing = Told::default();
     let mut problems: Vec<_> = held

@@ -1,5 +1,5 @@
-//! A planning desk: many clients that make, edit, shift, move and remove items of the same few
-//! topics of a plan, and followers that hear of everything in the first of them.
+//! The load of a planning desk: many clients create, edit, shift, move and remove items of the same
+//! few topics of a plan. Followers receive all events of the first topic.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,13 +35,13 @@ use self::prepare::Held;
 use self::verify::Evidence;
 use self::wire::{Paths, mark};
 
-/// The codes by which a topic says no for a reason of its own (docs/api/topics.md): not there any
-/// more, too many dividers or lines.
+/// The codes of refusals by a topic's own rules (docs/api/topics.md): the item no longer exists, or
+/// there are too many dividers or lines.
 const RULES: &[&str] = &["ObjectNotFound", "TooLarge"];
-/// Names a line that was never made.
+/// The id of a line that was never created.
 const NOWHERE: &str = "1$1.0.0";
 
-/// See the module's head.
+/// The load of topics and their plan.
 pub struct TopicLoad {
     settings: TopicSettings,
     weights: Vec<u32>,
@@ -49,18 +49,18 @@ pub struct TopicLoad {
     patience: std::time::Duration,
     paths: Paths,
     book: Book,
-    /// By container, the plan last.
+    /// The state of each container before the load, the plan last.
     before: Vec<Held>,
-    /// Why revisions can't be relied on; `None` if they can.
+    /// The reason why revisions cannot be relied on; `None` if they can.
     uncounted: Option<String>,
     audience: Audience,
 }
 
 impl TopicLoad {
-    /// From the settings, which are checked.
+    /// Creates the load from checked settings.
     ///
     /// # Errors
-    /// A sentence that names what can't be.
+    /// One sentence that names the unusable setting.
     pub fn new(settings: &Settings) -> Result<TopicLoad, String> {
         let own = settings.topic.clone();
         let mut weights = match &settings.mix {
@@ -94,7 +94,7 @@ impl TopicLoad {
         })
     }
 
-    /// The plan's place among the containers: behind the topics.
+    /// Returns the number of the plan as a container, after those of the topics.
     fn plan_container(&self) -> u16 {
         self.settings.topics
     }
@@ -127,7 +127,7 @@ impl Scenario for TopicLoad {
     }
 
     fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
-        // There are no more clients than a u32 counts.
+        // The number of clients fits into a u32.
         let plan: Plan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
         plan
     }
@@ -243,7 +243,7 @@ impl Scenario for TopicLoad {
             evidence.held.extend(held.ids.iter().cloned());
             evidence.said.extend(&held.said);
         }
-        // Of what was never acknowledged, the end has the ids.
+        // The final state has the ids of lines whose creation was never acknowledged.
         let plan = (0..).zip(&self.paths.topics).map(|(topic, id)| (topic_line(topic), mark(id)));
         let known = evidence.known.iter().map(|(line, id)| (*line, mark(id)));
         let held = evidence.held.iter().map(|(line, id)| (*line, mark(id)));

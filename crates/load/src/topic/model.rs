@@ -1,8 +1,8 @@
-//! Topics and their plan on paper (docs/api/topics.md, "Order"): lines in order, and what the
-//! changes of them do.
+//! A simulation of topics and their plan (docs/api/topics.md, "Order"): lines in order, and the
+//! effects of changes on them.
 //!
-//! Items and dividers are one kind of line. What is said of an item (its comment, what is attached)
-//! goes along with it from topic to topic, so it is no part of this: [`super::fields`] has that.
+//! Items and dividers are one kind of line. An item's fields (its comment and attachment) move with
+//! it from topic to topic, so they are kept elsewhere, in [`super::fields`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use std::sync::Arc;
 use crate::replay::evidence::{Ack, UNREPORTED};
 use crate::replay::{Paper, print};
 
-/// A line by its number: an item, a divider, or a topic of the plan.
+/// The number of a line: an item, a divider, or a topic of the plan.
 pub type Line = u32;
 
-/// What is none of the load's.
+/// The number of any line that is not the load's own.
 pub const FOREIGN: Line = u32::MAX;
 
-/// The number of a topic as a line of the plan.
+/// Returns the number of a topic as a line of the plan.
 pub fn topic_line(topic: u16) -> Line {
     FOREIGN - 1 - Line::from(topic)
 }
 
-/// A change as one container sees it. Positions count among the others; -1 and everything behind
-/// the last is the end.
+/// A change of one container. Positions count among the other lines; -1 and anything beyond the
+/// last line mean the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// A new item or divider.
+    /// Adds an item or divider.
     Add(Line, i32),
-    /// An item or divider goes to a position of the order that it is in.
+    /// Moves an item or divider to another position of its container.
     Shift(Line, i32),
-    /// A topic goes to a position of the plan.
+    /// Moves a topic to another position of the plan.
     Order(Line, i32),
-    /// Something else is said of an item.
+    /// Changes an item's comment.
     Edit(Line),
-    /// Something else is attached to it, or nothing.
+    /// Changes an item's attachment.
     Attach(Line),
-    /// An item or divider is removed.
+    /// Removes an item or divider.
     Remove(Line),
-    /// An item is moved to another topic.
+    /// Removes an item, which is moved to another topic.
     Leave(Line),
-    /// An item is moved here from another topic; or is moved, and here already.
+    /// Inserts an item that is moved here from another topic. The item may already be here.
     Arrive(Line, i32),
 }
 
 impl Change {
-    /// The line that it is about.
+    /// Returns the changed line.
     pub fn line(self) -> Line {
         match self {
             Change::Add(line, _)
@@ -59,10 +59,10 @@ impl Change {
     }
 }
 
-/// What tells lines apart on the wire: a number made of each id.
+/// The hash of each line's id, by which reads identify lines.
 pub type Ids = HashMap<Line, u64>;
 
-/// See the module's head.
+/// The lines of a topic or plan in the simulation.
 #[derive(Debug, Clone)]
 pub struct Lines {
     lines: Vec<Line>,
@@ -70,12 +70,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// These lines.
+    /// Creates a container with these lines.
     pub fn new(lines: Vec<Line>, ids: Arc<Ids>) -> Lines {
         Lines { lines, ids }
     }
 
-    /// Takes a line out, and puts it to a position among the others; whether it is elsewhere then.
+    /// Moves a line to a position among the others. Reports whether its position changed.
     fn shift(&mut self, from: usize, position: i32) -> bool {
         let line = self.lines.remove(from);
         self.insert(line, position) != from
@@ -104,7 +104,7 @@ impl Paper for Lines {
                 self.insert(line, position);
                 Some(true)
             }
-            // Whoever is moved is taken out and put in anew, wherever it was.
+            // A moved item is always removed and inserted again, even within one topic.
             (Change::Arrive(_, position), Some(from)) => {
                 self.shift(from, position);
                 Some(true)
@@ -125,7 +125,7 @@ impl Paper for Lines {
     }
 
     fn print(&self) -> u64 {
-        // Whose id nobody knows was read by nobody who knows what it is.
+        // A line without a known id is in no reply that was understood, so any number will do.
         print(self.lines.iter().map(|line| self.ids.get(line).copied().unwrap_or(0)))
     }
 
@@ -148,13 +148,13 @@ impl Paper for Lines {
         }
     }
 
-    /// The reply shows the item, which others may have moved or shifted since (docs/api/topics.md,
-    /// "Replies").
+    /// The reply shows the item, which other clients may have moved or shifted since
+    /// (docs/api/topics.md, "Replies").
     fn may_be_told_late(change: Change) -> bool {
         matches!(change, Change::Shift(..) | Change::Edit(_) | Change::Attach(_))
     }
 
-    /// An item that was in the target already leaves nothing: then arriving is all there is to it.
+    /// Within one topic no item leaves. Then the adding half is the whole move.
     fn is_torn(left: bool, was_there: bool) -> bool {
         left || !was_there
     }

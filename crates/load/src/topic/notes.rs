@@ -1,4 +1,4 @@
-//! What a client remembers for the verification.
+//! The observations of one client, for the verification.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,38 +12,38 @@ use crate::replay::evidence::{Ack, Doubt, Seen, UNREPORTED};
 use crate::replay::{Paper, print};
 use crate::scenario::Outcome;
 
-/// Faults in single replies that a client remembers.
+/// The maximum number of faults in single replies that a client remembers.
 const MOST_ODD: usize = 5;
 
-/// See the module's head.
+/// The observations of one client.
 #[derive(Default)]
 pub struct Notes {
     pub(super) acked: Vec<Ack<Change>>,
     pub(super) seen: Vec<Seen>,
     pub(super) doubts: Vec<Doubt<Change>>,
-    /// What items of the client's own were told to say.
+    /// The expected fields of the client's own items.
     pub(super) told: HashMap<Line, Told>,
     /// Lines whose removal was acknowledged.
     pub(super) removed: HashSet<Line>,
-    /// Lines of which nobody knows whether they were made, or removed.
+    /// Lines whose creation or removal has an unknown outcome.
     pub(super) unsure: HashSet<Line>,
-    /// Items whose move was refused because they were not there.
+    /// Items whose move was refused because they did not exist.
     pub(super) denied: HashSet<Line>,
     pub(super) odd: Vec<String>,
 }
 
-/// What a reply to a change came to.
+/// The evaluation of the reply to a change.
 #[derive(Default)]
 pub(super) struct Noted {
-    /// Whether it was such a reply.
+    /// Whether the reply has the expected shape.
     pub understood: bool,
-    /// The id of what is new.
+    /// The id of the created line.
     pub made: Option<Box<str>>,
-    /// The containers that it changed, each with the revision that this led to.
+    /// The changed containers with their new revisions.
     pub revised: Vec<(u16, u64)>,
 }
 
-/// The change of the container that was asked about.
+/// Returns the change of the requested container; `None` for a read.
 pub(super) fn change(deed: Deed, line: Line) -> Option<Change> {
     Some(match deed {
         Deed::Item(_, _, position) | Deed::Divide(_, _, position) => Change::Add(line, position),
@@ -57,7 +57,7 @@ pub(super) fn change(deed: Deed, line: Line) -> Option<Change> {
     })
 }
 
-/// What a call says of the item, apart from where it stands.
+/// Returns the field of the item that a call sets, if it sets one.
 fn saying(deed: Deed, asked: &Asked) -> Option<Saying> {
     match deed {
         Deed::Edit(_, step) => Some(Saying::Step(step)),
@@ -73,7 +73,8 @@ impl Notes {
         }
     }
 
-    /// A topic or a structure that was read. Whether it was such a reply.
+    /// Notes the reply to a read of a topic or structure. Reports whether it has the expected
+    /// shape.
     pub(super) fn read(&mut self, deed: Deed, container: u16, paths: &Paths, answer: &Answer) -> bool {
         let marks: Option<Vec<u64>> = match deed {
             Deed::Read(_) => {
@@ -93,7 +94,7 @@ impl Notes {
         true
     }
 
-    /// What came of a change.
+    /// Notes the reply to a change.
     pub(super) fn changed(
         &mut self,
         deed: Deed,
@@ -106,7 +107,7 @@ impl Notes {
         let certain = Noted { understood: true, ..Noted::default() };
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
-            // Refused before anything was done: that too is certain.
+            // A refusal precedes any change, so its outcome is certain as well.
             Ok(answer) if answer.is_refusal() => {
                 if matches!(outcome, Outcome::Refused(_)) && matches!(deed, Deed::Move(..)) && asked.known.is_some() {
                     self.denied.insert(asked.line);
@@ -114,7 +115,7 @@ impl Notes {
                 return certain;
             }
             Err(Trouble::Unreachable(_)) => return certain,
-            // Nobody knows whether it was done.
+            // The outcome is unknown.
             _ => {
                 self.doubt(deed, change, asked, u64::MAX);
                 return certain;
@@ -144,11 +145,12 @@ impl Notes {
         })
     }
 
-    /// A call of which nobody knows whether it was done, or at which revision up to that one.
+    /// Notes a call whose outcome is unknown, or one that was made at an unknown revision up to
+    /// `until`.
     fn doubt(&mut self, deed: Deed, change: Change, asked: &Asked, until: u64) {
         let after = asked.after;
         self.doubts.push(match deed {
-            // Wherever it is, it leaves.
+            // The item leaves its topic, whichever that is.
             Deed::Move(..) => {
                 let there = Some((asked.container, change));
                 Doubt { here: (None, Change::Leave(asked.line)), there, after, until }
@@ -163,8 +165,8 @@ impl Notes {
         }
     }
 
-    /// A reply whose ETag is that of the change itself. A server that tells no revisions has none,
-    /// which is no fault of the reply.
+    /// Notes a reply whose ETag is that of the change itself. A server without revisions sends
+    /// none, which is no fault of the reply.
     fn acked(&mut self, change: Change, asked: &Asked, answer: &Answer, place: Option<u32>) -> Option<Noted> {
         let (container, revision) = (asked.container, answer.revision());
         let place = place.unwrap_or(UNREPORTED);
@@ -193,20 +195,20 @@ impl Notes {
         Some(noted)
     }
 
-    /// The reply to a change of an item, which shows it as it is by then.
+    /// Notes the reply to a change of an item. It shows the item's state at the time of the reply.
     fn item(&mut self, deed: Deed, change: Change, asked: &Asked, paths: &Paths, answer: &Answer) -> Option<Noted> {
         let shown: Item<'_> = wire::result(answer)?;
         let is_new = matches!(deed, Deed::Item(..));
         if !is_new && asked.known.as_ref().is_some_and(|known| *known.id != *shown.info.id) {
             self.odd(|| format!("the reply to {} speaks of {}", Lines::name(change), shown.info.id));
         }
-        // What it was told to say is certain now, wherever it is.
+        // The field is certain now, whatever topic the item is in.
         if let Some(saying) = saying(deed, asked) {
             self.told.entry(asked.line).or_default().say(saying, true);
         }
         let (Some(revision), Some(position)) = (answer.revision(), shown.position) else {
             if shown.position.is_none() && !is_new {
-                // It was moved to another topic before the reply was made.
+                // The item was moved to another topic before the reply was sent.
                 self.doubt_when(change, asked, u64::MAX);
                 return Some(Noted { understood: true, ..Noted::default() });
             }
@@ -225,15 +227,15 @@ impl Notes {
         if changed == revision {
             return self.acked(change, asked, answer, Some(position)).map(|noted| made(noted, &shown));
         }
-        // What was as it was wanted was last changed before the call was sent; else others have
-        // changed it since.
+        // If the field already had the value, its last change was before the call. Otherwise other
+        // clients have changed the item since.
         if changed > asked.after {
             self.doubt_when(change, asked, changed);
         }
         Some(made(Noted { understood: true, ..Noted::default() }, &shown))
     }
 
-    /// A change that was made, or found nothing to do: nobody knows at which revision.
+    /// Notes a change that was made, or found nothing to do, at an unknown revision.
     fn doubt_when(&mut self, change: Change, asked: &Asked, until: u64) {
         self.doubts.push(Doubt { after: asked.after, until, ..Doubt::of(asked.container, change) });
     }
@@ -243,9 +245,10 @@ fn made(noted: Noted, shown: &Item<'_>) -> Noted {
     Noted { made: Some(shown.info.id.as_ref().into()), ..noted }
 }
 
-/// Two replies that show the same item as the same revision has left it: the one of the change that
-/// has made that, and one that was made after another change. Nobody knows which is which, so both
-/// may have been made up to then.
+/// Turns acknowledged changes into doubts if their replies show the same item at the same revision.
+/// One is the reply to the change that led to this revision; the other was sent after a later
+/// change. Since it is unknown which is which, both may have been made at any revision up to this
+/// one.
 pub(super) fn doubt_shared(acked: &mut Vec<Ack<Change>>, doubts: &mut Vec<Doubt<Change>>) {
     let of_item = |ack: &Ack<Change>| match (ack.change, ack.revision) {
         (Change::Edit(line) | Change::Attach(line) | Change::Shift(line, _), Some(revision)) => {

@@ -1,11 +1,11 @@
-//! What only a load of topics has to be told.
+//! Options of the topic load.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::followers::audience::{MAX_FOLLOWERS, threads};
 
-/// The flags; each stands above the key of the same name in the section `[topic]`.
+/// The flags; each overrides the key of the same name in the section `[topic]`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TopicFlags {
@@ -46,19 +46,19 @@ pub struct TopicFlags {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TopicSettings {
-    /// How many topics.
+    /// The number of topics.
     pub topics: u16,
     /// Zipf exponent.
     pub skew: f64,
-    /// How many items are in each to begin with.
+    /// The initial number of items in each topic.
     pub fill: u32,
-    /// How many items a client has of its own at most.
+    /// The maximum number of items of a client's own.
     pub own: u32,
-    /// How many stories there are.
+    /// The number of stories to attach.
     pub objects: u32,
-    /// How many follow the first topic.
+    /// The number of followers of the first topic.
     pub followers: u32,
-    /// Threads that they share.
+    /// The number of threads that the followers share.
     pub follower_threads: Option<u32>,
 }
 
@@ -69,13 +69,13 @@ impl Default for TopicSettings {
 }
 
 impl TopicSettings {
-    /// How many threads follow.
+    /// Returns the number of threads for followers.
     pub fn follower_threads(&self) -> usize {
         threads(self.followers, self.follower_threads)
     }
 
     /// # Errors
-    /// A sentence that names the key and the value.
+    /// One sentence that names the key and the value.
     pub fn check(&self) -> Result<(), String> {
         let between = |key: &str, value: u32, least: u32, most: u32| {
             if (least..=most).contains(&value) {
@@ -87,10 +87,10 @@ impl TopicSettings {
         if !(0.0..=10.0).contains(&self.skew) {
             return Err(format!("`topic.skew` is {}, which is not between 0 and 10", self.skew));
         }
-        // One at least, so that there is something that all know of.
+        // At least one, so that there is an item that all clients know.
         between("fill", self.fill, 1, 10_000)?;
         between("own", self.own, 1, 1000)?;
-        // Two at least, so that attaching one changes something.
+        // At least two, so that attaching another one changes something.
         between("objects", self.objects, 2, 100_000)?;
         between("followers", self.followers, 0, MAX_FOLLOWERS)?;
         between("follower-threads", self.follower_threads.unwrap_or(1), 1, 256)

@@ -1,9 +1,9 @@
-//! What each client is going to do, and with which line.
+//! The plans of the clients: their operations and the lines that these are about.
 //!
-//! A client edits, attaches to and removes items of its own, one call after the other, so that what
-//! they say in the end does not depend on others. It shifts and moves items of anybody. A client
-//! that has no item of its own makes one, whatever was drawn; one that has many removes the oldest
-//! instead.
+//! A client edits, attaches to and removes only its own items, one call after the other. So their
+//! final fields do not depend on other clients. It shifts and moves items of any client. A client
+//! without items creates one instead of the drawn operation. One with too many removes its oldest
+//! instead of creating another.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use super::model::Line;
 use crate::dice::dice;
 
-/// The kinds of operations; [`KINDS`] has their names in this order.
+/// The kinds of operations. [`KINDS`] has their names in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -25,28 +25,28 @@ pub enum Kind {
     Structure,
     /// Reads the structure of the plan.
     Plan,
-    /// Makes an item.
+    /// Creates an item.
     Item,
-    /// Writes another comment.
+    /// Sets another comment.
     Edit,
     /// Attaches another story.
     Attach,
-    /// Puts an item to another position of its topic.
+    /// Moves an item to another position of its topic.
     Shift,
     /// Moves an item into a topic.
     Move,
-    /// Makes, shifts and removes a divider, in turn.
+    /// Creates, shifts and removes a divider, in turn.
     Divider,
     /// Removes an item.
     Remove,
-    /// Puts a topic to another position of the plan.
+    /// Moves a topic to another position of the plan.
     Order,
 }
 
-/// As the mix names them.
+/// The names of the kinds in a mix.
 pub const KINDS: &[&str] =
     &["read", "structure", "plan", "item", "edit", "attach", "shift", "move", "divider", "remove", "order"];
-/// Weights without a mix: a desk looks more often than it changes something.
+/// The weights without a mix: a desk reads more often than it changes something.
 pub const DEFAULT_MIX: [u32; 11] = [25, 10, 5, 10, 12, 6, 12, 10, 4, 4, 2];
 const ALL: [Kind; 11] = [
     Kind::Read,
@@ -61,60 +61,60 @@ const ALL: [Kind; 11] = [
     Kind::Remove,
     Kind::Order,
 ];
-/// Newest items of one client that others look at.
+/// The number of newest items per client that other clients use.
 const RECENT: u32 = 20;
 
-/// An item of whichever client: of those that it has by then, this many before the newest.
+/// An item of any client, counted back from the newest at the time of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recent {
-    /// Whose; one beyond the last client's are those that were there before the load.
+    /// The owner. One beyond the last client means the items from before the load.
     pub client: u32,
-    /// 0 is the newest.
+    /// The number of newer items; 0 is the newest.
     pub back: u32,
 }
 
-/// What is to be done. Topics are counted from 0; a position of -1 is the end.
+/// An action with its arguments. Topics are counted from 0; a position of -1 is the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
-    /// See [`Kind::Read`].
+    /// Reads a topic ([`Kind::Read`]).
     Read(u16),
-    /// See [`Kind::Structure`].
+    /// Reads the structure of a topic ([`Kind::Structure`]).
     Structure(u16),
-    /// See [`Kind::Plan`].
+    /// Reads the structure of the plan ([`Kind::Plan`]).
     Plan,
-    /// See [`Kind::Item`].
+    /// Creates an item ([`Kind::Item`]).
     Item(Line, u16, i32),
-    /// See [`Kind::Edit`]; the step is the new comment.
+    /// Sets a comment ([`Kind::Edit`]), which is the given step.
     Edit(Line, u32),
-    /// See [`Kind::Attach`].
+    /// Attaches the next object to an item ([`Kind::Attach`]).
     Attach(Line),
-    /// See [`Kind::Remove`].
+    /// Removes an item ([`Kind::Remove`]).
     Remove(Line),
-    /// See [`Kind::Shift`].
+    /// Moves an item within its topic ([`Kind::Shift`]).
     Shift(Recent, i32),
-    /// See [`Kind::Move`].
+    /// Moves an item into a topic ([`Kind::Move`]).
     Move(Recent, u16, i32),
-    /// A new divider.
+    /// Creates a divider.
     Divide(Line, u16, i32),
-    /// A divider goes to another position.
+    /// Moves a divider to another position.
     ShiftDivider(Line, i32),
-    /// A divider is removed.
+    /// Removes a divider.
     Undivide(Line),
-    /// See [`Kind::Order`].
+    /// Moves a topic within the plan ([`Kind::Order`]).
     Order(u16, i32),
 }
 
-/// One thing to do.
+/// An action of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// Who does it.
+    /// The client that carries it out.
     pub client: u32,
-    /// What.
+    /// The action.
     pub deed: Deed,
 }
 
 impl Operation {
-    /// Its kind.
+    /// Returns the kind of the operation.
     pub fn kind(&self) -> Kind {
         match self.deed {
             Deed::Read(_) => Kind::Read,
@@ -132,89 +132,90 @@ impl Operation {
     }
 }
 
-/// What plans are drawn from.
+/// The parameters from which plans are drawn.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     seed: u64,
     kinds: WeightedIndex<u32>,
     topics: WeightedIndex<f64>,
     clients: u32,
-    /// How many topics.
+    /// The number of topics.
     count: u16,
-    /// How many lines there are in all topics to begin with: numbers of new ones are above.
+    /// The initial number of lines in all topics. New lines have higher numbers.
     filled: u32,
-    /// How many of them are in each topic.
+    /// The initial number of items in each topic.
     fill: u32,
-    /// How many items of its own a client has at most.
+    /// The maximum number of items of a client's own.
     own: usize,
 }
 
-/// What a plan is made for.
+/// The clients and topics for which plans are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene {
-    /// How many clients.
+    /// The number of clients.
     pub clients: u32,
-    /// How many topics.
+    /// The number of topics.
     pub topics: u16,
     /// Zipf exponent.
     pub skew: f64,
-    /// How many items are in each topic to begin with.
+    /// The initial number of items in each topic.
     pub fill: u32,
-    /// How many items of its own a client has at most.
+    /// The maximum number of items of a client's own.
     pub own: u32,
 }
 
 impl Recipe {
-    /// From weights for the kinds, not all zero, and at least one client, topic and item.
+    /// Creates a recipe from weights for the kinds, which must not all be zero, and from at least
+    /// one client, topic and item.
     ///
     /// # Errors
-    /// A sentence: the weights are too large to be added up.
+    /// One sentence, if the sum of the weights overflows.
     pub fn new(seed: u64, weights: &[u32], scene: Scene) -> Result<Recipe, String> {
         let Scene { clients, topics, skew, fill, own } = scene;
         let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
-        // Zipf: the n-th gets 1/n^s.
+        // Zipf's law: the n-th topic gets 1/n^s.
         let shares = (1..=topics).map(|n| f64::from(n).powf(-skew));
         let shares = WeightedIndex::new(shares).map_err(|error| format!("`topic.skew`: {error}"))?;
         let filled = u32::from(topics) * fill;
         Ok(Recipe { seed, kinds, topics: shares, clients, count: topics, filled, fill, own: own as usize })
     }
 
-    /// The plan of one client.
+    /// Returns the plan of one client.
     pub fn plan(&self, client: u32) -> Plan {
         let (recipe, dice) = (self.clone(), dice(self.seed, client as usize));
         Plan { recipe, dice, client, step: 0, lines: 0, own: VecDeque::new(), divider: None }
     }
 
-    /// Whether a line is a divider.
+    /// Reports whether a line is a divider.
     pub fn is_divider(&self, line: Line) -> bool {
         line >= self.filled && (line - self.filled) % 2 == 1
     }
 
-    /// The client that makes a line; one beyond the last client for those that were there before
+    /// Returns the client that creates a line, or one beyond the last client for lines from before
     /// the load.
     pub fn maker(&self, line: Line) -> u32 {
         line.checked_sub(self.filled).map_or(self.clients, |made| made / 2 % self.clients)
     }
 
-    /// The number of the n-th line that a client makes, no more of which is a divider.
+    /// Returns the number of the n-th line that a client creates.
     fn line(&self, client: u32, number: u32, is_divider: bool) -> Line {
-        // Beyond four billion they would begin anew; a week's load makes fewer.
+        // The numbers wrap beyond four billion, which not even a week's load reaches.
         let made = number.wrapping_mul(self.clients).wrapping_add(client);
         self.filled.wrapping_add(made.wrapping_mul(2)).wrapping_add(u32::from(is_divider))
     }
 }
 
-/// A client's plan, without end.
+/// The endless plan of a client.
 #[derive(Debug, Clone)]
 pub struct Plan {
     recipe: Recipe,
     dice: ChaCha8Rng,
     client: u32,
-    /// Operations so far: what tells one comment from another.
+    /// The number of operations so far, which makes comments distinct.
     step: u32,
-    /// Lines made so far.
+    /// The number of lines created so far.
     lines: u32,
-    /// Items of its own, the oldest first.
+    /// The client's own items, the oldest first.
     own: VecDeque<Line>,
     divider: Option<Line>,
 }
@@ -232,15 +233,15 @@ impl Iterator for Plan {
 
     fn next(&mut self) -> Option<Operation> {
         let Plan { recipe, dice, .. } = self;
-        // What is drawn does not hang on what is done with it: so plans that differ in one thing
-        // differ in that alone.
+        // Everything is drawn each time, whether it is used or not. So plans that differ in one
+        // operation do not differ in the following ones.
         let kind = ALL[recipe.kinds.sample(dice)];
         let topic = recipe.topics.sample(dice) as u16;
         let ordered = dice.random_range(0..recipe.count);
         let place = i32::from(dice.random_range(0..recipe.count));
         let recent = Recent { client: dice.random_range(0..=recipe.clients), back: dice.random_range(0..RECENT) };
         let (pick, coin) = (dice.random::<u32>(), dice.random::<bool>());
-        // The front is where desks put things; the end now and then; else anywhere.
+        // Desks mostly insert at the front, sometimes at the end, else anywhere.
         let position = match dice.random_range(0..10) {
             0..4 => 0,
             4 => -1,
@@ -310,7 +311,7 @@ mod tests {
         assert_eq!(first(7, 1), first(7, 1));
         assert_ne!(first(7, 1), first(8, 1));
         assert_ne!(first(7, 1), first(7, 2));
-        // What is drawn stays the same from build to build: a plan can be repeated later.
+        // The drawn plan stays the same from build to build, so that a load can be repeated later.
         let known: Vec<_> = first(1, 0).into_iter().map(|operation| operation.deed).take(4).collect();
         assert_eq!(known, KNOWN);
     }

@@ -1,5 +1,5 @@
-//! What is done before the load and after it: trying out what revisions mean, filling topics, and
-//! reading everything.
+//! Setup before the load and reading after it: tests the meaning of revisions, fills the topics,
+//! and reads everything at the end.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,21 @@ use crate::client::{Answer, Call};
 use crate::desk::{Desk, id};
 use crate::settle::settled;
 
-/// A container as it is.
+/// The state of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Its lines, in order.
+    /// The lines in order.
     pub lines: Vec<Line>,
-    /// The ids of its lines.
+    /// The lines with their ids.
     pub ids: Vec<(Line, Box<str>)>,
-    /// What its items say.
+    /// The fields of the items.
     pub said: HashMap<Line, Said>,
-    /// Its revision, if the server reports one.
+    /// The revision, if the server reports one.
     pub revision: Option<u64>,
 }
 
 impl TopicLoad {
-    /// Makes the plan and its topics, each with its items, and what can be attached to them.
+    /// Creates the plan and its topics, and the objects to attach.
     pub(super) async fn make(&mut self, desk: &mut Desk) -> Result<(), String> {
         desk.make_folder().await?;
         let folder = desk.folder.clone();
@@ -50,8 +50,9 @@ impl TopicLoad {
         Ok(())
     }
 
-    /// Whether each change counts its topic up by one and says so, and whether the user may do all
-    /// that is in the mix: tried out with one item, which is gone afterwards.
+    /// Tests with one item, which is removed afterwards, that the user may do everything in the
+    /// mix. Returns why revisions cannot be used, if so: each change must raise its topic's
+    /// revision by one and report it.
     async fn try_out(&self, desk: &mut Desk) -> Result<Option<String>, String> {
         let (paths, trial) = (&self.paths, 0);
         let read = desk.call(&paths.structure(0)).await?.1;
@@ -93,7 +94,7 @@ impl TopicLoad {
         })
     }
 
-    /// Puts items into each topic that all know of.
+    /// Adds initial items to each topic, which all clients know.
     pub(super) async fn fill(&mut self, desk: &mut Desk) -> Result<(), String> {
         let mut line = 0;
         for topic in 0..self.settings.topics {
@@ -109,7 +110,7 @@ impl TopicLoad {
         Ok(())
     }
 
-    /// All topics and the plan as they are, the plan last.
+    /// Reads the present state of all topics and of the plan, which is last.
     pub(super) async fn look(&self, desk: &mut Desk) -> Result<Vec<Held>, String> {
         let odd = "a reply has another shape than the interface says";
         let mut all = Vec::new();
@@ -130,7 +131,7 @@ impl TopicLoad {
         Ok(all)
     }
 
-    /// The same, once nothing is under way any more.
+    /// Reads the state of all containers after all changes have settled.
     pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<Vec<Held>, String> {
         let look = async |desk: &mut Desk| self.look(desk).await;
         settled(desk, doubts, "the topics", look, |last, now| last == now).await

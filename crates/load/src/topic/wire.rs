@@ -1,8 +1,7 @@
-//! Topics and their plan on the wire: the calls, and as much of the replies as the load has to
-//! know.
+//! Topics and their plan in HTTP calls, and the used parts of the replies.
 //!
-//! An item's name says which line it is, and its comment which one it has to have; so does a
-//! divider's title.
+//! An item is identified by its name and a divider by its title. An item's comment is the number of
+//! the step that set it.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,14 +14,14 @@ use super::model::{FOREIGN, Line};
 use crate::client::{Answer, Call};
 use crate::desk::encoded;
 
-/// What the load works on, by loid.
+/// The loids of the objects that the load works on.
 #[derive(Debug, Clone, Default)]
 pub struct Paths {
     /// The topics.
     pub topics: Vec<String>,
     /// The plan.
     pub plan: String,
-    /// What is attached to items.
+    /// The objects to attach to items.
     pub objects: Vec<String>,
 }
 
@@ -39,7 +38,7 @@ impl Paths {
         format!("/v3/container/topicplan/{}{rest}", encoded(&self.plan))
     }
 
-    /// The path of the first topic's events.
+    /// Returns the path of the first topic's events.
     pub fn events(&self) -> String {
         format!("/v3/container/{}/events", encoded(&self.topics[0]))
     }
@@ -49,7 +48,7 @@ impl Paths {
         Call::new(Method::GET, self.topic(topic, ""))
     }
 
-    /// Reads its structure.
+    /// Reads the structure of a topic.
     pub fn structure(&self, topic: u16) -> Call {
         Call::new(Method::GET, self.topic(topic, "/structure"))
     }
@@ -59,13 +58,13 @@ impl Paths {
         Call::new(Method::GET, self.in_plan("/structure"))
     }
 
-    /// Makes an item.
+    /// Creates an item.
     pub fn item(&self, topic: u16, line: Line, position: i32) -> Call {
         let body = json!({ "name": item_name(line), "position": position });
         Call::json(Method::POST, &self.topic(topic, "/topicitem"), &body)
     }
 
-    /// Writes another comment.
+    /// Sets another comment.
     pub fn edit(&self, topic: u16, id: &str, step: u32) -> Call {
         Call::json(Method::PUT, &self.below(topic, "topicitem", id), &json!({ "comment": step.to_string() }))
     }
@@ -76,7 +75,7 @@ impl Paths {
         Call::new(Method::PUT, format!("{}/attach/{object}", self.below(topic, "topicitem", id)))
     }
 
-    /// Puts an item to another position.
+    /// Moves an item to another position of its topic.
     pub fn shift(&self, topic: u16, id: &str, position: i32) -> Call {
         Call::json(Method::PUT, &self.below(topic, "topicitem", id), &json!({ "position": position }))
     }
@@ -86,19 +85,19 @@ impl Paths {
         Call::new(Method::DELETE, self.below(topic, "topicitem", id))
     }
 
-    /// Moves an item into a topic, from wherever it is.
+    /// Moves an item into a topic, wherever it is now.
     pub fn move_into(&self, topic: u16, id: &str, position: i32) -> Call {
         let body = json!({ "sources": [id], "target": self.topics[usize::from(topic)], "position": position });
         Call::json(Method::PUT, "/v3/container/topic/move", &body)
     }
 
-    /// Makes a divider.
+    /// Creates a divider.
     pub fn divide(&self, topic: u16, line: Line, position: i32) -> Call {
         let body = json!({ "title": divider_title(line), "position": position });
         Call::json(Method::POST, &self.topic(topic, "/divider"), &body)
     }
 
-    /// Puts a divider to another position.
+    /// Moves a divider to another position.
     pub fn shift_divider(&self, topic: u16, id: &str, position: i32) -> Call {
         Call::json(Method::PUT, &self.below(topic, "divider", id), &json!({ "position": position }))
     }
@@ -108,13 +107,13 @@ impl Paths {
         Call::new(Method::DELETE, self.below(topic, "divider", id))
     }
 
-    /// Puts a topic to a position of the plan; adds it if it is not there.
+    /// Moves a topic to a position of the plan, and adds it if it is missing.
     pub fn order(&self, topic: u16, position: i32) -> Call {
         let path = self.in_plan(&format!("/add/{}", encoded(&self.topics[usize::from(topic)])));
         Call::json(Method::PUT, &path, &json!({ "position": position }))
     }
 
-    /// The topic with that loid.
+    /// Returns the number of the topic with this loid.
     pub fn topic_of(&self, loid: &str) -> Option<u16> {
         let place = self.topics.iter().position(|topic| topic == loid)?;
         u16::try_from(place).ok()
@@ -136,7 +135,7 @@ fn numbered(text: &str, what: &str) -> Line {
     text.strip_prefix(what).and_then(|line| line.parse().ok()).unwrap_or(FOREIGN)
 }
 
-/// A number made of an id.
+/// Hashes an id.
 pub fn mark(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
@@ -148,35 +147,35 @@ struct Envelope<T> {
     result: T,
 }
 
-/// The `result` of a success, as far as it is of interest.
+/// Returns the used part of a successful reply's `result`.
 pub fn result<'a, T: Deserialize<'a>>(answer: &'a Answer) -> Option<T> {
     serde_json::from_slice::<Envelope<T>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
-/// An item as it is shown, or no more than its id.
+/// An item in a reply, with or without details.
 #[derive(Debug, Deserialize)]
 pub struct Item<'a> {
-    /// Its record.
+    /// The item's own fields.
     #[serde(borrow)]
     pub info: ItemInfo<'a>,
-    /// Counted from 0; none if it is not there any more.
+    /// The position, counted from 0; `None` if the item is no longer in the topic.
     pub position: Option<u32>,
-    /// What is attached to it.
+    /// The attached object.
     #[serde(borrow, default)]
     attachment: Option<Id<'a>>,
 }
 
-/// Its record.
+/// The item's own fields.
 #[derive(Debug, Deserialize)]
 pub struct ItemInfo<'a> {
-    /// Its loid.
+    /// The item's loid.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(borrow, default)]
     comment: Cow<'a, str>,
-    /// The topic's revision at its last change.
+    /// The topic's revision after the item's last change.
     pub revision: Option<u64>,
 }
 
@@ -186,17 +185,17 @@ struct Id<'a> {
     id: Cow<'a, str>,
 }
 
-/// What an item says: the step of its comment, 0 for none; and what is attached to it, one beyond
-/// the objects for something else.
+/// The fields of an item: the step of its comment, 0 for none, and the index of its attachment. An
+/// unknown attachment has the index one beyond the objects.
 pub type Said = (u32, Option<usize>);
 
 impl Item<'_> {
-    /// Which line it is.
+    /// Returns the line's number.
     pub fn line(&self) -> Line {
         numbered(&self.info.name, ITEM)
     }
 
-    /// What it says.
+    /// Returns the item's fields.
     pub fn said(&self, paths: &Paths) -> Said {
         let comment = &self.info.comment;
         let step = if comment.is_empty() { 0 } else { comment.parse().unwrap_or(u32::MAX) };
@@ -216,16 +215,16 @@ pub struct Divided<'a> {
 /// A divider.
 #[derive(Debug, Deserialize)]
 pub struct Divider<'a> {
-    /// Its id.
+    /// The divider's id.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
     #[serde(borrow, default)]
     title: Cow<'a, str>,
-    /// Counted from 0.
+    /// The position, counted from 0.
     pub position: Option<u32>,
 }
 
-/// A topic with its items.
+/// A topic with its items and dividers.
 #[derive(Debug, Deserialize)]
 pub struct Whole<'a> {
     /// The items, in order.
@@ -235,19 +234,18 @@ pub struct Whole<'a> {
     dividers: Vec<Divider<'a>>,
 }
 
-/// A line of a topic that was read: which it is by its name, its id, and what it says if it is an
-/// item.
+/// A line in the reply to a read of a topic.
 pub struct Read {
-    /// Which line.
+    /// The line's number.
     pub line: Line,
-    /// Its id.
+    /// The line's id.
     pub id: Box<str>,
-    /// Of an item.
+    /// The fields of an item; `None` for a divider.
     pub said: Option<Said>,
 }
 
 impl Whole<'_> {
-    /// Items and dividers in order; `None` if their positions leave something out, or come twice.
+    /// Returns items and dividers in order; `None` if positions are missing or used twice.
     pub fn lines(&self, paths: &Paths) -> Option<Vec<Read>> {
         let items = self.items.iter().map(|item| {
             let read = Read { line: item.line(), id: item.info.id.as_ref().into(), said: Some(item.said(paths)) };
@@ -272,7 +270,7 @@ pub struct Structure<'a> {
 }
 
 impl Structure<'_> {
-    /// The ids of its lines, in order.
+    /// Returns the ids of the lines in order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.items.iter().map(|line| &*line.id)
     }
@@ -283,7 +281,7 @@ impl Structure<'_> {
 pub struct Moved<'a> {
     #[serde(borrow, default)]
     items: Vec<MovedItem<'a>>,
-    /// What the move has changed.
+    /// The topics that the move has changed.
     #[serde(borrow)]
     pub revisions: Option<Vec<Revised<'a>>>,
 }
@@ -298,21 +296,21 @@ struct MovedItem<'a> {
 /// A topic that a move has changed.
 #[derive(Debug, Deserialize)]
 pub struct Revised<'a> {
-    /// Its loid.
+    /// The topic's loid.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
-    /// The revision that this led to.
+    /// The topic's revision after the move.
     pub revision: u64,
 }
 
 impl Moved<'_> {
-    /// Where what has that id is now.
+    /// Returns the new position of the item with this id.
     pub fn position(&self, id: &str) -> Option<u32> {
         self.items.iter().find(|item| item.id == id).map(|item| item.position)
     }
 }
 
-/// The reply to a change of a plan, with the topic that it is about.
+/// The reply to a change of a plan, with the affected topic.
 #[derive(Debug, Deserialize)]
 pub struct Ordered {
     items: Vec<Placed>,
@@ -324,7 +322,7 @@ struct Placed {
 }
 
 impl Ordered {
-    /// Where the topic stands.
+    /// Returns the topic's position.
     pub fn position(&self) -> Option<u32> {
         self.items.first()?.position
     }

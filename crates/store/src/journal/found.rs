@@ -1,5 +1,4 @@
-//! What there is of a journal, found without writing anything: the records that count, and what is
-//! missing.
+//! Reading a journal without writing anything: finds the valid records and what is missing.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,54 +16,54 @@ use crate::mark::Mark;
 use crate::options::{Loss, OpenError};
 use crate::record::{FileHead, HEAD, Head, Marked, PAGE, Salt};
 
-/// What is known of a journal before it is read.
+/// The facts about a journal that are known before it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
-    /// The tables are filled up to here.
+    /// The last change set in the tables.
     pub folded: Seq,
-    /// The salt that the tables have noted; `None` before there is a journal.
+    /// The salt noted in the tables; `None` before there is a journal.
     pub salt: Option<Salt>,
-    /// It has been made: where it is not there it was lost.
+    /// Whether a journal was created. If so, a missing file is a loss.
     pub made: bool,
 }
 
-/// What there is of a journal.
+/// The contents of a journal.
 pub struct Found {
-    /// The file, if it is there, and what its head says.
+    /// The file, if it exists, and the salt in its head.
     pub(super) file: Option<(Arc<Kept>, Salt)>,
     pub(super) mark: Option<Mark>,
-    /// The records that must stay, oldest first.
+    /// The records that must be kept, oldest first.
     pub(super) needed: VecDeque<StoredRecord>,
-    /// The change sets after what is folded, whole up to `reach`.
+    /// The change sets that are not folded, complete up to `reach`.
     pub sets: Vec<Set>,
-    /// Every change up to here is in the tables or in `sets`.
+    /// The change set up to which everything is in the tables or in `sets`.
     pub reach: Seq,
-    /// How many records `sets` came from, and their bytes.
+    /// The number of records that contained `sets`. Their bytes follow.
     pub records: usize,
     pub(super) bytes: u64,
-    /// The newest record seems to have been written and is not whole: what a crash does, before
-    /// anybody was told of it.
+    /// The last change set of the newest record, if that was written only in part. A crash does
+    /// that, before the record is acknowledged.
     pub torn: Option<Seq>,
-    /// What is missing.
+    /// The loss, if anything is missing.
     pub loss: Option<Loss>,
 }
 
 impl Found {
-    /// Whether there is a journal.
+    /// Reports whether there is a journal.
     pub fn is_there(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Reads what there is, and writes nothing.
+    /// Reads the journal, and writes nothing.
     ///
     /// # Errors
-    /// The files can't be read, or are a newer stet's.
+    /// The files cannot be read, or a newer stet wrote them.
     pub fn read(backends: &dyn Backends, known: &Known) -> Result<Found, OpenError> {
         let Known { folded, salt, made } = *known;
         let kept = backends.open_existing(StoreFile::Journal).map_err(unreadable)?.map(Kept::new);
         let first = kept.as_ref().map(first_page).transpose().map_err(unreadable)?.flatten();
         let head = first.as_ref().and_then(|first| FileHead::read(first));
-        // Tables that don't know their journal yet take the mark's word for it.
+        // Tables that do not know their journal's salt yet trust the mark of the file's own salt.
         let marked = salt.or(head.as_ref().map(|head| head.salt));
         let marked = marked.map(|salt| Mark::open(backends, salt)).transpose()?.flatten();
         let (marked, mark) = marked.unzip();
@@ -118,14 +117,14 @@ impl Found {
     }
 }
 
-/// The first page of a journal; `None` while it was being made. The head is written last: without
-/// it nothing was ever committed.
+/// Reads the first page of a journal; returns `None` if its creation was not finished. The head is
+/// written last, so nothing was committed without it.
 fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
     let lease = kept.lease();
     let len = lease.len()?;
     let mut first = vec![0; PAGE.min(len as usize)];
     match lease.read(0, &mut first) {
-        // Damaged, and not one that was never written.
+        // A page that cannot be read is damaged. It is not one that was never written.
         Err(error) if is_bad_place(&error) => {
             tracing::warn!(%error, "the first page of journal.wal can't be read");
             first.fill(u8::MAX);
@@ -136,13 +135,13 @@ fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
     Ok((!unfinished).then_some(first))
 }
 
-/// The reading of the records.
+/// The state of reading the records.
 struct Reading<'a> {
     lease: Lease,
     salt: Salt,
     found: &'a mut Found,
     folded: Seq,
-    /// The newest change that must have been there.
+    /// The newest change that must have been in the journal.
     newest: Seq,
 }
 
@@ -153,10 +152,10 @@ impl Reading<'_> {
         for place in new {
             match read(&self.lease, self.salt, place) {
                 Ok(Some(record)) => self.take(place, record)?,
-                // The rest of the last one, torn by a crash, or one that has been written over in
-                // part.
+                // The remainder of the last record, torn by a crash, or of one that was overwritten
+                // in part.
                 Ok(None) => self.found.torn = Some(place.head.last),
-                // It may have been acknowledged: the mark can be of before it.
+                // The record may have been acknowledged, as the mark may be older.
                 Err(error) if is_bad_place(&error) => hidden = Some(place.head.last),
                 Err(error) => return Err(unreadable(error)),
             }
@@ -185,7 +184,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Takes a sound record, which is newer than those before.
+    /// Takes a sound record, which is newer than the previous ones.
     fn take(&mut self, place: &StoredRecord, record: Vec<u8>) -> Result<(), OpenError> {
         let Head { previous, last, length, .. } = place.head;
         let (first, reach) = (self.found.needed.is_empty(), self.found.reach);
@@ -201,7 +200,7 @@ impl Reading<'_> {
             self.miss(format!("journal.wal is damaged: the record after change {reach} is missing"));
         }
         if self.found.loss.is_some() {
-            // What comes now was computed on what is missing.
+            // This record was computed from the missing ones.
             return Ok(());
         }
         // Keys and values share the record's memory.
@@ -220,10 +219,10 @@ impl Reading<'_> {
     }
 }
 
-/// Whether the change that the mark speaks of is there and in no record such as the mark has noted.
-/// The mark's change was the last of its record. The empty record of a clean close has the number
-/// of the one before it, and holds no change: it says nothing of whose journal it is, for the mark
-/// may still be of before it when the one before has been written over.
+/// Reports whether the journal contains the mark's change, but in no record with the noted
+/// checksum. That change was the last of its record. The empty record of a clean close has the
+/// number of the record before it, and contains no change. So it does not identify the journal: the
+/// mark may be older than it when the record before it has been overwritten.
 fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Marked]) -> io::Result<bool> {
     let known = marked.iter().find(|marked| marked.sum.is_some());
     let Some(Marked { sure, .. }) = known.copied() else { return Ok(false) };
@@ -241,7 +240,8 @@ fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Mark
     Ok(others)
 }
 
-/// Whatever begins like a record, by number. A page that can't be read does not.
+/// Returns all pages that begin like a record, ordered by number. A page that cannot be read is
+/// none.
 fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
     let len = lease.len()?;
     let mut claims = Vec::new();
@@ -262,8 +262,8 @@ fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
     Ok(claims)
 }
 
-/// Reads a stretch of the file that begins with a page; pages in it that can't be read are zeros.
-/// Gives where those are.
+/// Reads a range of the file that begins with a page. Pages that cannot be read become zeros.
+/// Returns the offsets of these pages.
 pub(super) fn read_what_can_be(lease: &Lease, start: u64, bytes: &mut [u8]) -> io::Result<Vec<u64>> {
     match lease.read(start, bytes) {
         Err(error) if is_bad_place(&error) => {}
@@ -283,12 +283,12 @@ pub(super) fn read_what_can_be(lease: &Lease, start: u64, bytes: &mut [u8]) -> i
     Ok(bad)
 }
 
-/// The bytes of a record, if it can be read and is sound.
+/// Returns the bytes of a record, if it can be read and is sound.
 fn read_if_it_can(lease: &Lease, salt: Salt, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
     read(lease, salt, place).or_else(|error| if is_bad_place(&error) { Ok(None) } else { Err(error) })
 }
 
-/// The bytes of a record, if it is sound.
+/// Returns the bytes of a record, if it is sound.
 pub(super) fn read(lease: &Lease, salt: Salt, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
     if place.end() > lease.len()? {
         return Ok(None);

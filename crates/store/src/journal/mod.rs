@@ -1,21 +1,21 @@
-//! `journal.wal`: one record a commit, written and synced; what has been folded makes room for what
-//! comes.
+//! `journal.wal`: one record per commit, written and synced. Folded records are overwritten by new
+//! ones.
 //!
-//! Which records are needed follows from how far the tables are filled, so nothing is ever marked
-//! or removed: a record up to there may be written over, except for the newest, which says what the
-//! next one builds upon. Records stand where there was room; their order is that of their numbers,
-//! and each names the one before it, so that a gap is noticed. The file is the store's own format
-//! and not redb's because a commit here is one write and one sync, where a tree needs several
-//! pages, their checksums and an allocator: it halves what a commit costs the processor.
+//! The tables' fill level determines which records are needed, so none is ever marked or removed. A
+//! record up to that level may be overwritten, except for the newest, from which the next one
+//! continues. Records are written wherever there is room. Their numbers give the order, and each
+//! names its predecessor, so that a gap is noticed. The file has its own format instead of redb's
+//! because a commit here is one write and one sync. A tree needs several pages, their checksums and
+//! an allocator: this format halves the processor time of a commit.
 //!
-//! What a crash can leave: every record that was acknowledged, whole, and of the newest one
-//! besides, which was being written, anything. So records that are missing before others, or before
-//! the number in `journal.mark`, are a loss, and told as one ([`Found`]); and so is a journal in
-//! which the record that `journal.mark` speaks of is another. What can't be told is a loss of the
-//! newest record alone after `journal.mark` was lost to a loss of power.
+//! A crash leaves every acknowledged record intact, and of the newest one, which was being written,
+//! any part. So records that are missing before others, or before the number in `journal.mark`, are
+//! reported as a loss ([`Found`]). So is a journal in which the record of `journal.mark` is another
+//! one. Only one loss cannot be detected: that of the newest record alone, if a power failure lost
+//! `journal.mark` as well.
 //!
-//! After a failed append nobody knows whether its record is there. It can only be the last, and
-//! [`Journal::reopen`] finds out: no further one is written before.
+//! After a failed append it is unknown whether its record is on disk. It can only be the last.
+//! [`Journal::reopen`] finds out, before any further record is written.
 
 mod found;
 
@@ -39,14 +39,14 @@ use super::record::{FileHead, Head, Marked, PAGE, Salt};
 /// The format number of a `journal.wal` that this stet writes.
 pub(super) const FORMAT: u64 = 1;
 
-/// Bytes by which the file grows at least. They are written as zeros beforehand: a sync that must
-/// also note a new length or new blocks takes the file system much longer.
+/// The minimum number of bytes by which the file grows. They are written as zeros beforehand, since
+/// a sync that must also record a new length or new blocks takes the file system much longer.
 const GROWTH: u64 = 1 << 20;
 
-/// Bytes of memory for a record that are kept for the next one at most.
+/// The maximum size in bytes of a record buffer that is kept for the next record.
 const KEPT: usize = 32 << 20;
 
-/// A record that is there.
+/// An existing record.
 #[derive(Debug, Clone, Copy)]
 struct StoredRecord {
     at: u64,
@@ -68,23 +68,23 @@ pub(super) struct Journal {
     mark: Option<Mark>,
     /// The file's length.
     len: u64,
-    /// The records that must stay, oldest first; never empty.
+    /// The records that must be kept, oldest first; never empty.
     needed: VecDeque<StoredRecord>,
-    /// Where records are written next: nothing in there is needed.
+    /// The range for the next records, in which no record is needed.
     room: Range<u64>,
     /// A record whose append has failed.
     doubtful: Option<StoredRecord>,
-    /// The record being written; kept for its memory.
+    /// The record being written. The buffer is kept for the next one.
     record: Vec<u8>,
-    /// Bytes of the records that were read back.
+    /// The total size in bytes of the records read at the start.
     bytes: u64,
-    /// What was read back could not be made sure of.
+    /// Whether the file could not be written back yet after it was read.
     unsure: bool,
 }
 
 impl Journal {
-    /// Opens the file, or makes a new one where none was made. Gives the change sets after what the
-    /// tables have, made sure of.
+    /// Opens the file, or creates one if none was ever created. Returns the change sets after those
+    /// in the tables, and makes them durable.
     pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Vec<Set>), OpenError> {
         let found = Found::read(backends, known)?;
         let Found { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
@@ -119,8 +119,8 @@ impl Journal {
         Journal { kept, lease, salt, mark, len, needed, room: 0..0, doubtful, record, bytes: 0, unsure: false }
     }
 
-    /// A new file, whatever was there. Its first record holds nothing; it says what the next one
-    /// builds upon.
+    /// Creates a new file in place of any existing one. Its first record has no changes; the next
+    /// record continues from it.
     pub fn make(backends: &dyn Backends, folded: Seq) -> Result<Journal, OpenError> {
         let kept = Kept::new(backends.open(StoreFile::Journal).map_err(unreadable)?);
         let lease = kept.lease();
@@ -135,17 +135,17 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The salt, for the tables to keep.
+    /// Returns the salt, which the tables keep.
     pub fn salt(&self) -> Salt {
         self.salt
     }
 
-    /// Bytes of the records that were read back.
+    /// Returns the total size in bytes of the records read at the start.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Makes `journal.mark` for this journal, which is not used before the tables have its salt.
+    /// Creates `journal.mark` for this journal, which is not used before the tables have its salt.
     pub fn make_mark(&mut self, backends: &dyn Backends, sure: Seq) -> Result<(), OpenError> {
         self.mark = Some(Mark::make(backends, self.salt, self.marked(sure))?);
         Ok(())
@@ -157,7 +157,7 @@ impl Journal {
         }
     }
 
-    /// What to note when every change up to `sure` is on disk.
+    /// Returns the content of the mark for when every change up to `sure` is on disk.
     fn marked(&self, sure: Seq) -> Marked {
         let newest = self.needed.back().filter(|newest| newest.head.last == sure);
         Marked { sure, sum: newest.map(|newest| newest.head.sum) }
@@ -167,8 +167,8 @@ impl Journal {
         FileHead { format: FORMAT, salt: self.salt }
     }
 
-    /// Writes a record without changes where it leaves the newest one alone, and syncs it: all up
-    /// to `folded` is in the tables. It is the only one needed from then on.
+    /// Writes a record without changes, beside the newest one, and syncs it: everything up to
+    /// `folded` is in the tables. From then on only this record is needed.
     fn fold_mark(&mut self, folded: Seq) -> io::Result<()> {
         let record =
             self.salt.sealed(folded, folded, &mut self.record, |payload| blob::encode(std::iter::empty(), payload));
@@ -185,26 +185,26 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes sure of what was read, unless the disk is so full that it can't even be written over:
-    /// then before the first append.
+    /// Makes the read records durable. If the disk is too full even for overwriting, this is
+    /// postponed to the first append.
     fn make_sure_at_start(&mut self) -> Result<(), OpenError> {
         let Err(error) = self.make_sure() else { return Ok(()) };
         let fault = DiskError::of(&error);
         if !fault.full {
             return Err(OpenError::Io(format!("journal.wal: {}", fault.text)));
         }
-        // A file system that needs room even to overwrite. Reads are of use all the same.
+        // Some file systems need room even to overwrite. The store is still useful for reads.
         tracing::warn!("the disk is full: journal.wal could not be made sure of yet");
         self.unsure = true;
         Ok(())
     }
 
-    /// Writes the whole file again, as it reads. An earlier process may have ended after a sync
-    /// that failed, or before one: then reads show what the disk does not have. That goes for what
-    /// was removed, too, whose place reads as zeros.
+    /// Writes the whole file again, as it reads. An earlier process may have ended before a sync,
+    /// or after a failed one; then reads return data that the disk does not have. That includes
+    /// removed records, whose place reads as zeros.
     ///
-    /// A page that can't be read is written as zeros, for which a disk mostly finds another place,
-    /// if nothing that is needed is in it.
+    /// A page that cannot be read is written as zeros, if it contains nothing needed. A disk
+    /// usually finds another place for it.
     fn make_sure(&self) -> io::Result<()> {
         let mut bytes = Vec::new();
         let mut start = 0;
@@ -223,15 +223,15 @@ impl Journal {
         self.lease.sync_data()
     }
 
-    /// The last change set of the newest record.
+    /// Returns the last change set of the newest record.
     pub fn last(&self) -> Seq {
         self.needed.back().map_or(0, |place| place.head.last)
     }
 
-    /// Appends the record of a commit whose last change set is `last`; what is needed no more, now
-    /// that the tables are filled up to `folded`, makes room. On disk when it returns `Ok`; after
-    /// an error nobody knows until [`Journal::reopen`] has looked. Gives the bytes that were
-    /// written.
+    /// Appends the record of a commit whose last change set is `last`. Records no longer needed,
+    /// because the tables are filled up to `folded`, make room. The record is on disk when this
+    /// returns `Ok`. After an error that is unknown until [`Journal::reopen`]. Returns the number
+    /// of bytes written.
     pub fn append<'a>(&mut self, last: Seq, sets: impl Iterator<Item = Parts<'a>>, folded: Seq) -> io::Result<u64> {
         if self.unsure {
             self.make_sure()?;
@@ -240,12 +240,12 @@ impl Journal {
         while self.needed.len() > 1 && self.needed.front().is_some_and(|place| place.head.last <= folded) {
             self.needed.pop_front();
         }
-        // The tables may have got further without the journal.
+        // The tables may have been filled further without the journal.
         let previous = self.last().max(folded);
         let mut record = std::mem::take(&mut self.record);
         let head = self.salt.sealed(previous, last, &mut record, |payload| blob::encode(sets, payload));
         let outcome = self.write(StoredRecord { at: 0, head }, &record);
-        // A huge change set must not hold its memory for ever.
+        // A huge change set must not occupy its memory permanently.
         if record.capacity() <= KEPT {
             self.record = record;
         }
@@ -261,16 +261,16 @@ impl Journal {
         Ok(())
     }
 
-    /// A record that is on disk.
+    /// Notes that a record is on disk.
     fn stands(&mut self, place: StoredRecord) {
-        // Before anybody is told of its changes.
+        // The mark is noted before any of its changes is acknowledged.
         self.note(Marked { sure: place.head.last, sum: Some(place.head.sum) });
         self.doubtful = None;
         self.room.start = place.end();
         self.needed.push_back(place);
     }
 
-    /// Where so many bytes can be written.
+    /// Returns a place where `size` bytes can be written.
     fn room_for(&mut self, size: u64) -> io::Result<u64> {
         if self.room.end.saturating_sub(self.room.start) < size {
             let gap = self.largest_gap();
@@ -279,7 +279,7 @@ impl Journal {
                 gap
             } else {
                 match self.grown(size) {
-                    // The disk is full, perhaps; there it need give nothing.
+                    // The disk may be full. Writing into the gap needs no new blocks.
                     Err(_) if within >= size => gap,
                     grown => grown?,
                 }
@@ -288,7 +288,7 @@ impl Journal {
         Ok(self.room.start)
     }
 
-    /// The largest stretch of the file in which nothing is needed.
+    /// Returns the largest range of the file in which no record is needed.
     fn largest_gap(&self) -> Range<u64> {
         let mut needed: Vec<Range<u64>> = self.needed.iter().map(|place| place.at..place.end()).collect();
         needed.sort_unstable_by_key(|range| range.start);
@@ -298,14 +298,14 @@ impl Journal {
         gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0)
     }
 
-    /// Room behind all that is needed, in a file that is longer for it.
+    /// Lengthens the file and returns the room after all needed records.
     fn grown(&mut self, size: u64) -> io::Result<Range<u64>> {
         let begin = self.needed.iter().map(StoredRecord::end).max().unwrap_or(PAGE as u64);
         let end = begin + size.max(GROWTH);
         let before = self.len;
         if let Err(error) = self.lengthen(end) {
-            // What there was of room goes back to the disk: others need it, and a change that is
-            // too large would keep it for ever.
+            // The room is returned to the disk. Other processes need it, and a change that is too
+            // large would otherwise keep it permanently.
             if self.lease.set_len(before).is_ok() {
                 self.len = before;
             }
@@ -314,7 +314,7 @@ impl Journal {
         Ok(begin..self.len)
     }
 
-    /// Writes zeros up to there.
+    /// Writes zeros up to `end`.
     fn lengthen(&mut self, end: u64) -> io::Result<()> {
         let zeros = vec![0; GROWTH as usize];
         while self.len < end {
@@ -325,12 +325,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Opens the file anew after a failed append and settles what the failure left open: whether
-    /// the record is there. It is if it is `last`, that is, if somebody still waits for it; any
-    /// other is removed, for it was answered with an error.
+    /// Reopens the file after a failed append and decides whether the record is there. It is if it
+    /// is `last`, that is, if a caller still waits for it. Any other record is removed, because it
+    /// was answered with an error.
     ///
-    /// A record that is found is written again, and removal is a write too, synced before this
-    /// returns: only a sync that has succeeded proves anything.
+    /// A record that is found is written again, and removal is a write too. Both are synced before
+    /// this returns: only a successful sync proves anything.
     pub fn reopen(&mut self, last: Option<Seq>) -> io::Result<bool> {
         self.lease.end();
         self.lease = self.kept.lease();
@@ -338,8 +338,8 @@ impl Journal {
         self.len = self.lease.len()?;
         self.room = 0..0;
         let Some(place) = self.doubtful else { return Ok(false) };
-        // One that can't be read back whole will not be found whole after a crash either, and needs
-        // no removing. On a full disk there may be no room for that.
+        // A record that cannot be read back intact will not be found intact after a crash either.
+        // It needs no removal, for which a full disk may have no room.
         let found = match read(&self.lease, self.salt, &place)? {
             Some(record) if last == Some(place.head.last) => {
                 self.lease.write(place.at, &record)?;
@@ -358,8 +358,8 @@ impl Journal {
         Ok(found)
     }
 
-    /// Makes the file small, once the tables have all that was committed; nothing may be appended
-    /// any more.
+    /// Shrinks the file, once the tables have all committed changes. Nothing may be appended
+    /// afterwards.
     pub fn finish(&mut self, folded: Seq) -> io::Result<()> {
         if self.last() > folded || self.doubtful.is_some() {
             return Ok(());

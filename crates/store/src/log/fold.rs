@@ -1,4 +1,5 @@
-//! What a checkpoint does with events: rows, segments, and the end of those that are too old.
+//! The events in a checkpoint: storage as rows, packing into segments, and removal after the
+//! retention.
 
 use std::ops::Bound;
 
@@ -11,22 +12,24 @@ use super::{SEGMENT_BYTES, Tail};
 use crate::options::StoreOptions;
 use crate::tables::{self, FOLDED, META, RedbError, failure};
 
-/// When events are packed.
+/// The conditions under which events are packed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packing {
-    /// A segment has no more events.
+    /// The maximum number of events in a segment.
     pub events: usize,
-    /// Nor, save for one event alone, more bytes of their stored forms.
+    /// The maximum size of a segment's events in bytes of their stored forms; a single event may be
+    /// larger.
     pub bytes: usize,
-    /// Nor are its first event and any other so far apart in time, milliseconds; nor is an event
-    /// longer without a segment. So one goes no later than so long after its time.
+    /// The maximum time between the first event of a segment and any other, in milliseconds, and
+    /// the maximum time that an event stays without a segment. So an event is removed at most that
+    /// long after its retention.
     pub span_ms: u64,
     /// The present time, epoch milliseconds.
     pub now_ms: u64,
 }
 
 impl Packing {
-    /// As the options say.
+    /// Returns the conditions that the options set.
     pub fn of(options: &StoreOptions) -> Packing {
         let checkpoint = &options.checkpoint;
         Packing {
@@ -44,19 +47,19 @@ impl Packing {
     }
 }
 
-/// What a checkpoint has done with events.
+/// The outcome of a checkpoint for events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Folded {
-    /// How many were removed.
+    /// The number of removed events.
     pub trimmed: usize,
-    /// The last one that is in a segment, or was in one that was removed.
+    /// The last event that is in a segment, or was in a removed one.
     pub packed: Option<EventId>,
-    /// The last one that was removed.
+    /// The last removed event.
     pub removed: Option<EventId>,
 }
 
-/// Takes events in that the tables may have already: a checkpoint is tried again after a failure,
-/// whatever came of it.
+/// Stores events, of which the tables may already have some: a failed checkpoint is repeated,
+/// whatever its outcome was.
 pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing: &Packing) -> Result<(), RedbError> {
     let meta = transaction.open_table(META).map_err(failure)?;
     let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
@@ -87,8 +90,8 @@ pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing:
     Ok(())
 }
 
-/// Packs the rows and these events behind them into segments. What makes no full one stays in rows,
-/// unless it is too old for that.
+/// Packs the stored rows and the given events after them into segments. Events that do not fill a
+/// segment remain rows, unless they are too old for that.
 pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &Packing) -> Result<(), RedbError> {
     let mut packer = Packer {
         packing,
@@ -112,7 +115,7 @@ pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &
         packer.push(event.clone())?;
     }
     let rest = packer.rest()?;
-    // Quicker than to take them out one by one.
+    // Deleting the table is quicker than removing the rows one by one.
     transaction.delete_table(tables::rows(Table::Events)).map_err(failure)?;
     let mut rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
     for event in rest {
@@ -129,7 +132,7 @@ fn readable(key: &[u8], value: &[u8]) -> Option<Logged> {
     event
 }
 
-/// Makes segments of events that come in order.
+/// A builder of segments from events in order.
 struct Packer<'a> {
     packing: &'a Packing,
     last: Option<EventId>,
@@ -144,7 +147,8 @@ type Stored<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
 
 impl Packer<'_> {
     fn push(&mut self, event: Logged) -> Result<(), RedbError> {
-        // A checkpoint that fails for what is in memory would fail for ever.
+        // An error here would be permanent: the checkpoint would fail each time for the same events
+        // in memory.
         if self.last.is_some_and(|last| event.id <= last) {
             tracing::error!(id = ?event.id, "an event is out of order, and is left out");
             return Ok(());
@@ -173,13 +177,13 @@ impl Packer<'_> {
             let index = if table == Table::SegmentTimes { &mut self.times } else { &mut self.of };
             index.insert(&key[..], &value[..]).map_err(failure)?;
         }
-        // The next segment needs as much room.
+        // The buffer is reused, since the next segment needs as much room.
         self.waiting = segment.into_events();
         self.waiting.clear();
         Ok(())
     }
 
-    /// What is left for rows.
+    /// Returns the events that remain rows.
     fn rest(mut self) -> Result<Vec<Logged>, RedbError> {
         if self.packing.are_due(self.waiting.len(), self.bytes, self.waiting.first().map(|event| event.at_ms)) {
             self.close()?;
@@ -188,22 +192,23 @@ impl Packer<'_> {
     }
 }
 
-/// Which segments go, and how far that is known. Kept from one checkpoint to the next.
+/// The search for segments past their retention, with its progress. It is kept between checkpoints.
 ///
-/// Events are in order of their numbers, and nearly in order of time. A segment with one from the
-/// future, whose clock was wrong, says nothing of its age; it is as old as those after it at least.
-/// So what is past retention takes all before it along, and one from the future ends nothing.
+/// Events are ordered by number, and nearly by time. A segment with an event from the future,
+/// written while the clock was wrong, has no reliable age; it is at least as old as later segments.
+/// So a segment past retention is removed with all before it, and one from the future does not stop
+/// the search.
 #[derive(Debug, Default)]
 pub(crate) struct Trim {
-    /// Segments up to this key are past their retention.
+    /// The key up to which segments are past their retention.
     old: Option<Vec<u8>>,
-    /// Segments up to this key have been looked at: they are old, or from the future.
+    /// The key up to which segments have been examined: they are old, or from the future.
     seen: Option<Vec<u8>>,
 }
 
 impl Trim {
-    /// Removes the oldest segments, those of so many events as the options allow at a time, and one
-    /// more.
+    /// Removes the oldest segments: those with the number of events that the options allow at a
+    /// time, and one more.
     pub fn run(
         &mut self,
         options: &StoreOptions,
@@ -246,7 +251,7 @@ impl Trim {
             match SegmentHead::read(head.value()) {
                 Ok(head) if head.to_ms > now_ms => {}
                 Ok(head) if head.to_ms >= before_ms => break,
-                // An unreadable one is of no use, and must not keep the later ones from being
+                // An unreadable segment is of no use, and must not keep later ones from being
                 // removed.
                 _ => self.old = Some(key.value().to_vec()),
             }
@@ -264,7 +269,7 @@ impl Trim {
 trait Heads: ReadableTable<&'static [u8], &'static [u8]> {}
 impl<T: ReadableTable<&'static [u8], &'static [u8]>> Heads for T {}
 
-/// The last event that is in a segment.
+/// Returns the last event that is in a segment.
 fn last_of(times: &impl Heads) -> Result<Option<EventId>, RedbError> {
     let last = times.last().map_err(failure)?;
     Ok(last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last)))
@@ -274,7 +279,7 @@ fn count_of(head: &[u8]) -> usize {
     SegmentHead::read(head).map_or(1, |head| head.count as usize)
 }
 
-/// Removes a segment, and what tells which containers' events are in it.
+/// Removes a segment and its index entries by container.
 fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
     let mut segments = transaction.open_table(tables::rows(Table::EventSegments)).map_err(failure)?;
     let Some(value) = segments.remove(key).map_err(failure)? else { return Ok(()) };
@@ -286,7 +291,7 @@ fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
     Ok(())
 }
 
-/// Whether a checkpoint of nothing would pack events because they are old, or remove some that are
+/// Reports whether a checkpoint without rows would pack events because of their age, or remove some
 /// past their retention.
 pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Result<bool, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
@@ -301,7 +306,7 @@ pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Res
     let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
     for row in times.iter().map_err(failure)? {
         match SegmentHead::read(row.map_err(failure)?.1.value()) {
-            // From the future: what comes after it may be old.
+            // The segment is from the future; those after it may be old.
             Ok(head) if head.to_ms > now_ms => {}
             Ok(head) => return Ok(head.to_ms < now_ms.saturating_sub(kept_ms)),
             Err(_) => return Ok(true),
@@ -310,8 +315,8 @@ pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Res
     Ok(false)
 }
 
-/// The time of the newest event: in memory, where all are that are in no segment, or in the last
-/// segment.
+/// Returns the time of the newest event. It is in memory, which has all events without a segment,
+/// or in the last segment.
 pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbError> {
     if let Some(newest_ms) = tail.newest_ms() {
         return Ok(Some(newest_ms));
@@ -322,8 +327,8 @@ pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbE
     Ok(last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.to_ms)))
 }
 
-/// The events in rows, oldest first, and the last one that is in a segment: what memory begins
-/// with.
+/// Returns the events stored as rows, oldest first, and the last event in a segment. Memory begins
+/// with these.
 pub(crate) fn unpacked(db: &Database) -> Result<(Vec<Logged>, Option<EventId>), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;

@@ -1,8 +1,8 @@
 //! Reading the log: first memory, then segments as of the last checkpoint.
 //!
-//! Memory lets go of an event only after readers see its segment, and tells of the last one that is
-//! gone. So what is looked for in segments after memory was looked at is there, unless it is past
-//! its retention, and what is in both is left to memory.
+//! Memory drops an event only after readers can see its segment, and reports the last dropped one.
+//! So events that are searched for in segments after memory are there, unless they are past their
+//! retention. Events in both places are taken from memory.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use super::{PASSAGE, SEGMENT_BYTES};
 use crate::RedbStore;
 use crate::shared::Shared;
 
-/// Heads of segments that are looked at for a passage.
+/// The maximum number of segment heads that are examined for a passage.
 const HEADS: usize = 10_000;
-/// How many of them are read at first, and at most at a time.
+/// The number of heads in the first read, and the maximum number in further ones.
 const FIRST_HEADS: usize = 4;
 const MOST_HEADS: usize = 1_024;
-/// Entries that name segments, read at a time.
+/// The number of index entries, which name segments, in one read.
 const PLACES: usize = 64;
-/// Segments that stay opened, for those who read one piece by piece.
+/// The number of decoded segments that are kept for readers who proceed piece by piece.
 const OPENED: usize = 8;
 
-/// The segments that were opened last. They never change.
+/// The most recently decoded segments. They never change.
 #[derive(Debug, Default)]
 pub(crate) struct Opened(Mutex<VecDeque<Arc<Segment>>>);
 
@@ -38,14 +38,14 @@ impl Opened {
         self.0.lock().iter().find(|segment| segment.key() == key).cloned()
     }
 
-    /// How many there are.
+    /// Returns the number of decoded segments.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.0.lock().len()
     }
 
     fn keep(&self, segment: &Arc<Segment>) {
-        // One of a single large event is not kept: it would be read in one piece anyway.
+        // A segment of a single large event is not kept, because it is read in one piece anyway.
         if segment.events().iter().map(|event| event.value.len()).sum::<usize>() > SEGMENT_BYTES {
             return;
         }
@@ -60,7 +60,7 @@ impl Shared {
         if self.snapshot().is_closed() { Err(StoreError::Closed) } else { Ok(()) }
     }
 
-    /// The segment of that key; `None` if it has just gone.
+    /// Returns the segment with this key; `None` if it has just been removed.
     fn segment(&self, key: &[u8]) -> Result<Option<Arc<Segment>>, StoreError> {
         if let Some(segment) = self.opened.get(key) {
             return Ok(Some(segment));
@@ -71,14 +71,14 @@ impl Shared {
         Ok(Some(segment))
     }
 
-    /// The next heads of segments on a way, with their keys; first that of the one which the way
-    /// begins in.
+    /// Returns the next segment heads in a direction, with their keys, beginning with the segment
+    /// that contains the starting place.
     fn heads(&self, way: Way, most: usize) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
         let all = Range { from: Bytes::new(), to: None };
         let (range, backwards) = match way {
             Way::Back(before) => (Range { to: before.map(EventId::to_key), ..all }, true),
             Way::Forth(None) => (all, false),
-            // The one that begins at or before that place may go beyond it.
+            // The segment that begins at or before that place may extend beyond it.
             Way::Forth(Some(after)) => {
                 let behind = key_of(&[&after.to_key(), &[0]]);
                 let up_to = Range { to: Some(behind), ..all.clone() };
@@ -90,8 +90,8 @@ impl Shared {
         rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
     }
 
-    /// Takes what is wanted out of segments; whether there is no room for more. No segment is
-    /// opened to find out whether there is more.
+    /// Takes the wanted events of a container from segments. Returns whether there may be more than
+    /// there was room for. No segment is decoded merely to find out whether there are more.
     fn segments_of(&self, container: Loid, after: u64, wanted: &mut Wanted) -> Result<bool, StoreError> {
         let Some(mut range) = Segment::range_of(container, after) else { return Ok(false) };
         loop {
@@ -116,16 +116,16 @@ impl Shared {
     }
 }
 
-/// Events that are looked for, as many as there is room for.
+/// The events to be found, with the room for them.
 struct Wanted {
-    /// None behind that one.
+    /// The last event that may be taken.
     up_to: EventId,
     room: Room,
     found: Vec<Event>,
 }
 
 impl Wanted {
-    /// Takes the next one; false if there is no room for it.
+    /// Takes the next event. Returns false if there is no room for it.
     fn take(&mut self, event: &Logged) -> Result<bool, StoreError> {
         let fits = self.room.takes(event.value.len());
         if fits {
@@ -140,8 +140,8 @@ impl EventLog for RedbStore {
         let (shared, Resumed { container, after, room }) = (&self.shared, *resumed);
         shared.check_open()?;
         let memory = shared.overlay.log.of(resumed);
-        // Each change raises the revision by one: what follows on `after` itself has nothing before
-        // it.
+        // Each change raises the revision by one. If the first event in memory has the revision
+        // after `after`, no segment has an earlier wanted one.
         let is_next = memory.events.first().is_some_and(|first| first.revision == after.saturating_add(1));
         let mut wanted = Wanted { up_to: memory.last_gone.unwrap_or_default(), room, found: Vec::new() };
         if memory.last_gone.is_some() && !is_next && shared.segments_of(container, after, &mut wanted)? {
@@ -168,7 +168,7 @@ impl EventLog for RedbStore {
             Way::Back(_) => !memory.more,
         });
         let Some(gone) = in_segments else { return passage(&memory.events, memory.more, times) };
-        // Backwards the newest come first, and those are in memory.
+        // Backwards the newest events come first, and those are in memory.
         if backwards && !memory.events.is_empty() {
             return passage(&memory.events, true, times);
         }
@@ -184,15 +184,14 @@ impl EventLog for RedbStore {
 }
 
 impl Shared {
-    /// The next passage of those that are in segments, none behind `gone`; `None` if there is none
-    /// before the end.
+    /// Returns the next passage from segments, up to `gone`; `None` if the segments have none left.
     fn passage_of_segments(&self, way: Way, gone: EventId, times: &Times) -> Result<Option<Passage>, StoreError> {
         let is_next = |id: EventId| match way {
             Way::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
             Way::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
         };
-        // Most often the first one has what is looked for; where many lie outside the times, they
-        // are passed over by the thousand.
+        // Usually the first head is that of a matching segment. Where many are outside the times,
+        // they are skipped by the thousand.
         let (mut on, mut looked, mut most) = (way, 0, FIRST_HEADS);
         loop {
             let heads = self.heads(on, most)?;

@@ -1,4 +1,4 @@
-//! Events in memory: all that are in no segment, and the newest of those that are.
+//! The events in memory: all that are in no segment, and the newest of the packed ones.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -10,38 +10,40 @@ use stet_actors::store::{EventId, Logged, Resumed, Room, Seq};
 
 use super::{PASSAGE, RECENT_BYTES, SEGMENT_BYTES, weight};
 
-/// Events that are entered into the index without a pause for others.
+/// The number of events that are indexed or dropped before the lock is released for other threads.
 const STEP: usize = 4_096;
 
-/// See the module's head. The lock is held for a few instructions, by readers for those of a step.
+/// The events in memory. The lock is held for a few instructions; for indexing and dropping, for
+/// those of one step.
 #[derive(Debug, Default)]
 pub(crate) struct Tail(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// In the order of their places.
+    /// The events, ordered by id.
     events: VecDeque<Logged>,
-    /// What they take ([`weight`]).
+    /// The memory that the events take, in bytes ([`weight`]).
     bytes: usize,
-    /// How many have been let go: the first one's number among all that were ever here.
+    /// The number of dropped events, which is the first event's number among all ever added.
     gone: u64,
-    /// The last one let go; all behind it that are on disk are here.
+    /// The last dropped event. All later ones that are on disk are here.
     last_gone: Option<EventId>,
-    /// How many of all that were ever here are in `of`. It grows when somebody asks: without
-    /// followers nobody pays for it.
+    /// The number of events, among all ever added, up to which `of` is complete. It grows at a
+    /// request of a follower, so that without followers there is no cost.
     indexed: u64,
-    /// The events of each container: revision, and number among all that were ever here.
+    /// The revision and number of each event, by container. Numbers count all events ever added.
     of: HashMap<Loid, VecDeque<(u64, u64)>>,
 }
 
-/// What was found in memory.
+/// The result of a search in memory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// The events, in the order asked for.
+    /// The events, in the requested order.
     pub events: Vec<Logged>,
-    /// Whether memory has more behind them.
+    /// Whether memory has more events after these.
     pub more: bool,
-    /// The last event that memory has no more; those up to it are in segments, if they are kept.
+    /// The last dropped event. Events up to it are in segments, unless they are past their
+    /// retention.
     pub last_gone: Option<EventId>,
 }
 
@@ -50,7 +52,7 @@ impl Inner {
         self.gone + at as u64
     }
 
-    /// Enters some more events into the index; whether all are.
+    /// Indexes some more events. Returns whether all are indexed now.
     fn index_some(&mut self) -> bool {
         let begin = (self.indexed.max(self.gone) - self.gone) as usize;
         let end = self.events.len().min(begin + STEP);
@@ -81,19 +83,19 @@ impl Inner {
 }
 
 impl Tail {
-    /// Begins anew with these, which are all that are in no segment. `packed`: the last one that
-    /// is.
+    /// Replaces all events by these, which are all that are in no segment. `packed` is the last
+    /// event in a segment.
     pub fn begin(&self, events: impl IntoIterator<Item = Logged>, packed: Option<EventId>) {
         *self.0.lock() = Inner { last_gone: packed, ..Inner::default() };
         self.append(events);
     }
 
-    /// The time of the last one.
+    /// Returns the time of the newest event.
     pub fn newest_ms(&self) -> Option<u64> {
         self.0.lock().events.back().map(|event| event.at_ms)
     }
 
-    /// Takes in what was committed, behind all that is here.
+    /// Adds committed events after all others.
     pub fn append(&self, events: impl IntoIterator<Item = Logged>) {
         let mut inner = self.0.lock();
         for event in events {
@@ -102,7 +104,7 @@ impl Tail {
         }
     }
 
-    /// Those of the change sets after `folded`, up to `last`.
+    /// Returns the events of the change sets after `folded`, up to `last`.
     pub fn between(&self, folded: Seq, last: Seq) -> Vec<Logged> {
         let inner = self.0.lock();
         let begin = inner.events.partition_point(|event| event.id.seq <= folded);
@@ -110,16 +112,16 @@ impl Tail {
         inner.events.range(begin..end.max(begin)).cloned().collect()
     }
 
-    /// Lets go of those up to `packed`, which readers find in segments from now on, the oldest
-    /// first, until no more than [`RECENT_BYTES`] are left; and of all up to `removed`, which are
-    /// past their retention.
+    /// Drops events up to `packed`, which readers find in segments from now on, the oldest first,
+    /// until at most [`RECENT_BYTES`] remain. Also drops all events up to `removed`, which are past
+    /// their retention.
     pub fn let_go(&self, packed: EventId, removed: Option<EventId>) {
         self.let_go_while(|inner, first| {
             first.id <= packed && (inner.bytes > RECENT_BYTES || removed.is_some_and(|removed| first.id <= removed))
         });
     }
 
-    /// Lets go of all up to `packed`, as of old ones.
+    /// Drops all events up to `packed`, as if they were old.
     #[cfg(test)]
     pub fn forget(&self, packed: EventId) {
         self.let_go_while(|_, first| first.id <= packed);
@@ -138,7 +140,7 @@ impl Tail {
         }
     }
 
-    /// The first events of a container after a revision, as many as there is room for.
+    /// Returns the first events of a container after a revision, as many as there is room for.
     pub fn of(&self, resumed: &Resumed) -> Found {
         let Resumed { container, after, mut room } = *resumed;
         let inner = loop {
@@ -158,8 +160,9 @@ impl Tail {
         found
     }
 
-    /// The first events behind a place, or the last ones before it, in that order: as many as make
-    /// a passage, or fewer if they have more bytes than a segment, but one if there is any.
+    /// Returns the first events after a place, or the last ones before it, newest first if
+    /// backwards. They make at most a passage, and at most the bytes of a segment, except that a
+    /// single event may be larger.
     pub fn next_to(&self, place: Option<EventId>, backwards: bool) -> Found {
         let inner = self.0.lock();
         let mut room = Room::of(PASSAGE, SEGMENT_BYTES);
@@ -230,8 +233,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list: events of three containers and of none come, are asked for, and
-        /// are let go.
+        /// Compares the tail with a plain list: events of three containers and of none are added,
+        /// searched and dropped.
         #[test]
         fn it_is_a_list_that_is_asked_by_place_and_by_container(
             steps in proptest::collection::vec((0..6_u8, 0..4_u64, 0..40_u64), 1..200),
@@ -246,8 +249,8 @@ mod tests {
                         seq += 1 + number % 3;
                         let revision = revisions.entry(container).or_default();
                         *revision += 1;
-                        // One of the containers is none. An eighth of all that is kept: so it is
-                        // soon too much.
+                        // One of the containers stands for none. Each event has an eighth of the
+                        // kept bytes, so that the limit is soon reached.
                         let new = event(seq, Some(container).filter(|it| *it > 0), *revision, RECENT_BYTES / 8 - EVENT_OVERHEAD);
                         tail.append([new.clone()]);
                         list.push(new);

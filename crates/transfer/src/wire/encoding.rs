@@ -7,9 +7,9 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 /// Bytes in which an XML declaration must end.
 const DECLARATION_BYTES: usize = 1024;
 
-/// Decodes an item: by its byte order mark, else by the zero bytes that UTF-16 puts beside its
-/// first character, else by the encoding that its XML declaration names, else as UTF-8. `None` if
-/// bytes do not fit the encoding, or its name is unknown.
+/// Decodes an item. The encoding follows from the byte order mark, or else from the zero bytes that
+/// UTF-16 has beside its first character. Otherwise the XML declaration counts, and without one it
+/// is UTF-8. Returns `None` if the bytes do not fit the encoding, or its name is unknown.
 pub(super) fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, mark)) => (encoding, bytes.get(mark..)?),
@@ -26,14 +26,15 @@ fn guessed(bytes: &[u8]) -> Option<&'static Encoding> {
             None => Some(UTF_8),
             Some(label) => {
                 let named = Encoding::for_label(label.as_bytes())?;
-                // The declaration could be read byte by byte, so it is no UTF-16, whatever it says.
+                // The declaration could be read byte by byte, so the encoding is not UTF-16,
+                // whatever it states.
                 Some(if named == UTF_16BE || named == UTF_16LE { UTF_8 } else { named })
             }
         },
     }
 }
 
-/// The encoding that an XML declaration names.
+/// Returns the encoding that an XML declaration names.
 fn declared(bytes: &[u8]) -> Option<&str> {
     let declaration = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
     let declaration = &declaration[..declaration.len().min(DECLARATION_BYTES)];
@@ -77,7 +78,7 @@ mod tests {
                 assert_eq!(decoded, Some(format!("{head}{letter}")));
             }
         }
-        // Such a declaration stays when a document is stored anew as UTF-8.
+        // Such a declaration remains when a document is stored again as UTF-8.
         assert!(decode(b"<?xml version='1.0' encoding='UTF-16'?><a/>").is_some());
         for wrong in [&b"<a>\xe4</a>"[..], b"<?xml version='1.0' encoding='ebcdic-x'?><a/>", b"\xff\xfe<\0\x00\xd8"] {
             assert_eq!(decode(wrong), None, "{wrong:?}");

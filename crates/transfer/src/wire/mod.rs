@@ -1,5 +1,5 @@
-//! What agencies send: items of NewsML-G2 and ninjs are recognised, and what they say of themselves
-//! becomes attributes.
+//! Items of news agencies in NewsML-G2 and ninjs: their recognition, and their metadata as
+//! attributes.
 
 mod encoding;
 mod newsml;
@@ -14,7 +14,7 @@ use quick_xml::events::{BytesStart, BytesText, Event};
 pub use self::version::Stamp;
 use crate::{files, media_type_of};
 
-/// Most bytes of a file that is looked into.
+/// Most bytes of a file that is examined.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Most media, and most keywords, that become attributes.
@@ -23,12 +23,12 @@ const MAX_EACH: usize = 100;
 /// Most bytes of one text that becomes an attribute.
 const MAX_TEXT: usize = 4096;
 
-/// What an item says of itself. Times are kept as they are written.
+/// The metadata of an item. Times are kept as they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Item {
-    /// What it is called for ever: `guid` or `uri`.
+    /// The permanent identifier: `guid` or `uri`.
     pub guid: Option<String>,
-    /// Its version.
+    /// The version, usually a number.
     pub version: Option<String>,
     pub headline: Option<String>,
     pub slug: Option<String>,
@@ -36,37 +36,37 @@ pub struct Item {
     pub source: Option<String>,
     pub copyright: Option<String>,
     pub language: Option<String>,
-    /// 1 to 9.
+    /// The urgency, 1 to 9.
     pub urgency: Option<String>,
     pub located: Option<String>,
-    /// Such as `usable`.
+    /// The publishing status, such as `usable`.
     pub status: Option<String>,
-    /// When the first version was made.
+    /// The time at which the first version was created.
     pub first_created: Option<String>,
-    /// When this version was made.
+    /// The time at which this version was created.
     pub version_created: Option<String>,
     pub embargoed: Option<String>,
     pub keywords: Vec<String>,
     pub media: Vec<Media>,
 }
 
-/// Where a rendition of a medium is.
+/// The location of a medium's rendition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Media {
     pub href: Option<String>,
     pub rendition: Option<String>,
     pub content_type: Option<String>,
-    /// Pixels.
+    /// The width in pixels.
     pub width: Option<String>,
-    /// Pixels.
+    /// The height in pixels.
     pub height: Option<String>,
-    /// Bytes.
+    /// The size in bytes.
     pub size: Option<String>,
-    /// Seconds, or as the item says.
+    /// The duration in seconds, or as the item states it.
     pub duration: Option<String>,
 }
 
-/// What a file says of itself, if it is an item.
+/// Reads the metadata of a file, if it is an item.
 pub fn recognise(file: &Path) -> Option<Item> {
     let bytes = files::read(file, MAX_BYTES).ok()?;
     let text = encoding::decode(&bytes)?;
@@ -78,15 +78,15 @@ pub fn recognise(file: &Path) -> Option<Item> {
     }
 }
 
-/// Whether a file of that name could be an item: not if it is a picture, sound, a document of an
-/// office and the like.
+/// Reports whether a file of that name could be an item. Pictures, sound, office documents and the
+/// like could not.
 pub fn could_be_item(name: &str) -> bool {
     let kind = media_type_of(name);
     kind.is_none_or(|kind| kind.starts_with("text/") || kind.ends_with("xml") || kind.ends_with("json"))
 }
 
-/// A text without the space around and within it that a document is laid out with, and without what
-/// is behind [`MAX_TEXT`] bytes; `None` for an empty one.
+/// Normalises the white space of a text, and cuts it after [`MAX_TEXT`] bytes; `None` for an empty
+/// text.
 fn tidy(text: &str) -> Option<String> {
     let mut tidy = String::new();
     for word in text.split_whitespace() {
@@ -95,7 +95,7 @@ fn tidy(text: &str) -> Option<String> {
         }
         let room = MAX_TEXT.saturating_sub(tidy.len());
         if word.len() > room {
-            // Half a word is better than none, but of no use behind others.
+            // Half a word is better than nothing, but useless after other words.
             if tidy.is_empty() {
                 let end = (0..=room).rev().find(|at| word.is_char_boundary(*at)).unwrap_or_default();
                 tidy.push_str(&word[..end]);
@@ -107,14 +107,15 @@ fn tidy(text: &str) -> Option<String> {
     Some(tidy.trim_end().to_owned()).filter(|tidy| !tidy.is_empty())
 }
 
-/// An address. A cut one would lead elsewhere, so one that is too long is left out.
+/// Returns a text as an address. A cut address would lead elsewhere, so one that is too long is
+/// left out.
 fn address(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() > MAX_TEXT { None } else { tidy(text) }
 }
 
 impl Item {
-    /// The attributes that it becomes, as XML.
+    /// Returns the item's attributes as XML.
     pub fn attributes(&self) -> String {
         self.written().map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -167,7 +168,7 @@ impl Item {
     }
 }
 
-/// A text without what XML can't carry.
+/// Removes the characters that XML can't contain.
 fn carried(text: &str) -> String {
     text.chars().filter(|char| !char.is_control() && !matches!(char, '\u{fffe}' | '\u{ffff}')).collect()
 }

@@ -1,4 +1,4 @@
-//! NewsML-G2: items of any kind, and messages that carry some, of which the first counts.
+//! NewsML-G2: items of any kind, and messages that contain some, of which the first counts.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -7,9 +7,9 @@ use super::{Item, MAX_EACH, Media, address, tidy};
 const NAMESPACE: &str = "http://iptc.org/std/nar/2006-10-01/";
 const ITEMS: [&str; 6] = ["newsItem", "packageItem", "conceptItem", "knowledgeItem", "planningItem", "catalogItem"];
 
-/// What a document says of itself, if it is one of NewsML-G2.
+/// Reads the metadata of a NewsML-G2 document; `None` for any other document.
 pub(super) fn read(text: &str) -> Option<Item> {
-    // Its entities are bounded by the parser; documents nest no deeper than it allows.
+    // The parser bounds entities and the depth of nesting.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: 1_000_000, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let root = document.root_element();
@@ -28,20 +28,20 @@ fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.has_tag_name((NAMESPACE, name)))
 }
 
-/// All that an element says.
+/// Returns the whole text of an element.
 fn said(node: Node<'_, '_>) -> Option<String> {
     let text: String = node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect();
     tidy(&text)
 }
 
-/// What something is called: its name, or the literal or code that stands for it.
+/// Returns the name of an element's subject: its `name`, or its literal, code or text.
 fn called(node: Node<'_, '_>) -> Option<String> {
     let named = child(node, "name").and_then(said);
     let word = || ["literal", "qcode", "uri"].iter().find_map(|name| node.attribute(*name)).and_then(tidy);
     named.or_else(word).or_else(|| said(node))
 }
 
-/// The part of a code behind its scheme.
+/// Returns the part of a code after its scheme.
 fn code(node: Node<'_, '_>) -> Option<String> {
     let code = node.attribute("qcode").or_else(|| node.attribute("uri"))?;
     tidy(code.rsplit([':', '/']).next()?)

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Item, MAX_EACH, Media, address, tidy};
 
-/// What a JSON text says of itself, if it is a ninjs item: an object with a `uri` or `guid` and
-/// with something that only items have.
+/// Reads the metadata of a JSON text; `None` unless it is a ninjs item: an object with a `uri` or
+/// `guid` and a field that only items have.
 pub(super) fn read(text: &str) -> Option<Item> {
     let json: Value = serde_json::from_str(text).ok()?;
     let is_item = [
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Option<Item> {
         "bodies",
         "associations",
     ];
-    // Some agencies name an item by `guid` alone.
+    // Some agencies identify an item by `guid` alone.
     let guid = ["uri", "guid"].iter().find_map(|name| json[*name].as_str())?;
     if !is_item.iter().any(|name| !json[*name].is_null()) {
         return None;
@@ -48,7 +48,7 @@ pub(super) fn read(text: &str) -> Option<Item> {
     })
 }
 
-/// The values of a list; a single one is a list of itself.
+/// Returns the values of a list; a single value counts as a list of one.
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     let (many, one) = match value {
         Value::Array(values) => (values.as_slice(), None),
@@ -58,8 +58,8 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     many.iter().chain(one)
 }
 
-/// A text or number; of a list that with the role `main`, or the first; of an object what it is
-/// called.
+/// Returns a text or number. In a list, the entry with the role `main` counts, or the first; of an
+/// object, its name.
 fn word(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => tidy(text),

@@ -1,4 +1,4 @@
-//! Which of two versions of an item is the newer one.
+//! The comparison of two versions of an item.
 
 use std::cmp::Ordering;
 
@@ -9,24 +9,25 @@ use roxmltree::{Document, ParsingOptions};
 
 use super::{Item, tidy};
 
-/// The identity and version of an item, as the file or the attributes of an object have them.
+/// The identity and version of an item, as a file or an object's attributes state them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// `guid` or `uri`.
     pub guid: Option<String>,
     /// The version, usually a number.
     pub version: Option<String>,
-    /// When this version was made.
+    /// The time at which this version was created.
     pub created: Option<String>,
 }
 
 impl Stamp {
-    /// The stamp of an item.
+    /// Returns the stamp of an item.
     pub fn of(item: &Item) -> Stamp {
         Stamp { guid: item.guid.clone(), version: item.version.clone(), created: item.version_created.clone() }
     }
 
-    /// The stamp in an object's attributes, where an import has put it; empty if they have none.
+    /// Returns the stamp in an object's attributes, where an import has written it; empty if they
+    /// have none.
     pub fn of_attributes(xml: &str) -> Stamp {
         let options = ParsingOptions { allow_dtd: true, nodes_limit: 1_000_000, ..ParsingOptions::default() };
         let Ok(document) = Document::parse_with_options(xml, options) else { return Stamp::default() };
@@ -46,7 +47,7 @@ impl Stamp {
         Some(time(self)?.cmp(&time(other)?))
     }
 
-    /// The version in words.
+    /// Returns the version in words.
     pub fn describe(&self) -> String {
         match (&self.version, &self.created) {
             (Some(version), _) => format!("version {version}"),
@@ -56,7 +57,7 @@ impl Stamp {
     }
 }
 
-/// The instant of a time in an item. One without an offset is taken as UTC.
+/// Returns the instant of a time in an item; a time without an offset is taken as UTC.
 fn instant(text: &str) -> Option<Timestamp> {
     let in_utc = |at: DateTime| TimeZone::UTC.to_timestamp(at).ok();
     let local = || text.parse::<DateTime>().ok().and_then(in_utc);

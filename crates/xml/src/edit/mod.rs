@@ -1,8 +1,8 @@
-//! Changing single places of a document; what is not changed stays as it is written, to the byte.
+//! Changing single places of a document. Everything else stays as it is written, to the byte.
 //!
-//! A place is named by a path of plain steps, `/story/keywords/keyword[2]/@lang` ([`Path`]): what
-//! such a path does not find can be made. All edits of a document are applied to one tree of it, so
-//! that many cost little more than one.
+//! A place is named by a path of plain steps, `/story/keywords/keyword[2]/@lang` ([`Path`]). Places
+//! that such a path does not find can be created. All edits of a document are applied to one tree
+//! of it, so that many cost little more than one.
 
 mod path;
 #[cfg(test)]
@@ -19,14 +19,14 @@ pub(crate) use self::tree::{Place, Tree, View};
 use super::Limits;
 use super::error::XmlError;
 
-/// Why a place can't be changed. [`fmt::Display`] gives a whole sentence.
+/// The reason why a place can't be changed. [`fmt::Display`] gives a whole sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditError {
-    /// The path is none, or does not fit the document or the change.
+    /// The path is invalid, or does not fit the document or the change.
     Path(String),
-    /// What is to be put there does not fit.
+    /// The new content does not fit.
     Content(String),
-    /// What is there does not fit: it is no number.
+    /// The present value does not fit: it is not a number.
     Value(String),
     /// The document can't be read, or would be larger or deeper than the limits.
     Document(XmlError),
@@ -65,12 +65,12 @@ enum Change {
     Pull { first: bool, count: usize, equal: Option<String> },
 }
 
-/// What is put into a document.
+/// The content to put into a document.
 #[derive(Debug, Clone)]
 enum Content {
     Text(String),
-    /// Elements, as XML. `list` says that they came as one, so that they take the place of all that
-    /// is found.
+    /// Elements, as XML. `list` is true if they came as a list, so that they replace all elements
+    /// found.
     Elements {
         written: Vec<String>,
         list: bool,
@@ -78,7 +78,7 @@ enum Content {
 }
 
 impl Content {
-    /// The content as elements with the name.
+    /// Converts the content to elements with the name.
     fn elements(self, name: &str) -> Content {
         match self {
             Content::Text(text) => {
@@ -101,13 +101,14 @@ impl Content {
 }
 
 impl Edit {
-    /// Gives each place that is found this content, and makes the first that the path names where
-    /// none is found. A text, number or boolean is the text of the element or attribute, null none;
-    /// an object is the JSON view of the element, a list that of all elements that the path finds.
+    /// Sets each place that is found to this content; if none is found, the first that the path
+    /// names is created. A text, number or boolean becomes the text of the element or attribute;
+    /// null empties it. An object is the JSON view of the element. A list is the view of all
+    /// elements that the path finds.
     ///
     /// # Errors
-    /// `Content` where the content has no XML form; `Path` where a list is to be an attribute or
-    /// the root.
+    /// `Content` if the content has no XML form; `Path` if a list is to be an attribute or the
+    /// root.
     pub fn set(path: Path, content: &Value, limits: &Limits) -> Result<Edit, EditError> {
         let content = content_of(&path, content, limits)?;
         if let Content::Elements { list, .. } = &content {
@@ -121,16 +122,15 @@ impl Edit {
         Ok(Edit { path, change: Change::Set(content) })
     }
 
-    /// Takes away all that is found.
+    /// Removes everything that is found.
     pub fn unset(path: Path) -> Edit {
         Edit { path, change: Change::Unset }
     }
 
-    /// Adds a number to each number that is found. What is empty counts as 0, and so does what has
-    /// to be made.
+    /// Adds a number to each number that is found. An empty or new place counts as 0.
     ///
     /// # Errors
-    /// `Content` for what is no number.
+    /// `Content` if `by` is not a number.
     pub fn increase(path: Path, by: Option<&Value>) -> Result<Edit, EditError> {
         let by = match by {
             None => Decimal::ONE,
@@ -144,22 +144,23 @@ impl Edit {
         Ok(Edit { path, change: Change::Increase(by) })
     }
 
-    /// Puts an element behind those that the path finds in the first parent, or several if the
-    /// content is a list. With `keep`, no more than that many stay, the last.
+    /// Adds an element after those that the path finds in the first parent, or several if the
+    /// content is a list. With `keep`, at most that many remain, the last ones.
     ///
     /// # Errors
-    /// As [`Edit::set`]; `Path` if it does not end in the plain name of an element below the root.
+    /// Those of [`Edit::set`]; `Path` if the path does not end in the plain name of an element
+    /// below the root.
     pub fn push(path: Path, content: &Value, keep: Option<usize>, limits: &Limits) -> Result<Edit, EditError> {
         let name = path.list_name()?.to_owned();
         let items = content_of(&path, content, limits)?.elements(&name);
         Ok(Edit { path, change: Change::Push { items, keep } })
     }
 
-    /// Takes away the first or the last elements that are found, so many of them; with `equal` of
-    /// those alone that have this text.
+    /// Removes the first or the last `count` elements that are found; with `equal`, only elements
+    /// with this text are considered.
     ///
     /// # Errors
-    /// `Path` for attributes; `Content` for what is no text.
+    /// `Path` for attributes; `Content` if `equal` is not a text.
     pub fn pull(path: Path, first: bool, count: usize, equal: Option<&Value>) -> Result<Edit, EditError> {
         if path.attribute().is_some() {
             return Err(EditError::Path(format!("`{path}` names an attribute, where elements are to be pulled.")));
@@ -170,17 +171,17 @@ impl Edit {
         Ok(Edit { path, change: Change::Pull { first, count, equal: equal.transpose()? } })
     }
 
-    /// Whether it names what that path names.
+    /// Reports whether the edit names the same places as that path.
     pub fn is_at(&self, path: &Path) -> bool {
         self.path.names_as(path)
     }
 
-    /// Whether what that path names may be what it names, or lie in it.
+    /// Reports whether the places of that path may be those of the edit, or within them.
     pub fn is_around(&self, path: &Path) -> bool {
         self.path.is_above(path)
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate bytes that the edit takes in memory.
     pub fn bytes(&self) -> usize {
         let content = match &self.change {
             Change::Set(content) | Change::Push { items: content, .. } => content.len(),
@@ -191,12 +192,12 @@ impl Edit {
     }
 }
 
-/// The document with the edits, one after the other. No document at all is as good as one: its root
-/// is made. `None` if the root was taken away.
+/// Returns the document after the edits, applied in order. Without a document, the root is created.
+/// Returns `None` if the root was removed.
 ///
 /// # Errors
-/// The first edit that can't be; then nothing has come of any. The result is within `limits`, as
-/// [`super::check`] would have it.
+/// The first edit that fails; then none has an effect. The result is checked against `limits`, as
+/// by [`super::check`].
 pub fn edited(xml: Option<&str>, edits: &[Edit], limits: &Limits) -> Result<Option<String>, EditError> {
     let mut tree = Tree::read(xml, limits)?;
     for edit in edits {
@@ -207,7 +208,7 @@ pub fn edited(xml: Option<&str>, edits: &[Edit], limits: &Limits) -> Result<Opti
     Ok(Some(text))
 }
 
-/// The first text that each path finds.
+/// Returns the first text that each path finds.
 ///
 /// # Errors
 /// `Document`.
@@ -220,7 +221,7 @@ pub fn first_texts<const N: usize>(
     Ok(paths.map(|path| tree.texts_at(path).into_iter().next()))
 }
 
-/// A text, number or boolean as its text; null as none.
+/// Returns the text of a text, number or boolean; empty for null, `None` for a list or object.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some(String::new()),
@@ -230,8 +231,7 @@ fn text_of(value: &Value) -> Option<String> {
     }
 }
 
-/// The number that a text is, to the digit; `None` for one of more digits than can be reckoned
-/// with, some 28.
+/// Returns the exact number that a text states; `None` if it has more than about 28 digits.
 fn number(text: &str) -> Option<Decimal> {
     let text = text.trim();
     let is_plain = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));

@@ -1,5 +1,5 @@
-//! Paths of plain steps, a small part of XPath's: each names children, so that what is not there
-//! can be made.
+//! Paths of plain steps, a small subset of XPath. Each step names children, so that missing ones
+//! can be created.
 //!
 //! ```text
 //! path  = "/" step ("/" step)* ["/@" name | "/text()"]
@@ -26,12 +26,12 @@ pub struct Path {
 /// A step from elements to children.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Any without it.
+    /// The children's name; `None` for any.
     pub(super) name: Option<String>,
     pub(super) which: Which,
 }
 
-/// Which of the children with that name.
+/// The choice among the children with that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
     All,
@@ -47,7 +47,7 @@ impl Path {
     /// Reads a path.
     ///
     /// # Errors
-    /// `Path`, saying what can't be read.
+    /// `Path`, with the part that can't be read.
     pub fn parse(text: &str) -> Result<Path, EditError> {
         let fail = |why: String| {
             let shown: String = text.chars().take(100).collect();
@@ -80,17 +80,17 @@ impl Path {
         Ok(path)
     }
 
-    /// The attribute that it names of the elements that its steps find.
+    /// Returns the attribute that the path names on the elements that its steps find.
     pub(super) fn attribute(&self) -> Option<&str> {
         self.attribute.as_deref()
     }
 
-    /// What an element is called that is made for it; any name where it says none.
+    /// Returns the name for an element that is created for the path; `any` if the path has none.
     pub(super) fn last_name(&self) -> &str {
         self.steps.last().and_then(|step| step.name.as_deref()).unwrap_or("any")
     }
 
-    /// The name of the elements of a list that it names.
+    /// Returns the name of the elements of the list that the path names.
     pub(super) fn list_name(&self) -> Result<&str, EditError> {
         match self.steps.as_slice() {
             [_, .., Step { name: Some(name), which: Which::All }] if self.attribute.is_none() => Ok(name),
@@ -101,20 +101,21 @@ impl Path {
         }
     }
 
-    /// Whether both have steps of the same names, whichever of the elements with these they choose.
+    /// Reports whether both paths have steps of the same names, whichever elements of these names
+    /// they choose.
     pub(super) fn names_as(&self, other: &Path) -> bool {
         let named = self.steps.iter().all(|step| step.name.is_some());
         named && self.steps.len() == other.steps.len() && self.attribute == other.attribute && self.is_above(other)
     }
 
-    /// Whether what the other one finds may be what this one finds, or lie in it.
+    /// Reports whether the places of `other` may be those of this path, or within them.
     pub(super) fn is_above(&self, other: &Path) -> bool {
         let mut steps = self.steps.iter().zip(&other.steps);
         let same = steps.all(|(step, other)| step.name.is_none() || step.name == other.name);
         same && self.steps.len() <= other.steps.len() && (self.attribute.is_none() || self.attribute == other.attribute)
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate bytes that the path takes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.text.len() * 2 + self.steps.len() * size_of::<Step>()
     }
@@ -128,7 +129,7 @@ impl fmt::Display for Path {
 
 fn name(cursor: &mut Cursor<'_>) -> Result<String, String> {
     let name = cursor.name("a step").map_err(|_| format!("`{}` begins no name", cursor.rest()))?;
-    // An axis of XPath.
+    // It is an axis of XPath.
     if name.contains("::") { Err(format!("`{name}` is no name")) } else { Ok(name.to_owned()) }
 }
 

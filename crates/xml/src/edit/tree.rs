@@ -1,4 +1,4 @@
-//! A document as a tree of what is written, in which single places change.
+//! A document as a tree of its written pieces, in which single places change.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,13 +14,13 @@ use crate::output::Output;
 use crate::scan::Scanner;
 use crate::token::Token;
 
-/// An element's place in [`Tree::elements`].
+/// An element's index in [`Tree::elements`].
 type Id = usize;
 
-/// Where something stands in a tree.
+/// A place in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Around the root.
+    /// The document around the root.
     Document,
     Element(Id),
     /// An attribute of an element, by its number there.
@@ -29,34 +29,35 @@ pub(crate) enum Place {
     Pieces(Id, usize, usize),
 }
 
-/// What a walk through a document comes by.
+/// A node that a walk through a document meets.
 pub(crate) enum View {
     Open(Place),
-    /// Of the element just opened; what declares namespaces is none.
+    /// An attribute of the element just opened, unless it declares a namespace.
     Attribute(Place),
-    /// All text between two other pieces.
+    /// The whole text between two other pieces.
     Text(Place),
     Comment(Place),
     Instruction(Place),
     Close,
 }
 
-/// The document, and what was put into it.
+/// The document and its insertions.
 pub(crate) struct Tree<'a> {
     elements: Vec<Element<'a>>,
     root: Option<Id>,
-    /// What stands before and behind the root.
+    /// The text before the root; `after` is the text behind it.
     before: &'a str,
     after: &'a str,
     limits: &'a Limits,
-    /// Bytes that were put in: what edits are repeated at counts for each place.
+    /// Bytes inserted so far; text that an edit repeats at several places counts for each.
     added: usize,
 }
 
 struct Element<'a> {
     name: Cow<'a, str>,
     parent: Option<Id>,
-    /// Its tags as they are written; `None` once its attributes are others, or if it was made.
+    /// The tags as they are written; `None` once its attributes have changed, or if the element was
+    /// created.
     tags: Option<(&'a str, &'a str)>,
     attributes: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     pieces: Vec<Piece<'a>>,
@@ -64,7 +65,7 @@ struct Element<'a> {
 
 enum Piece<'a> {
     Element(Id),
-    /// Text as it is read, and as it is written; `None` if it was made.
+    /// The text as it is read, and as it is written; `None` if it was created.
     Text(Cow<'a, str>, Option<&'a str>),
     /// A comment or an instruction.
     Other(&'a str),
@@ -80,8 +81,8 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// Reads a document into the tree: its root, which has no parent yet, and where it stands in
-    /// the text.
+    /// Reads a document into the tree. Returns its root, which has no parent yet, and the range of
+    /// the root in the text.
     fn take_in(&mut self, xml: &'a str) -> Result<(Id, Range<usize>), XmlError> {
         let mut scanner = Scanner::new(xml, self.limits)?;
         let root = self.elements.len();
@@ -120,7 +121,7 @@ impl<'a> Tree<'a> {
         Ok((root, place))
     }
 
-    /// Adds an element, behind all that its parent has.
+    /// Adds an element after all pieces of its parent.
     fn add(&mut self, element: Element<'a>) -> Id {
         let (id, parent) = (self.elements.len(), element.parent);
         self.elements.push(element);
@@ -157,10 +158,10 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Counts what is put in.
+    /// Counts inserted bytes.
     ///
     /// # Errors
-    /// `Document` if it is more than a document may have.
+    /// `Document` if a document may not have so many.
     fn count(&mut self, bytes: usize) -> Result<(), EditError> {
         self.added = self.added.saturating_add(bytes);
         if self.added <= self.limits.max_bytes {
@@ -183,7 +184,7 @@ impl<'a> Tree<'a> {
         self.elements[id].pieces = pieces;
     }
 
-    /// Sets an attribute of the elements that have it, or of the first that is found if none has.
+    /// Sets an attribute of the elements that have it; if none has, of the first that is found.
     fn set_attribute(&mut self, path: &'a Path, name: &'a str, text: &'a str) -> Result<(), EditError> {
         for id in self.having(path, name)? {
             self.count(name.len() + text.len())?;
@@ -192,7 +193,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// The elements on which an attribute is to be set.
+    /// Returns the elements on which an attribute is to be set.
     fn having(&mut self, path: &Path, name: &str) -> Result<Vec<Id>, EditError> {
         let found = self.found_or_made(path)?;
         let has = |id: &Id| self.elements[*id].attributes.iter().any(|(known, _)| known == name);
@@ -209,8 +210,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Puts elements in the place of those that are found: one in the place of each, or a list in
-    /// that of all.
+    /// Replaces the elements that are found: each by one element, or all by a list.
     fn set_elements(&mut self, path: &Path, written: &'a [String], list: bool) -> Result<(), EditError> {
         if list {
             let mut found = self.find(&path.steps);
@@ -250,7 +250,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Puts elements among the pieces of a parent, the first at that place.
+    /// Inserts elements among the pieces of a parent, the first at that position.
     fn insert(&mut self, parent: Id, place: usize, written: &'a [String]) -> Result<(), EditError> {
         let new: Vec<Piece<'a>> = written
             .iter()
@@ -260,7 +260,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// The parents of elements, each once; none is the root's.
+    /// Returns the parents of elements, each once; `None` stands for the root's.
     fn parents_of(&self, ids: &[Id]) -> Vec<Option<Id>> {
         let mut parents: Vec<Option<Id>> = ids.iter().map(|id| self.elements[*id].parent).collect();
         parents.sort_unstable();
@@ -268,8 +268,7 @@ impl<'a> Tree<'a> {
         parents
     }
 
-    /// Reads an element that is to be put in, below a parent that does not have it among its pieces
-    /// yet.
+    /// Reads an element that is to be inserted. Its parent does not have it among its pieces yet.
     fn graft(&mut self, text: &'a str, parent: Option<Id>) -> Result<Id, EditError> {
         self.count(text.len())?;
         let (id, _) = self.take_in(text)?;
@@ -277,14 +276,14 @@ impl<'a> Tree<'a> {
         Ok(id)
     }
 
-    /// Where an element stands among its parent's pieces; behind them all if it is gone.
+    /// Returns the position of an element among its parent's pieces; the end if it was removed.
     fn place_of(&self, parent: Id, child: Id) -> usize {
         let pieces = &self.elements[parent].pieces;
         let is_it = |piece: &Piece<'_>| matches!(piece, Piece::Element(id) if *id == child);
         pieces.iter().position(is_it).unwrap_or(pieces.len())
     }
 
-    /// Removes elements, of each parent all at once.
+    /// Removes elements, all of one parent at once.
     fn remove_all(&mut self, ids: &[Id]) {
         let mut gone = vec![false; self.elements.len()];
         ids.iter().for_each(|id| gone[*id] = true);
@@ -372,7 +371,8 @@ impl<'a> Tree<'a> {
         self.remove_all(pulled);
     }
 
-    /// The elements that the path finds, or else the first that it names, made.
+    /// Returns the elements that the path finds; if there are none, the first that it names is
+    /// created.
     fn found_or_made(&mut self, path: &Path) -> Result<Vec<Id>, EditError> {
         let found = self.find(&path.steps);
         if found.is_empty() { self.make(&path.steps).map(|id| vec![id]) } else { Ok(found) }
@@ -400,7 +400,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// Those of siblings with one name that a step means.
+    /// Returns the siblings with one name that a step chooses.
     fn chosen(&self, mut siblings: Vec<Id>, which: &Which) -> Vec<Id> {
         match which {
             Which::All => {}
@@ -417,7 +417,7 @@ impl<'a> Tree<'a> {
         siblings
     }
 
-    /// The text of an element without others in it.
+    /// Returns the text of an element; `None` if it contains other elements.
     fn text_of(&self, id: Id) -> Option<Cow<'_, str>> {
         let mut text = Cow::Borrowed("");
         for piece in &self.elements[id].pieces {
@@ -442,8 +442,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The first element that the steps find, each after the one before; those that are not there
-    /// are made.
+    /// Follows the first element that each step finds in the one before, and creates missing ones;
+    /// returns the last.
     fn make(&mut self, steps: &[Step]) -> Result<Id, EditError> {
         let mut at = None;
         for (place, step) in steps.iter().enumerate() {
@@ -501,7 +501,7 @@ impl<'a> Tree<'a> {
         Ok(id)
     }
 
-    /// The place behind the last child with that name, or behind all that the parent has.
+    /// Returns the position after the last child with that name, or the end of the parent's pieces.
     fn behind(&self, parent: Id, name: Option<&str>) -> usize {
         let pieces = &self.elements[parent].pieces;
         let is_one = |piece: &Piece<'_>| match piece {
@@ -511,7 +511,7 @@ impl<'a> Tree<'a> {
         pieces.iter().rposition(is_one).map_or(pieces.len(), |place| place + 1)
     }
 
-    /// Goes through the root and all that is in it, in the order of the document.
+    /// Walks through the root and its contents in the order of the document.
     pub(crate) fn walk(&self, come_by: &mut impl FnMut(View)) {
         let mut open: Vec<(Id, usize)> = Vec::new();
         let enter = |id: Id, open: &mut Vec<(Id, usize)>, come_by: &mut dyn FnMut(View)| {
@@ -545,7 +545,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The name of an element, an attribute or an instruction.
+    /// Returns the name of an element, an attribute or an instruction.
     pub(crate) fn name_at(&self, place: Place) -> Option<&str> {
         match place {
             Place::Document => None,
@@ -558,7 +558,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The text of anything but a document or an element.
+    /// Returns the text of anything but a document or an element.
     pub(crate) fn text_at(&self, place: Place) -> Cow<'_, str> {
         let (id, from, to) = match place {
             Place::Document | Place::Element(_) => return "".into(),
@@ -577,7 +577,7 @@ impl<'a> Tree<'a> {
         text
     }
 
-    /// Puts a text in place of what an element holds, or of an attribute's value, or of a text.
+    /// Replaces an element's contents, an attribute's value or a text by a text.
     pub(crate) fn put(&mut self, place: Place, text: &str) {
         match place {
             Place::Document => {}
@@ -595,7 +595,7 @@ impl<'a> Tree<'a> {
         self.added += text.len();
     }
 
-    /// The document; `None` if it has no root.
+    /// Returns the document's text; `None` if it has no root.
     pub(crate) fn written(&self) -> Option<String> {
         let mut out = Output::with_capacity(self.before.len() + self.after.len() + self.added);
         out.raw(&[self.before]);
@@ -623,7 +623,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// What is in a comment, or behind the target of an instruction.
+/// Returns the text of a comment, or of an instruction after its target.
 fn inside(written: &str) -> &str {
     if let Some(comment) = written.strip_prefix("<!--") {
         return comment.strip_suffix("-->").unwrap_or(comment);

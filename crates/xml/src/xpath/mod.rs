@@ -1,10 +1,11 @@
-//! Finding nodes of a document by XPath 1.0, and setting what they hold.
+//! Finding nodes of a document by XPath 1.0, and setting their contents.
 //!
-//! The language is [`xpath_eval`]'s; the document that it looks at is [`nodes::Nodes`], where each
-//! look counts, and with it what may be done until the next ([`weight`]). So an expression has a
-//! budget of work, however hostile it is: when it is spent the evaluation ends at the next look.
+//! The language is implemented by [`xpath_eval`]. It sees the document as [`nodes::Nodes`], which
+//! count each look at a node, together with the work possible before the next look ([`weight`]). So
+//! the work of an expression is limited, however hostile it is: the evaluation ends at the first
+//! look after the budget is spent.
 //!
-//! Names are compared as they are written: a prefix is a part of a name, and `x:a` finds what is
+//! Names are compared as they are written: a prefix is a part of a name, and `x:a` finds names
 //! written so. There are no namespace nodes, and no variables.
 
 mod nodes;
@@ -29,21 +30,21 @@ use super::error::XmlError;
 /// The longest expression, in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// How deep brackets in an expression may be nested: reading and evaluating it recurses.
+/// The deepest nesting of brackets in an expression; parsing and evaluation recurse.
 const MAX_NESTED: usize = 16;
 
-/// Nodes that one evaluation may come to, each as often as it is come to. They are gathered in
-/// lists before any is found to be there twice, at 16 bytes each: so this is what the lists take,
-/// up to three times over while one grows or is sorted. It is twice as many as a document of 4 MiB
-/// can have.
+/// The number of nodes that one evaluation may visit, counted at each visit. Nodes are collected in
+/// lists before duplicates are removed, at 16 bytes each. So this bounds the lists, which take up
+/// to three times as much while one grows or is sorted. The number is twice the nodes that a
+/// document of 4 MiB can have.
 const MAX_COME_TO: u64 = 2 << 20;
 
-/// Why nodes can't be found, or not be set. [`fmt::Display`] gives a whole sentence.
+/// The reason why nodes can't be found or set. [`fmt::Display`] gives a whole sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum XPathError {
-    /// The expression is none, or finds no nodes but something else.
+    /// The expression is invalid, or its value is not a set of nodes.
     Expression(String),
-    /// There is no such node, or not one that can be set.
+    /// There is no such node, or it can't be set.
     Node(String),
     /// The budget is spent.
     TooMuch,
@@ -69,17 +70,17 @@ impl From<XmlError> for XPathError {
     }
 }
 
-/// What an evaluation may take: looks at nodes, with what is done between two counted as looks, and
-/// bytes of their texts. What is left when it ends serves the next.
+/// The limits of an evaluation: looks at nodes, into which the work between two looks is converted,
+/// and bytes of their texts. The rest serves the next evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Looks at nodes; some 10 million take half a second.
     pub looks: u64,
-    /// Bytes of texts that are put together; as many may be in memory.
+    /// Bytes of texts that are built; all of them may be in memory at once.
     pub bytes: u64,
 }
 
-/// Bytes of a document whose reading takes as long as a look, about.
+/// Bytes of a document that are read in about the time of a look.
 const READ: u64 = 16;
 
 impl Budget {
@@ -111,13 +112,13 @@ pub enum Kind {
 /// A node that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What it is.
+    /// The kind of the node.
     pub kind: Kind,
-    /// As it is written; of elements, attributes and instructions.
+    /// The name as it is written; for elements, attributes and instructions.
     pub name: Option<String>,
-    /// Where it is: `/story/body/p[2]/@id`.
+    /// The path of the node: `/story/body/p[2]/@id`.
     pub path: String,
-    /// Its text.
+    /// The text of the node.
     pub value: String,
 }
 
@@ -133,7 +134,7 @@ impl XPath {
     /// Reads an expression.
     ///
     /// # Errors
-    /// `Expression`, saying what can't be read.
+    /// `Expression`, with the part that can't be read.
     pub fn parse(text: &str) -> Result<XPath, XPathError> {
         let shown: String = text.chars().take(100).collect();
         let fail = |why: String| XPathError::Expression(format!("`{shown}` is no XPath that can be read: {why}."));
@@ -166,10 +167,10 @@ impl XPath {
         Ok(XPath { text: text.to_owned(), expression, weight })
     }
 
-    /// The nodes that it finds, in the order of the document.
+    /// Finds the nodes, in the order of the document.
     ///
     /// # Errors
-    /// `Expression` if it finds no nodes but something else; `TooMuch`; `Document`.
+    /// `Expression` if the value is not a set of nodes; `TooMuch`; `Document`.
     pub fn find(&self, xml: &str, limits: &Limits, budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
         budget.read(xml)?;
         let tree = Tree::read(Some(xml), limits)?;
@@ -180,13 +181,13 @@ impl XPath {
         shown(&nodes, &found, budget)
     }
 
-    /// The document with a text in place of what the node at that place among those found holds,
-    /// counted from 0; and the nodes found before and after. An element has the text and nothing
-    /// else then.
+    /// Replaces the contents of the found node at `index`, counted from 0, by a text. Returns the
+    /// document, and the nodes found before and after the change. An element then contains only the
+    /// text.
     ///
     /// # Errors
-    /// As [`XPath::find`]; `Node` if there is no such node, or it is neither an element nor an
-    /// attribute nor text.
+    /// Those of [`XPath::find`]; `Node` if there is no such node, or it is not an element, an
+    /// attribute or text.
     pub fn set(
         &self,
         xml: &str,
@@ -222,9 +223,9 @@ impl XPath {
         Ok((written, before, after))
     }
 
-    /// The numbers of the nodes that it finds.
+    /// Returns the numbers of the nodes that the expression finds.
     fn found(&self, nodes: &Nodes<'_, '_>) -> Result<Vec<u32>, XPathError> {
-        // The library knows no budget. So what it looks at unwinds when that is spent.
+        // The library has no budget, so the nodes unwind when it is spent.
         let evaluated = catch_unwind(AssertUnwindSafe(|| {
             let mut context = EvaluationContext::new(nodes.root());
             let as_written = |prefix: &str| Some(prefix.to_owned());
@@ -250,7 +251,7 @@ fn spent_or_worse(panic: Box<dyn Any + Send>) -> XPathError {
     resume_unwind(panic)
 }
 
-/// The nodes as they are shown: what their texts and paths take is counted, too.
+/// Converts nodes for callers; the bytes of their texts and paths are counted, too.
 fn shown(nodes: &Nodes<'_, '_>, found: &[u32], budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
     let shown = catch_unwind(AssertUnwindSafe(|| found.iter().map(|node| nodes.shown(*node)).collect()));
     *budget = nodes.left();

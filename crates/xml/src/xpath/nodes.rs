@@ -1,4 +1,4 @@
-//! A document as XPath sees it, where each look at a node counts.
+//! A document as XPath sees it; each look at a node is counted.
 
 use std::cell::{Cell, OnceCell};
 use std::cmp::Ordering;
@@ -11,32 +11,32 @@ use super::weight::{BYTES_A_LOOK, Weight};
 use super::{Budget, Found, Kind, MAX_COME_TO};
 use crate::edit::{Place, Tree, View};
 
-/// Comparisons of two short texts or numbers that take as long as a look, about.
+/// Comparisons of two short texts or numbers in about the time of a look.
 const COMPARED: u64 = 32;
 
-/// Bytes of two texts whose comparison takes as long as that of short ones does.
+/// Bytes of two texts that are compared in the time of short ones.
 const COMPARED_BYTES: u64 = 16;
 
-/// What is thrown when the budget is spent.
+/// The payload of the panic that ends an evaluation when its budget is spent.
 pub(super) struct Spent;
 
-/// The nodes of a document, numbered in its order: an element, its attributes, what is in it.
+/// The nodes of a document, numbered in its order: an element, its attributes, its contents.
 pub(super) struct Nodes<'t, 'x> {
     tree: &'t Tree<'x>,
     nodes: Vec<Data>,
     budget: Cell<Budget>,
-    /// How many more nodes may be come to.
+    /// The number of nodes that may still be visited.
     to_come: Cell<u64>,
-    /// What the expression costs beside its looks.
+    /// The cost of the expression beside its looks.
     weight: Weight,
-    /// See [`Nodes::siblings`].
+    /// The positions among siblings, computed once for [`Nodes::siblings`].
     siblings: OnceCell<Vec<(u32, u32)>>,
 }
 
 struct Data {
     kind: NodeKind,
     parent: u32,
-    /// Behind the last node below it.
+    /// The number after the last descendant.
     end: u32,
     place: Place,
 }
@@ -79,14 +79,14 @@ impl<'t, 'x> Nodes<'t, 'x> {
         Nodes { tree, nodes, budget, to_come, weight, siblings: OnceCell::new() }
     }
 
-    /// What is left of the budget.
+    /// Returns the rest of the budget.
     pub(super) fn left(&self) -> Budget {
         self.budget.get()
     }
 
-    /// Counts looks and bytes, and what is done with these; unwinds when there are no more.
+    /// Counts looks and bytes, with the work on these; unwinds when the budget is spent.
     fn count(&self, looks: u64, bytes: u64) {
-        // The bytes of a document times those of an expression.
+        // The product is at most the bytes of a document times those of an expression.
         let looks = looks + bytes * self.weight.passes / BYTES_A_LOOK;
         let Budget { looks: looks_left, bytes: bytes_left } = self.budget.get();
         let left = looks_left.checked_sub(looks).zip(bytes_left.checked_sub(bytes));
@@ -94,20 +94,20 @@ impl<'t, 'x> Nodes<'t, 'x> {
         self.budget.set(Budget { looks, bytes });
     }
 
-    /// Unwinds: there is no more.
+    /// Unwinds, because the budget is spent.
     fn spent(&self) -> ! {
         self.budget.set(Budget { looks: 0, bytes: 0 });
         resume_unwind(Box::new(Spent))
     }
 
-    /// The node that an evaluation begins with, and comes to.
+    /// Returns the root, with which an evaluation begins.
     pub(super) fn root(&self) -> Node<'_> {
         self.count(self.weight.once, 0);
         self.come_to(0)
     }
 
-    /// A node that an evaluation comes to: whatever is asked of each node may be asked of it, and a
-    /// list may hold it to the end.
+    /// Visits a node. The expression may evaluate anything for it, and a list may keep it to the
+    /// end.
     fn come_to(&self, number: u32) -> Node<'_> {
         let Some(to_come) = self.to_come.get().checked_sub(1) else { self.spent() };
         self.to_come.set(to_come);
@@ -119,7 +119,7 @@ impl<'t, 'x> Nodes<'t, 'x> {
         Node { nodes: self, number }
     }
 
-    /// Where a node stands in the tree, if it can be set.
+    /// Returns the place of a node in the tree, if it can be set.
     pub(super) fn place_of(&self, number: u32) -> Option<Place> {
         let data = &self.nodes[number as usize];
         matches!(data.kind, NodeKind::Element | NodeKind::Attribute | NodeKind::Text).then_some(data.place)
@@ -141,13 +141,13 @@ impl<'t, 'x> Nodes<'t, 'x> {
         Found { kind, name, path, value: self.node(number).text() }
     }
 
-    /// Of each node its place among those of its parent that are like it, from 1, and how many
-    /// these are; of attributes nothing.
+    /// For each node, its position among its parent's children of the same kind and name, from 1,
+    /// and their number; zeros for attributes.
     fn siblings(&self) -> &[(u32, u32)] {
         self.siblings.get_or_init(|| {
             let mut known: HashMap<(u32, NodeKind, Option<&str>), u32> = HashMap::new();
             let key = |data: &Data| {
-                // An instruction's place is among all of them.
+                // An instruction's position counts among all instructions.
                 let name = self.tree.name_at(data.place).filter(|_| data.kind == NodeKind::Element);
                 (data.parent, data.kind, name)
             };
@@ -163,7 +163,8 @@ impl<'t, 'x> Nodes<'t, 'x> {
         })
     }
 
-    /// The path of a node, with positions where its parent has several of its kind and name.
+    /// Returns the path of a node, with positions where its parent has several of its kind and
+    /// name.
     fn path(&self, number: u32) -> String {
         let mut steps = Vec::new();
         let mut at = number;
@@ -202,8 +203,8 @@ impl<'n> Node<'n> {
         self.data()
     }
 
-    /// The nodes below it from one on, each followed by the one behind all that is below it, as
-    /// long as they are of the sort wanted.
+    /// Iterates over the attributes of the node, or its children. A child's descendants are
+    /// skipped.
     fn below(self, attributes: bool) -> impl Iterator<Item = Node<'n>> + 'n {
         let holds = matches!(self.data().kind, NodeKind::Root | NodeKind::Element);
         let (nodes, end) = (self.nodes, if holds { self.data().end } else { 0 });
@@ -226,7 +227,7 @@ impl<'n> Node<'n> {
         })
     }
 
-    /// Its text, and that of all below it.
+    /// Returns the text of the node and of all its descendants.
     fn text(self) -> String {
         let mut text = String::new();
         for number in self.number..self.look().end {
@@ -286,8 +287,8 @@ impl<'n> XNode<'n> for Node<'n> {
     fn string_value(self) -> String {
         let text = self.text();
         if self.nodes.weight.compares {
-            // Two sets of nodes are compared each with each, and of that no more is seen here than
-            // that their texts are asked for.
+            // Two sets of nodes are compared each with each. These comparisons are visible here
+            // only as requests for the texts.
             let others = self.nodes.nodes.len() as u64;
             self.nodes.count(others * (1 + text.len() as u64 / COMPARED_BYTES) / COMPARED, 0);
         }
@@ -304,7 +305,7 @@ impl<'n> XNode<'n> for Node<'n> {
         match namespace_uri {
             None => name == local_name,
             Some(prefix) => {
-                // It is gone through, and may be of any length.
+                // The comparison reads the name, which may be of any length.
                 self.nodes.count(name.len() as u64 / BYTES_A_LOOK, 0);
                 name.split_once(':') == Some((prefix, local_name))
             }

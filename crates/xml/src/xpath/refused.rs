@@ -1,13 +1,13 @@
-//! Calls of functions whose work can't be counted: the library does it between two looks at the
-//! document.
+//! Calls of functions whose work can't be counted, because the library does it between two looks at
+//! the document.
 
 use xpath_eval::{Expr, FilterExpr, FunctionCall, LocationPath, PathExpr, PrimaryExpr};
 
-/// Characters that `translate` may replace: for each character of a text it walks them all.
+/// Most characters that `translate` may replace: it searches them all for each character of a text.
 const MAX_REPLACED: usize = 64;
 
-/// Why an expression is refused; `None` if it is not. It recurses as deep as the expression is
-/// nested, which has a bound.
+/// Returns the reason why an expression is refused; `None` if it is accepted. Recurses as deep as
+/// the expression is nested, which is limited.
 pub(super) fn refused(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Or(left, right)

@@ -1,61 +1,63 @@
-//! What an expression costs beside its looks at the document: the library compares, copies and
-//! converts between two of them, and tells nobody.
+//! The cost of an expression beside its looks at the document. The library compares, copies and
+//! converts texts between two looks, and does not report it.
 //!
-//! A predicate is evaluated once for each node that the evaluation has come to, so all that its
-//! parts take for one node is charged when one is come to ([`Weight::each`]); and each byte of the
-//! document that becomes a part of a text is charged for all functions that the text goes through
-//! ([`Weight::passes`]). Both are bounds: no part is evaluated more often than that.
+//! A predicate is evaluated once for each node that is visited. So all work of its parts for one
+//! node is charged at each visit ([`Weight::each`]). Each byte of the document that becomes a part
+//! of a text is charged for all functions that process the text ([`Weight::passes`]). Both are
+//! upper bounds: no part is evaluated more often.
 
 use xpath_eval::{Axis, Expr, FilterExpr, FunctionCall, LocationPath, NodeTest, PathExpr, PrimaryExpr, Step};
 
-/// Bytes that are gone through in the time of a look, about.
+/// Bytes that are processed in about the time of a look.
 pub(super) const BYTES_A_LOOK: u64 = 64;
 
-/// What a part of an expression takes by itself, in bytes gone through.
+/// The cost of a part of an expression by itself, in bytes processed.
 const PART: u64 = 48;
 
-/// What a step of a path or a call takes by itself: it makes lists, and reads a name.
+/// The cost of a step of a path or a call by itself: it builds lists and reads a name.
 const STEP: u64 = 96;
 
-/// What it takes more to look up the prefix of a step among those known.
+/// The additional cost of a step with a prefix, which is searched among the known ones.
 const PREFIX: u64 = 512;
 
-/// The longest text that a number becomes: 17 digits, and as many zeros as there are powers of ten.
+/// The longest text of a number: 17 digits, and as many zeros as there are powers of ten.
 const NUMBER: u64 = 330;
 
-/// How often a function goes through its text: the text is copied for it, and it makes another.
+/// The number of passes of a function over its text: the text is copied for it, and a new one is
+/// built.
 const FUNCTION: u64 = 4;
 
-/// What an expression costs beside its looks.
+/// The cost of an expression beside its looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weight {
-    /// In looks, what is evaluated once.
+    /// The cost of the parts that are evaluated once, in looks.
     pub(super) once: u64,
-    /// In looks, what may be evaluated for each node that is come to.
+    /// The cost of the parts that may be evaluated for each visited node, in looks.
     pub(super) each: u64,
-    /// How often each byte of a text of the document is gone through.
+    /// The number of passes over each byte of a text of the document.
     pub(super) passes: u64,
-    /// Whether it compares two sets that may have several nodes each: it does so each with each.
+    /// Whether two sets that may have several nodes each are compared, each node with each.
     pub(super) compares: bool,
 }
 
 impl Weight {
-    /// That of an expression. It recurses as deep as the expression is nested, which has a bound.
+    /// Computes the weight of an expression. Recurses as deep as the expression is nested, which is
+    /// limited.
     pub(super) fn of(expression: &Expr) -> Weight {
         let mut scale = Scale::default();
         scale.expression(expression);
         let looks = |bytes: u64| bytes.div_ceil(BYTES_A_LOOK);
-        // A text of the document is put together, and told or compared, whatever else is done with
-        // it.
+        // A text of the document is always built, and then returned or compared, besides any other
+        // work.
         Weight { once: looks(scale.here), each: looks(scale.each), passes: 2 + scale.passes, compares: scale.compares }
     }
 }
 
-/// Whether a step comes from one node to one at most.
+/// Reports whether a step leads from one node to at most one.
 fn leads_to_one(step: &Step) -> bool {
     match step.axis {
         Axis::SelfAxis | Axis::Parent => true,
-        // An element has one of each name.
+        // An element has one attribute of each name.
         Axis::Attribute => matches!(step.node_test, NodeTest::QName(_)),
         _ => false,
     }
@@ -63,24 +65,24 @@ fn leads_to_one(step: &Step) -> bool {
 
 #[derive(Default)]
 struct Scale {
-    /// Bytes gone through where it is now: in the expression itself, or in one of its predicates.
+    /// Bytes processed in the current scope: the expression itself, or one of its predicates.
     here: u64,
-    /// In all predicates.
+    /// Bytes processed in all predicates.
     each: u64,
-    /// Of the text that goes through most.
+    /// The passes over the text that is processed most often.
     passes: u64,
     compares: bool,
 }
 
-/// What a part gives.
+/// The value of a part of an expression.
 #[derive(Clone, Copy, Default)]
 struct Gives {
-    /// Bytes of its text that are not the document's.
+    /// Bytes of its text that are not from the document.
     bytes: u64,
-    /// How often what is the document's has been gone through.
+    /// The number of passes over the bytes from the document so far.
     passes: u64,
     is_number: bool,
-    /// Whether it is a set that may have more than one node.
+    /// Whether the value is a set that may have several nodes.
     is_several: bool,
 }
 
@@ -91,7 +93,7 @@ impl Gives {
         Gives { bytes: 0, passes: 0, is_number: false, is_several }
     }
 
-    /// Bytes of it as a text.
+    /// Returns the bytes of the value as a text.
     fn as_text(self) -> u64 {
         if self.is_number { NUMBER } else { self.bytes }
     }
@@ -104,7 +106,7 @@ impl Scale {
             Expr::Equality(left, _, right) | Expr::Relational(left, _, right) => {
                 let (left, right) = (self.expression(left), self.expression(right));
                 self.here += 2 * (left.bytes + right.bytes);
-                // One node is compared once with each of the others, whose texts are counted.
+                // A single node is compared once with each of the others, whose texts are counted.
                 self.compares |= left.is_several && right.is_several;
                 Gives::default()
             }
@@ -180,7 +182,8 @@ impl Scale {
         let given: Vec<Gives> = call.args.iter().map(|argument| self.expression(argument)).collect();
         let name = call.name.local.as_str();
         let (bytes, others, times) = match (name, &*given) {
-            // For each character of a text it walks those that it replaces; these it takes apart.
+            // For each character of a text, `translate` searches its replaced characters, which it
+            // splits first.
             ("translate", [text, replaced, by, ..]) => {
                 (text.as_text(), replaced.as_text() + by.as_text(), FUNCTION + replaced.as_text())
             }
@@ -194,7 +197,7 @@ impl Scale {
             "last" | "position" | "count" | "sum" | "number" | "floor" | "ceiling" | "round" | "string-length" => {
                 Gives::NUMBER
             }
-            // `true` and `false` have no more bytes than a part has.
+            // `true` and `false` are no longer than the cost of a part.
             "boolean" | "not" | "true" | "false" | "lang" | "contains" | "starts-with" => Gives::default(),
             _ => Gives { bytes, passes, ..Gives::default() },
         }

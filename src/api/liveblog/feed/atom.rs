@@ -4,7 +4,7 @@ use stet_xml::{Output, carried};
 
 use super::{Body, Entry, Feed, Link};
 
-/// A feed as Atom.
+/// Formats a feed as Atom.
 pub(super) fn text(feed: &Feed) -> String {
     let mut out = Output::default();
     out.raw(&["<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"]);
@@ -39,7 +39,7 @@ fn write_entry(out: &mut Output, entry: &Entry) {
         out.attribute("term", &carried(tag));
         out.close("category");
     }
-    // A content that is elsewhere must have one (RFC 4287, 4.1.1.1).
+    // An entry whose content is elsewhere must have a summary (RFC 4287, 4.1.1.1).
     let must_have = matches!(entry.body, Body::Elsewhere(_));
     if !entry.summary.is_empty() || must_have {
         element(out, "summary", if entry.summary.is_empty() { &entry.title } else { &entry.summary });

@@ -22,7 +22,7 @@ struct Author<'a> {
     name: &'a str,
 }
 
-/// A post. One of the two contents must be there.
+/// A post. It must have one of the two contents.
 #[derive(Serialize)]
 struct Item<'a> {
     id: &'a str,
@@ -52,10 +52,10 @@ struct Attachment<'a> {
     size_in_bytes: u64,
 }
 
-/// A feed as JSON Feed.
+/// Formats a feed as JSON Feed.
 ///
 /// # Errors
-/// None, for there are texts and numbers only.
+/// None, because there are only texts and numbers.
 pub(super) fn text(feed: &Feed) -> Result<String> {
     let text = written(&JsonFeed {
         version: "https://jsonfeed.org/version/1.1",

@@ -57,10 +57,10 @@ struct MediaObject<'a> {
     content_size: String,
 }
 
-/// A feed as JSON-LD, which pages put into a `script` element.
+/// Formats a feed as JSON-LD, which pages embed in a `script` element.
 ///
 /// # Errors
-/// None, for there are texts and numbers only.
+/// None, because there are only texts and numbers.
 pub(super) fn text(feed: &Feed) -> Result<String> {
     let (begin, end) = &feed.covers;
     let text = written(&LiveBlogPosting {

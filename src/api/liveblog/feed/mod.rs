@@ -1,10 +1,10 @@
-//! A liveblog for readers of feeds (ours): its approved posts, in its order, for whoever may read
-//! it.
+//! Liveblogs for feed readers (ours): the approved posts, in the liveblog's order, for every caller
+//! who may read it.
 //!
-//! A post's text is in the feed if it is short enough to be stored in the tables; for longer texts,
-//! pictures and the like there is the address. Addresses start with the one that the caller has
-//! used; they require a token, as everything does. A key in the address of a feed is carried on
-//! into the addresses of the feed itself, so that a reader can follow them.
+//! A post's text is in the feed if it is short enough to be stored in the tables. For longer texts,
+//! pictures and other files the feed has the address. Addresses start with the origin that the
+//! caller used. They require a token, as everything does. A key in the address of a feed is
+//! repeated in the feed's addresses of itself, so that a reader can follow them.
 
 mod atom;
 mod json;
@@ -34,16 +34,16 @@ use crate::http::reply::Reply;
 use crate::limits::yielding::YieldTimer;
 use crate::nearest::with_nearest;
 
-/// Posts in one reply at most: it is put together in memory.
+/// The largest number of posts in one reply, which is built in memory.
 const MOST: u64 = 1000;
 
-/// Bytes of posts behind which a reply has no more of them, but the address of the rest.
+/// The bytes of posts after which a reply ends, with the address of the rest.
 const ENOUGH: usize = 1 << 20;
 
-/// The last millisecond of the year 9999, the last that the times of feeds can express.
+/// The last millisecond of the year 9999, the latest that the times of feeds can express.
 const LAST_MS: u64 = 253_402_300_799_999;
 
-/// What a feed is written as.
+/// The format of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Format {
     Atom,
@@ -76,15 +76,15 @@ struct Feed {
     /// `urn:uuid:…`
     id: String,
     title: String,
-    /// Full name of the user who made it.
+    /// Full name of the user who created it.
     author: String,
     created: String,
-    /// When the last of the posts shown changed; never before `created`.
+    /// The last change of the posts shown; never before `created`.
     updated: String,
-    /// The earliest and the latest time of all approved posts; without any, when the liveblog was
-    /// made.
+    /// The earliest and the latest time of all approved posts; without any, the creation of the
+    /// liveblog.
     covers: (String, String),
-    /// Where this part of the feed is had, and the next if there is one.
+    /// The address of this part of the feed, and of the next if there is one.
     address: String,
     next: Option<String>,
     entries: Vec<Entry>,
@@ -94,14 +94,14 @@ struct Feed {
 struct Entry {
     /// `urn:uuid:…`
     id: String,
-    /// Never empty.
+    /// The title, never empty.
     title: String,
-    /// May be empty.
+    /// The summary, which may be empty.
     summary: String,
-    /// Full name of the user.
+    /// Full name of the author.
     author: String,
     published: String,
-    /// Never before `published`.
+    /// The time of the last change; never before `published`.
     updated: String,
     tags: Vec<String>,
     body: Body,
@@ -109,7 +109,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// About how many there are of it.
+    /// Returns the approximate size of the entry.
     fn bytes(&self) -> usize {
         let body = match &self.body {
             Body::Html(html, text) => html.len() + text.len(),
@@ -128,7 +128,7 @@ enum Body {
     Html(String, String),
     /// Text, of XML without its mark-up.
     Text(String),
-    /// Too long, or no text.
+    /// A file with a content that is too long, or no text.
     Elsewhere(Link),
 }
 
@@ -142,7 +142,7 @@ struct Link {
 
 /// `GET /v3/container/liveblog/{source}/feed/{format}`
 pub async fn feed(call: Call) -> Result<Reply> {
-    // Of one that is not there, nothing else counts.
+    // An unknown liveblog is reported before any other error.
     call.container::<Liveblog>("source")?;
     let named = call.param("format");
     let format = Format::ALL.into_iter().find(|format| format.name() == named);
@@ -152,10 +152,10 @@ pub async fn feed(call: Call) -> Result<Reply> {
     })?;
     let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
     let origin = client::origin(&call.http, &call.app.proxies);
-    // JSON-LD stands in public pages.
+    // JSON-LD is embedded in public pages, so it must not contain a key.
     let key = call.key_in_address().filter(|_| format != Format::Ld);
     settled(&call, open(&call).await?, async |open| {
-        // Addresses have these in them.
+        // Addresses contain these.
         let place = (&origin, &call.app.config.server.base_path, &key);
         let named = Named::of(&call.app, open, limit, offset).await?;
         let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place, &named));
@@ -188,8 +188,7 @@ fn number(call: &Call, name: &str, most: u64) -> Result<u64> {
 struct Named {
     /// Title of the liveblog.
     title: Text,
-    /// Full names of the liveblog's creator and of the authors of the posts shown, by their users'
-    /// names.
+    /// Full names by user name, for the liveblog's creator and the authors of the posts shown.
     people: BTreeMap<Text, String>,
 }
 
@@ -211,19 +210,20 @@ impl Named {
         Ok(Named { title, people })
     }
 
-    /// The full name of a user of the feed.
+    /// Returns the full name of a user of the feed.
     fn person(&self, user: &Text) -> String {
         self.people.get(user).cloned().unwrap_or_else(|| user.to_string())
     }
 }
 
-/// The place of the first post at an offset: any beyond all posts counts as their number.
+/// Returns the place of the first post at an offset. Any offset beyond all posts counts as their
+/// number.
 fn first(open: &Open, offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX).min(open.view.state.sequence().visible_len())
 }
 
-/// The time of a post's last change in epoch milliseconds: never before the post's own time, which
-/// callers choose.
+/// Returns the time of a post's last change in epoch milliseconds. It is never before the post's
+/// own time, which callers choose.
 fn updated(post: &Post) -> u64 {
     let decided = post.history.last().map_or(0, |change| change.at_ms);
     post.timestamp.max(post.record.modified * 1000).max(decided)
@@ -233,9 +233,9 @@ fn updated(post: &Post) -> u64 {
 #[derive(Clone, Copy)]
 struct Part<'c> {
     format: Format,
-    /// Scheme, host and port of its addresses.
+    /// Scheme, host and port of the feed's addresses.
     origin: &'c str,
-    /// The key in the address, which the addresses of other parts carry on.
+    /// The key in the call's address, which the addresses of other parts repeat.
     key: Option<&'c str>,
     limit: u64,
     offset: u64,
@@ -256,7 +256,7 @@ impl Part<'_> {
     }
 }
 
-/// `None` if a post is no longer as it is in the view.
+/// Builds the feed; `None` if a post was changed since the view.
 async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Result<Option<Feed>> {
     let Part { origin, limit, offset, .. } = part;
     let (state, record) = (&open.view.state, &open.view.state.object().record);
@@ -276,8 +276,8 @@ async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Resul
             break;
         }
     }
-    // Those that are pinned come first, and both they and the others go from the latest to the
-    // earliest; there may be very many.
+    // Pinned posts come first, and both groups are sorted from the latest to the earliest. The
+    // search is binary, because there may be very many posts.
     let (mut pinned, mut others) = (0, posts.visible_len());
     while pinned < others {
         let middle = pinned + (others - pinned) / 2;
@@ -338,12 +338,13 @@ async fn entry_of(app: &App, post: &Post, named: &Named, origin: &str) -> Result
     }))
 }
 
-/// Epoch milliseconds as RFC 3339 in UTC.
+/// Formats epoch milliseconds as RFC 3339 in UTC.
 fn time(ms: u64) -> String {
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(ms.min(LAST_MS))).to_string()
 }
 
-/// The type of a content as far as it is one: clients may say anything.
+/// Returns the media type of a content, or the generic type if it is malformed: clients may send
+/// any text.
 fn media_type(content_type: &str) -> String {
     let kind = essence(content_type);
     let token = |text: &str| {

@@ -1,4 +1,4 @@
-//! Posts (docs/api/posts.md). The command decides what depends on the state of the post.
+//! Posts (docs/api/posts.md). The commands check all that depends on the state of the post.
 
 pub mod routes;
 
@@ -60,8 +60,8 @@ pub async fn create_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
     execute(&call, open, command, Some(sent)).await
 }
 
-/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have
-/// stay as they are.
+/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form. Parts that are missing stay as
+/// they are.
 pub async fn update_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
     let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
         Submitted::New(call, form) => (call, form),
@@ -122,7 +122,8 @@ async fn set_status(call: &Call, to: PostStatus) -> Result<Preferred<ChangedPost
     execute(call, open, command, None).await
 }
 
-/// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
+/// `DELETE /v3/container/liveblog/{source}/post/{post}`: deletes the post permanently, whatever its
+/// status.
 pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     let open = open(&call).await?;
     let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
@@ -131,8 +132,8 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
 }
 
-/// The post of the path, which is to be changed and which the caller must see: by its loid, so that
-/// the command means the same one.
+/// Returns the post in the call's path, which is to be changed, if the caller sees it. It is
+/// addressed by its loid, so that the command changes this very post.
 fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
     let address = address(call, open.loid(), call.param("post"))?;
     if let PostAddress::Loid(loid) = address {
@@ -142,7 +143,8 @@ fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
     Ok(PostAddress::Loid(post.loid()))
 }
 
-/// Changes a post; the reply is the post as it is right after. `sent`: what a new one is made of.
+/// Changes a post, and replies with the post as it is directly afterwards. `sent` is the content of
+/// a new post.
 async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     call: &Call,
     open: Open,
@@ -153,8 +155,8 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
-    // What was added is shown once to who does not see it: others may have changed it when the call
-    // is sent again.
+    // Authors are shown the post that they added even if they do not see it. On a retry it is not
+    // shown once others have changed it.
     let user = call.caller()?.user();
     let is_shown = |open: &Open, post: &Post| {
         open.view.state.sees(&open.sight, post) || (post.author() == user && post.record.last_modifier == *user)
@@ -169,14 +171,14 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         return Ok(minimal);
     }
     if let Some(left) = there {
-        // When the call is sent again, it is what others have made of it since.
+        // On a retry, others may have changed it since.
         let is_as_made = done.reply.is_new && done.reply.revision == left.record.revision;
         let known = sent.filter(|_| is_as_made).map(|(fields, body)| Beside::sent(left.loid(), &fields, &body));
         let reply = match post_reply(app, &open, left, "change", known).await {
             Ok(reply) => Some(reply),
             Err(Unsettled::Failed(error)) => return Err(error),
-            // Others have changed it since. The reply describes the caller's own change all the
-            // same, not theirs.
+            // Others have changed it since. The reply nevertheless describes the caller's own
+            // change.
             Err(Unsettled::Changed) => post_as_left(app, &open, left).await?,
         };
         if let Some(reply) = reply {
@@ -191,14 +193,14 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
         post_reply(app, open, found, "change", None).await
     });
     match shown.await {
-        // The change was made, now or when the call was sent before. Others have removed the post
-        // since, or never cease to change it.
+        // The change was made, now or in an earlier attempt. Others have removed the post since, or
+        // change it continually.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(&done.reply, revision),
         shown => shown.map(|shown| shown.shown().into()),
     }
 }
 
-/// The reply to a change of a post that is not there any more, or not for the caller.
+/// Builds the reply to a change of a post that no longer exists, or that the caller no longer sees.
 fn gone(done: &PostDone, revision: u64) -> Result<Preferred<ChangedPost>> {
     Json::of(&Changed::Gone(RemovedPost { id: done.post.to_string(), revision })).map(Preferred::from)
 }

@@ -3,24 +3,24 @@
 use crate::api::liveblog;
 use crate::http::route::words::*;
 
-// Whoever may create posts may change their own; that another's take `moderate`, too, the command
-// sees to (docs/api/posts.md, "States").
+// With the right to create posts, callers may change their own. The command checks that changing
+// another user's takes `moderate` as well (docs/api/posts.md, "States").
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/posts.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/posts.md");
 const PUT: Route = base(Verb::Put, Privilege::Create, "docs/api/posts.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Create, "docs/api/posts.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
-/// A name is not a source, so the value is parsed later.
+/// The parameter of a post. A name is not a source, so the value is parsed later.
 const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
-/// `options` as docs/api/posts.md, "Adding and changing", has them, the content, and any number of
-/// attachments.
+/// The body of a post's form: `options` (docs/api/posts.md, "Adding and changing"), the content,
+/// and any number of attachments.
 const fn form(needs_first: bool) -> Body {
     Body::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
 }
 
-/// Files are served alike.
+/// The common properties of routes that return files.
 const FILE: Route = Route {
     headers: &["Range", "If-Range"],
     produces: Produces::Stream,
@@ -28,7 +28,7 @@ const FILE: Route = Route {
     ..GET
 };
 
-/// The version of a post's content: only the present one can be read.
+/// The parameter for the version of a post's content. Only the present one can be read.
 const PRESENT_VERSION: QueryParam = number(
     "version",
     Some("-1"),

@@ -1,7 +1,7 @@
 //! Items as a calendar: to-dos (RFC 5545, 3.6.2), or events at their deadlines (3.6.1).
 //!
-//! Who is to do an item stands in a property of ours. `ATTENDEE` takes addresses, and must not
-//! stand in a calendar that is only published (RFC 5545, 3.8.4.1).
+//! The assignees of an item are in a property of ours. `ATTENDEE` takes addresses, and must not
+//! occur in a calendar that is only published (RFC 5545, 3.8.4.1).
 
 use chrono::{DateTime, Utc};
 use icalendar::{Calendar, Component, Event, EventLike, Property, Todo};
@@ -11,27 +11,27 @@ use stet_actors::topic::Word;
 use super::Line;
 use super::zone::Zone;
 
-/// What items are written as.
+/// The calendar components that items become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::api) struct Components {
-    /// Each item is a to-do.
+    /// Whether each item is a to-do.
     pub todos: bool,
-    /// Each item with a deadline is an event.
+    /// Whether each item with a deadline is an event.
     pub events: bool,
 }
 
 const END: &str = "END:VCALENDAR\r\n";
 
-/// The head of a calendar of that name, and its time zone: a calendar has one component at least
-/// (RFC 5545, 3.6).
+/// Writes the head of a calendar with that name, and its time zone, because a calendar must have at
+/// least one component (RFC 5545, 3.6).
 pub(super) fn begin(name: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
     let name = plain(name);
     let mut calendar = Calendar::empty();
     for (key, value) in [("VERSION", "2.0"), ("PRODID", "-//stet//stet//EN"), ("CALSCALE", "GREGORIAN")] {
         calendar.append_property((key, value));
     }
-    // RFC 7986, whose properties the library does not know for texts; and what programs read that
-    // do not know it.
+    // RFC 7986, whose properties the library does not support for texts, and the property for
+    // programs that do not know it.
     calendar.append_property(Property::new("NAME", &name).add_parameter("VALUE", "TEXT").done());
     calendar.append_property(("X-WR-CALNAME", &*name));
     calendar.append_property(("X-WR-TIMEZONE", zone.name()));
@@ -41,12 +41,12 @@ pub(super) fn begin(name: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Its end.
+/// Writes the end of a calendar.
 pub(super) fn end(out: &mut Vec<u8>) {
     out.extend_from_slice(END.as_bytes());
 }
 
-/// An item or subitem.
+/// Writes an item or subitem.
 pub(super) fn line(line: &Line<'_>, zone: &Zone, components: Components, out: &mut Vec<u8>) -> Result<()> {
     let due = |name: &str| line.item.due.and_then(|due| zone.property(name, due));
     if components.todos {
@@ -61,7 +61,7 @@ pub(super) fn line(line: &Line<'_>, zone: &Zone, components: Components, out: &m
         && let Some(begins) = due("DTSTART")
     {
         let mut event = Event::new();
-        // A deadline takes no time of anybody's.
+        // A deadline occupies no time.
         event.append_property(begins).add_property("TRANSP", "TRANSPARENT");
         describe(&mut event, line, EVENT);
         write(&event, out)?;
@@ -69,8 +69,7 @@ pub(super) fn line(line: &Line<'_>, zone: &Zone, components: Components, out: &m
     Ok(())
 }
 
-/// What stands behind an item's uuid in the UID of its event, which is another than that of its
-/// to-do.
+/// The suffix of an item's uuid in the UID of its event, which must differ from that of its to-do.
 const EVENT: &str = "-event";
 
 fn write(component: &impl Component, out: &mut Vec<u8>) -> Result<()> {
@@ -80,13 +79,13 @@ fn write(component: &impl Component, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Adds what to-dos and events have in common.
+/// Adds the properties that to-dos and events have in common.
 fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str) {
     let (item, record) = (line.item, &line.item.record);
     todo.uid(&format!("{}{kind}", record.uuid)).add_property("SUMMARY", plain(&record.name));
     if let Some(modified) = time(record.modified) {
-        // Without a method this is the time of the last change (RFC 5545, 3.8.7.2), so that the
-        // same item is the same text.
+        // Without a method this is the time of the last change (RFC 5545, 3.8.7.2), so an unchanged
+        // item results in the same text.
         todo.timestamp(modified).last_modified(modified);
     }
     if let Some(created) = time(record.created) {
@@ -128,22 +127,22 @@ fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str)
     }
 }
 
-/// A text without what no value may have in it (RFC 5545, 3.3.11): line breaks are `\n`, and other
-/// control characters are left out but the tab. So nobody's text ends its line and goes on with
-/// another property.
+/// Returns a text without characters that no value may contain (RFC 5545, 3.3.11). Line breaks
+/// become `\n`, and other control characters except the tab are left out. So no text can end its
+/// line and add another property.
 fn plain(text: &str) -> String {
     let one = text.replace("\r\n", "\n").replace('\r', "\n");
     one.chars().filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control()).collect()
 }
 
-/// A time in epoch seconds; none beyond what calendars can write.
+/// Converts epoch seconds; `None` beyond the times that calendars can write.
 fn time(seconds: u64) -> Option<DateTime<Utc>> {
     const LAST: i64 = 253_402_300_799;
     let seconds = i64::try_from(seconds).ok().filter(|seconds| *seconds <= LAST)?;
     DateTime::from_timestamp(seconds, 0)
 }
 
-/// A priority as calendars have it, 0 to 9 (RFC 5545, 3.8.1.9); any other is none there.
+/// Converts a priority to that of calendars, 0 to 9 (RFC 5545, 3.8.1.9); `None` for any other.
 fn priority(priority: &Word) -> Option<u32> {
     match priority {
         Word::Number(number) => u32::try_from(*number).ok().filter(|number| *number <= 9),

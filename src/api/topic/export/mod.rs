@@ -1,8 +1,8 @@
-//! Items of topics as files that other programs read (docs/api/topics.md, "Export"): a calendar or
+//! Exports of topic items to files for other programs (docs/api/topics.md, "Export"): a calendar or
 //! a table.
 //!
-//! A file is made item by item, while it goes out if it is large: a plan may hold thousands of
-//! topics with thousands of items each.
+//! A file is written item by item, and streamed if it is large: a plan may hold thousands of topics
+//! with thousands of items each.
 
 mod calendar;
 mod table;
@@ -34,7 +34,7 @@ use crate::nearest::with_nearest;
 use crate::records::Display;
 use crate::sysconfig::Product;
 
-/// How a file is written.
+/// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::api) enum Format {
     /// iCalendar (RFC 5545), with these components.
@@ -44,10 +44,10 @@ pub(in crate::api) enum Format {
 }
 
 impl Format {
-    /// The one that the path names; of a calendar with the components that the query names.
+    /// Returns the format that the path names. A calendar has the components that the query names.
     ///
     /// # Errors
-    /// `InvalidParameter`, which names all of them.
+    /// `InvalidParameter`, which lists the formats.
     pub(in crate::api) fn of(call: &Call) -> Result<Format> {
         match call.param("format") {
             "ics" => components(call).map(Format::Calendar),
@@ -70,7 +70,7 @@ impl Format {
         }
     }
 
-    /// What stands in front of all items; `title` is that of the container.
+    /// Writes the beginning of a file; `title` is that of the container.
     fn begin(self, title: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Format::Calendar(_) => calendar::begin(title, zone, out),
@@ -85,7 +85,7 @@ impl Format {
         }
     }
 
-    /// What stands behind them.
+    /// Writes the end of a file.
     fn end(self, out: &mut Vec<u8>) {
         match self {
             Format::Calendar(_) => calendar::end(out),
@@ -94,7 +94,7 @@ impl Format {
     }
 }
 
-/// The components that the query names.
+/// Returns the components that the query names.
 fn components(call: &Call) -> Result<Components> {
     let mut components = Components { todos: false, events: false };
     for name in call.query.list("as") {
@@ -110,29 +110,29 @@ fn components(call: &Call) -> Result<Components> {
     Ok(components)
 }
 
-/// The time zone of the newsroom: that of the default product of the site configuration, else of
-/// its first product.
+/// Returns the time zone of the newsroom: that of the default product of the site configuration,
+/// else of its first product.
 fn zone_of(app: &App, database: DatabaseId) -> Zone {
     let content = app.sysconfig.site_content(database);
     let product = content.site.default_product().or(content.site.products.first());
     Zone::of(product.map_or(TimeZone::UTC, Product::time_zone))
 }
 
-/// What a file says of an item or subitem.
+/// The data of an item or subitem in a file.
 struct Line<'a> {
     topic: Loid,
     topic_name: &'a str,
     topic_title: &'a str,
     item: &'a TopicItem,
-    /// The item that it is a subitem of.
+    /// The item of a subitem.
     parent: Option<&'a TopicItem>,
-    /// Among the items and dividers that it stands with.
+    /// The position among the visible items and dividers of its lineup.
     position: usize,
     /// The attached object, if the caller may read it.
     attachment: Option<Loid>,
 }
 
-/// How much of a topic a file speaks of, as far as that hangs on other objects.
+/// Returns the extent of an export: the data of other objects on which a file depends.
 pub(in crate::api) fn extent() -> Extent {
     Extent { display: Display::with_defaults(false), attachments: false, correlates: false, below: true }
 }
@@ -149,8 +149,8 @@ pub async fn topic(call: Call) -> Result<Reply> {
     answer(call, tag, facts, Export { open: Some(Box::new(first)), ..export }).await
 }
 
-/// The file about topics: those that the caller may read when their turn comes. `of` and `facts`
-/// are what it is told apart by.
+/// Builds the file about topics. Topics that the caller may not read when they are written are left
+/// out. `of` and `facts` are the file's part of the ETag.
 pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export: Export) -> Result<Reply> {
     let format = export.format;
     let titles = (&export.title, call.app.facts_of_titles(export.database));
@@ -166,25 +166,25 @@ pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export
     })
 }
 
-/// The items of topics, one after the other.
+/// The streamed items of one topic after another.
 pub(in crate::api) struct Export {
     format: Format,
     database: DatabaseId,
     zone: Zone,
-    /// Name of the container that is exported.
+    /// The name of the container that is exported.
     name: Text,
-    /// Its title.
+    /// The title of the container.
     title: Text,
     begun: bool,
-    /// Those whose turn has not come; the next is the last.
+    /// The topics that have not begun, the next one last.
     topics: Vec<Loid>,
-    /// The one whose turn it is.
+    /// The current topic.
     open: Option<Box<OpenTopic>>,
     over: bool,
 }
 
 impl Export {
-    /// The export of these topics, in that order, from a container with that name and title.
+    /// Begins the export of these topics, in that order, from a container with that name and title.
     pub(in crate::api) fn of(
         call: &Call,
         format: Format,
@@ -198,15 +198,15 @@ impl Export {
     }
 }
 
-/// A topic whose items are written.
+/// A topic whose items are being written.
 pub(in crate::api) struct OpenTopic {
     topic: Loid,
     name: Text,
     title: Text,
-    /// As it was when its turn came; nothing once the file is on its way, which may take long: then
-    /// each item is as it is when its own turn comes.
+    /// The view when the topic began. `None` once the file is being sent, which may take minutes:
+    /// then each item is written in its current state.
     view: Option<Open>,
-    /// Items, each in front of its subitems.
+    /// The items, each before its subitems.
     items: Vec<Loid>,
     next: usize,
 }
@@ -226,11 +226,11 @@ impl OpenTopic {
         Ok(OpenTopic { topic, name, title, view: Some(open), items, next: 0 })
     }
 
-    /// Writes the item whose turn it is.
+    /// Writes the current item.
     ///
     /// # Errors
-    /// `ObjectNotFound` for a topic that has gone since, or that the caller may not read any more;
-    /// what the store says.
+    /// `ObjectNotFound` for a topic that was removed since, or that the caller may no longer read;
+    /// errors of the store.
     async fn line(
         &mut self,
         call: &Call,
@@ -247,7 +247,7 @@ impl OpenTopic {
             }
         };
         let state = view.state();
-        // It may have been removed since.
+        // The item may have been removed since.
         let Some((position, item)) = self.items.get(self.next).and_then(|item| state.place_of(*item).ok()) else {
             return Ok(());
         };
@@ -261,10 +261,10 @@ impl OpenTopic {
     }
 }
 
-/// What a step of an export leads to.
+/// The result of a step of an export.
 pub(in crate::api) enum Then {
     Begun,
-    /// The next topic is open, or is not there.
+    /// The next topic is open; `None` if it can't be read.
     Opened(Option<Box<OpenTopic>>),
     Item,
     /// The topic has no more items.

@@ -1,8 +1,8 @@
-//! Items as a table: a row each, comma-separated (RFC 4180).
+//! Items as a table, one row each, comma-separated (RFC 4180).
 //!
-//! Spreadsheets take a cell that begins with certain characters for a formula, which may call other
-//! programs. So a text that would be one gets an apostrophe in front; so does a text that begins
-//! with an apostrophe, and whoever takes one off a cell that has one gets the text back.
+//! Spreadsheets treat a cell that begins with certain characters as a formula, which may call other
+//! programs. So such a text gets an apostrophe in front. So does a text that begins with an
+//! apostrophe, so that removing one apostrophe always restores the text.
 
 use chrono::{DateTime, SecondsFormat};
 use csv::{Terminator, WriterBuilder};
@@ -11,7 +11,7 @@ use stet_actors::topic::Word;
 
 use super::Line;
 
-/// The head of the table.
+/// The column names.
 const COLUMNS: [&str; 18] = [
     "topic",
     "topicName",
@@ -33,12 +33,12 @@ const COLUMNS: [&str; 18] = [
     "topicTitle",
 ];
 
-/// Writes the head.
+/// Writes the row of column names.
 pub(super) fn begin(out: &mut Vec<u8>) -> Result<()> {
     row(COLUMNS, out)
 }
 
-/// An item or subitem.
+/// Writes an item or subitem.
 pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
     let (item, record) = (line.item, &line.item.record);
     let (own, subitem) = match line.parent {
@@ -76,11 +76,11 @@ fn row<C: AsRef<[u8]>>(cells: impl IntoIterator<Item = C>, out: &mut Vec<u8>) ->
     writer.flush().map_err(|_| Error::internal())
 }
 
-/// A text that no spreadsheet takes for a formula.
+/// Returns a text that no spreadsheet treats as a formula.
 fn text(text: &str) -> String {
     let begins = |letter: char| matches!(letter, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
-    // What is not seen is skipped by some of them, and taken for the beginning of a formula by
-    // others.
+    // Some spreadsheets skip invisible characters, and others treat them as the beginning of a
+    // formula.
     let hidden = |letter: char| letter.is_whitespace() || letter.is_control();
     let first = text.trim_start_matches(hidden).chars().next();
     if text.starts_with(['\'', '\t', '\r', '\n']) || first.is_some_and(begins) {
@@ -89,7 +89,7 @@ fn text(text: &str) -> String {
     text.to_owned()
 }
 
-/// A number is none of anybody's formulas.
+/// Returns a word as a cell. A number is never a formula of a user.
 fn word(word: &Word) -> String {
     match word {
         Word::Text(words) => text(words),
@@ -97,7 +97,7 @@ fn word(word: &Word) -> String {
     }
 }
 
-/// A time in epoch seconds as ISO 8601 has it.
+/// Formats epoch seconds according to ISO 8601.
 fn time(seconds: u64) -> Option<String> {
     let time = DateTime::from_timestamp(i64::try_from(seconds).ok()?, 0)?;
     Some(time.to_rfc3339_opts(SecondsFormat::Secs, true))

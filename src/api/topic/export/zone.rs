@@ -6,32 +6,31 @@ use icalendar::Property;
 use jiff::tz::{Dst, Offset, TimeZone};
 use jiff::{Timestamp, ZonedDateTime};
 
-/// The zone of times that stand in no other.
+/// The name of the zone for times without another zone.
 const UTC: &str = "UTC";
 
-/// The last second that the component says anything of: 2037-12-31T23:59:59Z. Later times are
-/// written in UTC.
+/// The last second that the component covers: 2037-12-31T23:59:59Z. Later times are written in UTC.
 const LAST: i64 = 2_145_916_799;
 
-/// The time zone that a calendar's times are written in.
+/// The time zone of a calendar's times.
 pub(in crate::api) struct Zone {
     zone: TimeZone,
     name: String,
 }
 
-/// The times at which a zone changes from one offset to another of the same name.
+/// The times at which a zone changes from one offset to another under the same name.
 #[derive(PartialEq)]
 struct Observance {
     from: Offset,
     to: Offset,
     name: String,
     is_daylight: bool,
-    /// In local time by the offset before.
+    /// The onsets in local time before the change.
     onsets: Vec<String>,
 }
 
 impl Zone {
-    /// A zone of the tz database; UTC for any other.
+    /// Returns a zone of the tz database; UTC for any other.
     pub fn of(zone: TimeZone) -> Zone {
         match zone.iana_name().map(str::to_owned) {
             Some(name) => Zone { zone, name },
@@ -39,18 +38,18 @@ impl Zone {
         }
     }
 
-    /// The zone's name in the tz database.
+    /// Returns the zone's name in the tz database.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The component, with all changes of the offset from 1970 to 2037.
+    /// Returns the component, with all changes of the offset from 1970 to 2037.
     pub fn component(&self) -> String {
         let mut text = format!("BEGIN:VTIMEZONE\r\nTZID:{}\r\n", self.name);
         for observance in self.observances() {
             let kind = if observance.is_daylight { "DAYLIGHT" } else { "STANDARD" };
             let [from, to] = [observance.from, observance.to].map(written);
-            // Each has one at least.
+            // Each observance has at least one onset.
             let (mut onsets, name) = (observance.onsets.iter(), &observance.name);
             let first = onsets.next().map_or("", String::as_str);
             // Writing to a text can't fail.
@@ -99,9 +98,9 @@ impl Zone {
         all
     }
 
-    /// A property with a time of epoch seconds. The first moment of a day is that day; any other
-    /// time is local where that says which one it is, else in UTC. `None` beyond what calendars can
-    /// write.
+    /// Returns a property with a time in epoch seconds. The first moment of a day is written as
+    /// that day. Any other time is local if that is unambiguous, else in UTC. `None` beyond the
+    /// times that calendars can write.
     pub fn property(&self, name: &str, seconds: u64) -> Option<Property> {
         let at = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
         let there = at.to_zoned_datetime(self.zone.clone());
@@ -116,15 +115,15 @@ impl Zone {
         Some(Property::new(name, at.strftime("%Y%m%dT%H%M%SZ").to_string()))
     }
 
-    /// Whether a local time stands for this moment: it is in no zone but UTC, is not repeated when
-    /// clocks are set back, and the component knows it.
+    /// Reports whether a local time stands for this moment: the zone is not UTC, the time is not
+    /// the second one after clocks were set back, and the component covers it.
     fn says(&self, there: &ZonedDateTime) -> bool {
         let names_first = there.datetime().to_zoned_datetime(self.zone.clone()).is_ok_and(|first| first == *there);
         self.name != UTC && names_first && there.timestamp().as_second() <= LAST
     }
 }
 
-/// An offset as `+0100`.
+/// Formats an offset as `+0100`.
 fn written(offset: Offset) -> String {
     let (sign, seconds) = (if offset.seconds() < 0 { '-' } else { '+' }, offset.seconds().abs());
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -160,7 +159,7 @@ mod tests {
             // 02:30 on the night when clocks are set back, for the first and for the second time.
             (1_761_438_600, "DUE;TZID=Europe/Berlin:20251026T023000"),
             (1_761_442_200, "DUE:20251026T013000Z"),
-            // Behind what the component says.
+            // After the last second that the component covers.
             (2_145_960_000, "DUE:20380101T120000Z"),
             (2_145_913_200, "DUE;VALUE=DATE:20380101"),
         ] {
@@ -174,8 +173,8 @@ mod tests {
         assert_eq!(due(&beirut, 1_711_836_000), "DUE;VALUE=DATE:20240331");
     }
 
-    /// What a calendar program makes of a local time by the component alone: the offset of the last
-    /// onset before it.
+    /// Returns the moment that a calendar program computes from a local time with the component
+    /// alone: by the offset of the last onset before it.
     fn by_component(zone: &Zone, local: DateTime) -> i64 {
         let read = |onset: &String| DateTime::strptime("%Y%m%dT%H%M%S", onset).expect("it is a time");
         let all = zone.observances();

@@ -1,4 +1,4 @@
-//! The schema of configuration files for editors, in RELAX NG, made of the vocabulary.
+//! The RELAX NG schema of configuration files for editors, generated from the vocabulary.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::{Child, Element, Kind, ROOTS, Times};
 #[cfg(test)]
 mod tests;
 
-/// All elements, each once, with a name for it that no other has.
+/// Returns all elements without duplicates, each with a unique name.
 fn named() -> Vec<(&'static Element, String)> {
     fn visit(element: &'static Element, found: &mut Vec<(&'static Element, String)>, names: &mut HashMap<&str, usize>) {
         if found.iter().any(|(known, _)| std::ptr::eq(*known, element)) {
@@ -63,7 +63,7 @@ fn pattern_of(kind: Kind) -> String {
     }
 }
 
-/// The schema of all files: any of their roots may be the root.
+/// Returns the schema of all files, whose root may be that of any file.
 pub fn schema() -> String {
     let named = named();
     let mut out = String::from(

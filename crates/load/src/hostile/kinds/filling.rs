@@ -1,4 +1,4 @@
-//! Clients that write much by small calls, and take it away again.
+//! Clients that write much by small calls, and delete it again.
 
 use bytes::Bytes;
 use hyper::Method;
@@ -10,11 +10,11 @@ use crate::call::{Call, File};
 use crate::desk::encoded;
 use crate::hostile::client::HostileClient;
 
-/// Messages that one round sends.
+/// The number of messages of one round.
 const MESSAGES: usize = 1000;
-/// Bytes of an upload.
+/// The size of an upload in bytes.
 const UPLOAD: usize = 32 << 20;
-/// Objects in a folder that goes to the recycle bin.
+/// The number of objects in the discarded folder.
 const BELOW: usize = 300;
 
 /// Creates topics from a large template, and destroys them.
@@ -65,7 +65,7 @@ pub async fn upload(client: &mut HostileClient) {
         }
     };
     let path = format!("/v3/object/{}/content", encoded(&object));
-    // Other bytes each time: equal ones are stored once.
+    // Different bytes each time: equal ones are stored once.
     let mut body = vec![b'x'; UPLOAD];
     body[..16].copy_from_slice(&rand::random::<[u8; 16]>());
     let call =
@@ -75,7 +75,7 @@ pub async fn upload(client: &mut HostileClient) {
     client.destroy(&object).await;
 }
 
-/// Sends messages to everybody, and removes them from the client's own boxes.
+/// Sends messages to everybody, and removes them from the client's own mailboxes.
 pub async fn send_messages(client: &mut HostileClient) {
     let body = json!({ "subject": client.subject, "body": text(4000, 1), "recipients": client.recipients });
     let mut sent = Vec::new();
@@ -88,7 +88,7 @@ pub async fn send_messages(client: &mut HostileClient) {
     }
 }
 
-/// Discards a folder with much below it, restores it, and so on.
+/// Discards a folder with many objects below it, restores it, and so on.
 pub async fn discard_and_restore(client: &mut HostileClient) {
     let folder = match client.kept("folder") {
         Some(folder) => folder,

@@ -1,4 +1,4 @@
-//! Clients that send what the server has to refuse, or has to keep for later.
+//! Clients that send what the server must refuse or keep.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::call::Call;
 use crate::desk::encoded;
 use crate::hostile::client::HostileClient;
 
-/// Tries passwords of one user and of many, none of whom logs in otherwise: their logins would be
-/// refused, too.
+/// Tries passwords of one user and of many. None of these users logs in otherwise: their logins
+/// would be refused, too.
 pub async fn guess_passwords(client: &mut HostileClient, round: u64) {
     for number in 0..10 {
         let name = if number % 2 == 0 { format!("nobody-{round}-{number}") } else { "load-guessed".to_owned() };
@@ -45,7 +45,7 @@ pub async fn send_rubbish(client: &mut HostileClient, round: u64) {
     client.get(&format!("/v3/object/{}", "%FF".repeat(2000))).await;
 }
 
-/// Changes a drawer under a new key each time.
+/// Changes a topic under a new `Idempotency-Key` each time.
 pub async fn flood_with_keys(client: &mut HostileClient, round: u64) {
     let topic = match client.kept("topic") {
         Some(topic) => topic,
@@ -58,8 +58,8 @@ pub async fn flood_with_keys(client: &mut HostileClient, round: u64) {
     };
     let path = format!("/v3/container/topic/{}/divider", encoded(&topic));
     for number in 0..100 {
-        // A topic has up to 1,000 dividers: most of these calls are refused, and their refusals
-        // kept.
+        // A topic has at most 1,000 dividers: most of these calls are refused, and their refusals
+        // are kept.
         let key = format!("{}-{round}-{number}", client.folder);
         let call = Call { idempotency_key: Some(key), ..Call::json(Method::POST, &path, &json!({ "title": "d" })) };
         client.send(&call).await;

@@ -1,4 +1,4 @@
-//! The kinds of hostile clients, and what each does in a round.
+//! The kinds of hostile clients and their rounds.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ mod slow;
 /// A kind of hostile client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Asks for large replies and takes little of them at a time.
+    /// Requests large replies and reads them in small pieces.
     SlowReader,
     /// Sends heads and bodies byte by byte.
     SlowSender,
@@ -34,15 +34,15 @@ pub enum Kind {
     DeafFollower,
     /// Reads exports and large folders, compressed.
     Exporter,
-    /// Sends what is no request, no JSON, or JSON that is too deep.
+    /// Sends bytes that are no request or no JSON, and JSON that is too deep.
     Rubbisher,
     /// Sends a thousand messages to everybody.
     Spammer,
-    /// Has large pictures scaled and long previews drawn.
+    /// Has large pictures scaled and long previews rendered.
     Painter,
-    /// Discards folders with much below them, and restores them.
+    /// Discards folders with many objects below them, and restores them.
     Mover,
-    /// Makes each of its calls under another `Idempotency-Key`.
+    /// Makes each call under another `Idempotency-Key`.
     KeyFlooder,
 }
 
@@ -66,7 +66,7 @@ impl Kind {
         Kind::KeyFlooder,
     ];
 
-    /// The name in reports, and in the names of users.
+    /// Returns the name in reports and in the names of users.
     pub fn name(self) -> &'static str {
         match self {
             Kind::SlowReader => "slow-reader",
@@ -87,12 +87,12 @@ impl Kind {
         }
     }
 
-    /// Whether a client of the kind has no session.
+    /// Reports whether clients of the kind have no session.
     pub fn is_stranger(self) -> bool {
         self == Kind::Guesser
     }
 
-    /// Does what the kind does, once.
+    /// Carries out one round.
     pub async fn round(self, client: &mut HostileClient, round: u64) {
         match self {
             Kind::SlowReader => slow::read_slowly(client).await,
@@ -114,12 +114,12 @@ impl Kind {
     }
 }
 
-/// The id in a reply, of an object or of a container.
+/// Returns the id in a reply, of an object or of a container.
 fn id(reply: &Value) -> Option<String> {
     reply["info"]["id"].as_str().or_else(|| reply["id"].as_str()).map(str::to_owned)
 }
 
-/// A text of this many bytes that does not compress to nothing.
+/// Returns a text of this many bytes that compresses badly.
 fn text(bytes: usize, seed: u64) -> String {
     let mut text = String::with_capacity(bytes + 16);
     let mut state = seed | 1;
@@ -127,7 +127,7 @@ fn text(bytes: usize, seed: u64) -> String {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // Writing to a String can't fail.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{state:x} ");
     }
     text.truncate(bytes);

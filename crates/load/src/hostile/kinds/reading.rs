@@ -1,4 +1,4 @@
-//! Clients that read what is dear to answer.
+//! Clients that make expensive reads.
 
 use bytes::Bytes;
 use hyper::Method;
@@ -10,21 +10,21 @@ use crate::desk::encoded;
 use crate::hostile::black_picture;
 use crate::hostile::client::HostileClient;
 
-/// Small objects in the folder of a client that reads many of them.
+/// The number of small objects in the folder of a client that reads many of them.
 const ENTRIES: usize = 600;
-/// Sources of the largest list.
+/// The number of sources of the largest list.
 const SOURCES: usize = 10_000;
-/// Items of a topic that is exported.
+/// The number of items of the exported topic.
 const ITEMS: usize = 200;
 
-/// Makes sure that the client's folder has many entries with long names; returns the ids of those
-/// that are known.
+/// Creates entries with long names in the client's folder, some in each round. Returns whether all
+/// exist.
 async fn entries(client: &mut HostileClient) -> bool {
     if client.kept("entries").is_some() {
         return true;
     }
     let kept = client.kept("entries so far").and_then(|count| count.parse().ok()).unwrap_or(0_usize);
-    // A part of them in each round, so that refusals do not end it.
+    // Some of them in each round, so that refusals do not end it.
     for number in kept..(kept + 60).min(ENTRIES) {
         let name = format!("{}{number:05}", "a".repeat(200));
         let options = json!({ "name": name, "folderPath": client.folder, "type": "Story",
@@ -53,7 +53,7 @@ pub async fn read_in_bulk(client: &mut HostileClient) {
     client.send(&Call::json(Method::POST, "/v3/object", &body)).await;
 }
 
-/// Filters a folder by many patterns that take long to compare.
+/// Filters a folder by many patterns that are slow to match.
 pub async fn filter(client: &mut HostileClient) {
     if !entries(client).await {
         return;
@@ -97,14 +97,14 @@ pub async fn topic(client: &mut HostileClient, items: usize) -> Option<String> {
     (kept + 50 >= items).then_some(topic)
 }
 
-/// Has a picture of large dimensions scaled, and a preview of forty pages drawn.
+/// Has a picture of large dimensions scaled, and a preview of forty pages rendered.
 pub async fn paint(client: &mut HostileClient) {
     let picture = match client.kept("picture") {
         Some(picture) => Some(picture),
         None => upload_picture(client).await,
     };
     if let Some(picture) = &picture {
-        // Another picture each time, so that its preview is not the one that is kept.
+        // Another picture each time, so that its preview is not cached.
         let path = format!("/v3/object/{}/content", encoded(picture));
         let body = Bytes::from(black_picture(3000 + rand::random::<u32>() % 64));
         client.send(&Call { body, content_type: "image/png", ..Call::new(Method::PUT, path) }).await;

@@ -1,4 +1,4 @@
-//! Clients that take their time: with what they send, and with what they are sent.
+//! Clients that send or read slowly.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::client::Socket;
 use crate::desk::encoded;
 use crate::hostile::client::HostileClient;
 
-/// Connections that one client has open at a time.
+/// The number of open connections of one client.
 const CONNECTIONS: usize = 8;
-/// Time that a client stays with them.
+/// The time that a client keeps them open.
 const STAY: Duration = Duration::from_secs(8);
-/// Time for which a client sends, longer than a server usually waits for a head.
+/// The time for which a client sends, longer than a server usually waits for a head.
 const SENDING: Duration = Duration::from_secs(12);
-/// Time between two bytes, or two small reads.
+/// The time between two bytes or two small reads.
 const NOW_AND_THEN: Duration = Duration::from_millis(400);
 
-/// Asks for replies of several MB and takes a KB of each now and then.
+/// Requests replies of several MB and reads a KB of each at times.
 pub async fn read_slowly(client: &mut HostileClient) {
     let large = match client.kept("large") {
         Some(large) => Some(large),
@@ -38,7 +38,7 @@ pub async fn read_slowly(client: &mut HostileClient) {
     let begun = std::time::Instant::now();
     while begun.elapsed() < STAY {
         for socket in &mut sockets {
-            // One that the server has closed gives nothing.
+            // A connection that the server has closed returns nothing.
             let _ = tokio::time::timeout(Duration::from_millis(10), socket.read(&mut [0; 1024])).await;
         }
         sleep(NOW_AND_THEN).await;

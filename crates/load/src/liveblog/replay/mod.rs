@@ -1,9 +1,9 @@
-//! The verification on paper: what was acknowledged is carried out again in its order. Each reply
-//! must show the post as it is on paper by then, each poll and each listing what the paper has at
-//! its revision, and in the end the liveblog must hold what the paper holds.
+//! The verification by replay: acknowledged changes are applied to a model in their order. Each
+//! reply must show the post as in the model at that time. Each poll and each listing must match the
+//! model at its revision. In the end the liveblog must hold the same posts as the model.
 //!
-//! Of a post with a call in doubt only the end is looked at, and either outcome allowed. Polls and
-//! listings are looked at up to the first revision that no reply reported.
+//! A post with a call in doubt is compared only in the end, and both outcomes are allowed. Polls
+//! and listings are compared up to the first revision that no reply reported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,18 +13,18 @@ use super::order::Order;
 use super::reads::Reads;
 use crate::figures::counted;
 
-/// What was looked at, and what was found.
+/// The result of a replay.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// A sentence for each fault.
     pub problems: Vec<String>,
-    /// Replies to changes that were held against the paper.
+    /// The number of compared replies to changes.
     pub replies: u64,
-    /// Polls and listings that were.
+    /// The number of compared polls and listings.
     pub reads: u64,
 }
 
-/// Carries out what was acknowledged, and compares.
+/// Applies the acknowledged changes, and compares.
 pub fn replay(evidence: &Evidence, order: &Order) -> Replayed {
     let mut doubted: HashMap<PostId, Vec<Change>> = HashMap::new();
     for Doubt { post, change } in &evidence.doubts {
@@ -79,7 +79,7 @@ fn carry_out(evidence: &Evidence, order: &Order, doubted: &Doubted, replayed: &m
     papers
 }
 
-/// Holds a reply against the paper.
+/// Compares a reply with the model.
 fn check(evidence: &Evidence, acked: &PostAck, paper: Option<&Paper>, doubted: &Doubted, replayed: &mut Replayed) {
     let (Some(look), false) = (acked.look, doubted.contains_key(&acked.post)) else { return };
     replayed.replies += 1;
@@ -97,7 +97,7 @@ fn check(evidence: &Evidence, acked: &PostAck, paper: Option<&Paper>, doubted: &
     }
 }
 
-/// A reply that a post does not exist must be about one that some call removed.
+/// Checks that each post reported as missing may have been removed by some call.
 fn denied(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
     for (post, change) in &evidence.denied {
         let may_have_gone = papers.get(post).is_some_and(|paper| paper.removed)
@@ -108,7 +108,7 @@ fn denied(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mu
     }
 }
 
-/// Holds the paper against the end.
+/// Compares the model with the final posts.
 fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
     let end = &evidence.end;
     let mut held: HashMap<PostId, &Held> = HashMap::new();

@@ -1,4 +1,4 @@
-//! From what is known after a load to a verdict.
+//! The verdict on a load of a liveblog.
 
 use super::evidence::{Doubt, Evidence};
 use super::model::{Change, PostId};
@@ -9,7 +9,7 @@ use crate::followers::board::what;
 use crate::followers::heard::Heard;
 use crate::scenario::{Finding, Verdict, named};
 
-/// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so.
+/// Verifies the evidence. `uncounted` is the reason why revisions cannot be used, if any.
 pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{}, {} noted, {} had no certain outcome.",
@@ -48,13 +48,13 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
     Verdict { finding, method, details, problems: named(problems) }
 }
 
-/// The events of each revision are what was acknowledged; for a revision that no reply reported,
-/// what a call in doubt may have done.
+/// Checks that the event of each revision is the acknowledged change. For a revision that no reply
+/// reported, a call in doubt must explain it.
 fn compare_events(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problems: &mut Vec<String>) {
     let makers = order.makers();
     let id = |post: &PostId| evidence.known.get(post).map_or("", |known| &*known.id);
     let may_be = |doubt: &Doubt, event: &str| match (doubt.change, id(&doubt.post)) {
-        // Nobody knows its loid.
+        // The post's loid is unknown.
         (Change::Post { .. }, _) | (_, "") => event.starts_with(doubt.change.event()),
         (change, id) => event == what(change.event(), id),
     };

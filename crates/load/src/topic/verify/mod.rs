@@ -1,4 +1,4 @@
-//! From what is known after a load to a verdict.
+//! The verdict on the evidence of a topic load.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,31 +11,31 @@ use crate::replay::evidence::{Doubt, Evidence as Order};
 use crate::replay::{Paper, Replay, replay};
 use crate::scenario::{Finding, Verdict, named};
 
-/// All that is known.
+/// All evidence of a topic load.
 #[derive(Default)]
 pub struct Evidence {
-    /// What is to be replayed: topics, and the plan as the last.
+    /// The evidence for the replay: the topics, with the plan as the last.
     pub order: Order<Lines>,
-    /// What items were told to say.
+    /// The expected fields of the items.
     pub told: HashMap<Line, Told>,
     /// Lines whose removal was acknowledged.
     pub removed: HashSet<Line>,
-    /// Lines of which nobody knows whether they were made, or removed.
+    /// Lines whose creation or removal has an unknown outcome.
     pub unsure: HashSet<Line>,
-    /// Items whose move was refused because they were not there.
+    /// Items whose move was refused because they did not exist.
     pub denied: HashSet<Line>,
     /// Faults in single replies.
     pub odd: Vec<String>,
     /// The ids of all lines whose creation was acknowledged.
     pub known: HashMap<Line, Box<str>>,
-    /// The ids of all lines that there are in the end, and what items say.
+    /// The ids of all lines at the end.
     pub held: Vec<(Line, Box<str>)>,
-    /// What items say in the end.
+    /// The fields of the items at the end.
     pub said: HashMap<Line, Said>,
 }
 
-/// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so;
-/// `is_divider` tells dividers from items.
+/// Checks the evidence for contradictions. `uncounted` is the reason why revisions cannot be used,
+/// if any. `is_divider` distinguishes dividers from items.
 pub fn verdict(
     evidence: &Evidence,
     heard: Option<&Heard<'_>>,
@@ -99,8 +99,7 @@ pub fn verdict(
     Verdict { finding, method, details, problems: named(problems) }
 }
 
-/// What must be there whatever the order was, and what can't be there in any: a sentence for each
-/// fault.
+/// Checks which lines exist, independently of their order, and returns a sentence for each fault.
 fn members(evidence: &Evidence) -> Vec<String> {
     let mut problems = Vec::new();
     let mut there = HashSet::new();
@@ -134,8 +133,8 @@ fn members(evidence: &Evidence) -> Vec<String> {
     problems
 }
 
-/// The events of each revision of the first topic are what made it, or what a call in doubt may
-/// have done; as far as that is known.
+/// Checks that the events of each revision of the first topic match the change that made it, or a
+/// call in doubt that may have made it. Revisions with unknown events are skipped.
 fn compare_events(
     evidence: &Evidence,
     (made, doubts): &(Vec<Option<Change>>, Vec<Doubt<Change>>),
@@ -158,7 +157,7 @@ fn compare_events(
     };
     let base = evidence.order.containers.first().and_then(|first| first.revisions).map_or(0, |(base, _)| base);
     for ((revision, change), event) in (base + 1..).zip(made).zip(heard.what) {
-        // What no follower received is told with the followers.
+        // Events that no follower received are reported with the followers.
         if event.is_empty() {
             continue;
         }
@@ -168,7 +167,8 @@ fn compare_events(
             is_then && there.chain([doubt.here.1]).any(|change| tells(event, change))
         };
         let (right, was) = match change {
-            // Of an acknowledged call and one in doubt that lead to the same, the first is taken.
+            // If an acknowledged call and one in doubt have the same result, the replay uses the
+            // first.
             Some(change) => (tells(event, *change) || doubts.iter().any(may_be), Lines::name(*change)),
             None => (doubts.iter().any(may_be), "made by nobody who was told so".to_owned()),
         };
